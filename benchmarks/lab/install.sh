@@ -1,0 +1,12 @@
+#!/bin/bash
+# Everything the lab needs on a bare Debian 12 with root: server, tools, Python drivers, JDBC drivers.
+set -e
+. "$(dirname "$0")/env.sh"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends gcc libc6-dev iproute2 nftables openssl zstd strace tshark wireshark-common \
+  mariadb-server mariadb-client libmariadb-dev python3-dev python3-venv maven default-jdk-headless
+mkdir -p "$LAB"
+python3 -m venv "$LAB/venv"
+"$LAB/venv/bin/pip" -q install pymysql mysql-connector-python mariadb cryptography pynacl
+mvn -q -f "$here/jdbc/pom.xml" -DbuildDirectory="$LAB/jdbc-build" package
