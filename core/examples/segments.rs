@@ -1,0 +1,89 @@
+//! Prints one line per packet: frame, time, link type and, where it holds a TCP segment, its ports, numbers and length.
+//!
+//! ```text
+//! cargo run --release --example segments -- [--count] CAPTURE…
+//! ```
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use latpcap_core::capture::{Recording, Source};
+use latpcap_core::packet::{Dissected, Dissector, Segment};
+
+fn main() -> ExitCode {
+    let (options, paths): (Vec<_>, Vec<_>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument == "--count");
+    let sources = paths.into_iter().map(Source::path).collect();
+    let mut recording = match Recording::open(sources) {
+        Ok(recording) => recording,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(3);
+        }
+    };
+    let done = match options.is_empty() {
+        true => print(&mut recording),
+        false => count(&mut recording),
+    };
+    for note in recording.notes() {
+        eprintln!("{} ({}): {}", note.code.as_str(), note.count, note.message);
+    }
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn print(recording: &mut Recording) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut dissector = Dissector::new();
+    while let Some(packet) = recording.next_packet() {
+        write!(
+            out,
+            "{}\t{}\t{}",
+            packet.frame, packet.time_ns, packet.link_type
+        )?;
+        match dissector.segment(packet) {
+            Dissected::Tcp(segment) => print_segment(&mut out, &segment)?,
+            Dissected::Other => writeln!(out)?,
+            Dissected::UnknownLinkType(_) => writeln!(out, "\tunknown link type")?,
+            Dissected::Malformed(malformed) => writeln!(out, "\t{malformed}")?,
+        }
+    }
+    out.flush()
+}
+
+fn print_segment(out: &mut impl Write, segment: &Segment<'_>) -> io::Result<()> {
+    let (source, destination) = (segment.source, segment.destination);
+    writeln!(
+        out,
+        "\t{}\t{}\t{}\t{}\t{}\t{}\t{:#04x}\t{}",
+        source.address,
+        source.port,
+        destination.address,
+        destination.port,
+        segment.sequence,
+        segment.acknowledgment,
+        segment.flags.0,
+        segment.wire_length,
+    )
+}
+
+/// Only counts: to measure how fast captures are read.
+fn count(recording: &mut Recording) -> io::Result<()> {
+    let mut dissector = Dissector::new();
+    let (mut packets, mut segments, mut payload) = (0_u64, 0_u64, 0_u64);
+    while let Some(packet) = recording.next_packet() {
+        packets += 1;
+        if let Dissected::Tcp(segment) = dissector.segment(packet) {
+            segments += 1;
+            payload += u64::from(segment.wire_length);
+        }
+    }
+    println!("{packets} packets, {segments} segments, {payload} bytes of payload");
+    for file in recording.files() {
+        println!("{file:?}");
+    }
+    Ok(())
+}

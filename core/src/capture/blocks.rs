@@ -1,0 +1,165 @@
+//! The pcapng blocks that hold no packet: interfaces, names, TLS secrets; and their options.
+//!
+//! ```text
+//! code u16 | length u16 | value, padded to 4      (options and name records; code 0 ends them)
+//! ```
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::clock::Clock;
+use super::order::Order;
+use super::pcapng::Interface;
+use crate::cursor::{Cursor, TooShort};
+
+const OPTION_RESOLUTION: u16 = 9;
+const OPTION_TIME_OFFSET: u16 = 14;
+const NAME_IPV4: u16 = 1;
+const NAME_IPV6: u16 = 2;
+
+/// What is kept of one recording's names and secrets at most: far more than any real one has.
+const MOST_NAMES: usize = 65_536;
+const MOST_SECRET_BYTES: usize = 16 * 1024 * 1024;
+
+/// A name that the capture gives to an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    pub address: IpAddr,
+    pub name: String,
+}
+
+/// What a decryption secrets block holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    /// `0x544c534b` ("TLSK") is a TLS key log.
+    pub kind: u32,
+    pub bytes: Vec<u8>,
+}
+
+impl Secret {
+    pub const TLS_KEY_LOG: u32 = 0x544c_534b;
+}
+
+/// What capture files tell besides packets.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    pub names: Vec<Name>,
+    pub secrets: Vec<Secret>,
+    secret_bytes: usize,
+}
+
+impl Extras {
+    pub fn names(&mut self, mut body: Cursor<'_>, order: Order) -> Result<(), TooShort> {
+        while let Some((kind, value)) = next_option(&mut body, order)? {
+            let mut value = Cursor::new(value);
+            let address = match kind {
+                NAME_IPV4 => IpAddr::V4(Ipv4Addr::from(value.array::<4>("address")?)),
+                NAME_IPV6 => IpAddr::V6(Ipv6Addr::from(value.array::<16>("address")?)),
+                _ => continue,
+            };
+            self.name(address, value);
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, address: IpAddr, mut texts: Cursor<'_>) {
+        while let Ok(text) = texts.until(0, "name") {
+            if !text.is_empty() && self.names.len() < MOST_NAMES {
+                let name = String::from_utf8_lossy(text).into_owned();
+                self.names.push(Name { address, name });
+            }
+        }
+    }
+
+    pub fn secrets(&mut self, mut body: Cursor<'_>, order: Order) -> Result<(), TooShort> {
+        let kind = order.u32(&mut body, "secrets type")?;
+        let length = order.u32(&mut body, "secrets length")?;
+        let bytes = body.take(length as usize, "secrets")?;
+        if self.secret_bytes + bytes.len() <= MOST_SECRET_BYTES {
+            // Counts a little more than the bytes, so that empty ones end too.
+            self.secret_bytes += bytes.len() + size_of::<Secret>();
+            self.secrets.push(Secret {
+                kind,
+                bytes: bytes.to_vec(),
+            });
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn interface(mut body: Cursor<'_>, order: Order) -> Result<Interface, TooShort> {
+    let link_type = order.u16(&mut body, "link type")?;
+    order.u16(&mut body, "reserved")?;
+    let snap_length = order.u32(&mut body, "snap length")?;
+    Ok(Interface {
+        link_type,
+        snap_length,
+        clock: clock(body, order),
+    })
+}
+
+/// The clock that the options describe; options that lie end the list but not the interface.
+fn clock(mut options: Cursor<'_>, order: Order) -> Clock {
+    let (mut resolution, mut offset) = (6, 0);
+    while let Ok(Some((code, value))) = next_option(&mut options, order) {
+        let mut value = Cursor::new(value);
+        match code {
+            OPTION_RESOLUTION => resolution = value.u8("resolution").unwrap_or(resolution),
+            OPTION_TIME_OFFSET => offset = order.i64(&mut value, "offset").unwrap_or(offset),
+            _ => {}
+        }
+    }
+    Clock::new(resolution, offset)
+}
+
+fn next_option<'a>(
+    body: &mut Cursor<'a>,
+    order: Order,
+) -> Result<Option<(u16, &'a [u8])>, TooShort> {
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let code = order.u16(body, "option code")?;
+    let length = usize::from(order.u16(body, "option length")?);
+    if code == 0 {
+        return Ok(None);
+    }
+    let value = body.take(length, "option")?;
+    body.take_up_to(length.next_multiple_of(4) - length);
+    Ok(Some((code, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_have_several_names() {
+        let body = [
+            &[0, 1, 0, 9, 10, 0, 0, 1][..],
+            b"a\0db\0\0\0\0",
+            &[0, 0, 0, 0],
+        ]
+        .concat();
+        let mut extras = Extras::default();
+        assert_eq!(extras.names(Cursor::new(&body), Order::Big), Ok(()));
+        let names: Vec<_> = extras.names.iter().map(|name| name.name.as_str()).collect();
+        assert_eq!(names, ["a", "db"]);
+    }
+
+    #[test]
+    fn a_secret_is_as_long_as_it_says() {
+        let body = [0x4b, 0x53, 0x4c, 0x54, 3, 0, 0, 0, b'k', b'e', b'y', 0];
+        let mut extras = Extras::default();
+        assert_eq!(extras.secrets(Cursor::new(&body), Order::Little), Ok(()));
+        assert_eq!(extras.secrets[0].bytes, b"key");
+        assert_eq!(extras.secrets[0].kind, Secret::TLS_KEY_LOG);
+    }
+
+    #[test]
+    fn an_option_that_lies_about_its_length_leaves_the_interface() {
+        let body = [1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 255, 255, 9];
+        let interface = interface(Cursor::new(&body), Order::Little).unwrap();
+        assert_eq!(interface.link_type, 1);
+        assert_eq!(interface.clock.nanoseconds(0, 1), 1000);
+    }
+}

@@ -1,0 +1,101 @@
+//! The clock of a pcapng interface: what one tick of its timestamps is, and where it starts.
+
+const NANOSECONDS: i128 = 1_000_000_000;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// A tick is `multiply / divide` nanoseconds.
+    multiply: i128,
+    divide: i128,
+    offset_ns: i128,
+}
+
+impl Default for Clock {
+    /// Microseconds since 1970.
+    fn default() -> Self {
+        Self::new(6, 0)
+    }
+}
+
+impl Clock {
+    /// From `if_tsresol`: a negative power of ten, or of two where the top bit is set.
+    pub fn new(resolution: u8, offset_seconds: i64) -> Self {
+        let exponent = u32::from(resolution & 0x7f);
+        let (multiply, divide) = match (resolution & 0x80, exponent) {
+            (0, 0..=9) => (10_i128.pow(9 - exponent), 1),
+            // Beyond 10^-47 every 64-bit time is below a nanosecond.
+            (0, _) => (1, 10_i128.checked_pow(exponent - 9).unwrap_or(i128::MAX)),
+            // Beyond 2^-94 as well, which makes the limit harmless.
+            _ => (NANOSECONDS, 1 << exponent.min(126)),
+        };
+        Self {
+            multiply,
+            divide,
+            offset_ns: i128::from(offset_seconds) * NANOSECONDS,
+        }
+    }
+
+    /// Nanoseconds since 1970; times beyond the years that 64 bits can hold stay at the edge.
+    #[inline]
+    pub fn nanoseconds(&self, high: u32, low: u32) -> i64 {
+        // Unsigned by the book, but only times before 1970 have the top bit set.
+        let ticks = (u64::from(high) << 32 | u64::from(low)) as i64;
+        // 64 bits of ticks times 30 bits of nanoseconds fit well.
+        let mut since = i128::from(ticks) * self.multiply;
+        if self.divide != 1 {
+            since = since.div_euclid(self.divide);
+        }
+        let time = since + self.offset_ns;
+        time.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_ten() {
+        assert_eq!(Clock::default().nanoseconds(0, 7), 7_000);
+        assert_eq!(Clock::new(0, 0).nanoseconds(0, 7), 7_000_000_000);
+        assert_eq!(Clock::new(9, 0).nanoseconds(1, 0), 1 << 32);
+        assert_eq!(Clock::new(12, 0).nanoseconds(0, 7_999), 7);
+    }
+
+    #[test]
+    fn powers_of_two() {
+        assert_eq!(Clock::new(0x80 | 1, 0).nanoseconds(0, 3), 1_500_000_000);
+        assert_eq!(
+            Clock::new(0x80 | 30, 0).nanoseconds(0, 1 << 29),
+            500_000_000
+        );
+        assert_eq!(
+            Clock::new(0x80 | 32, 0).nanoseconds(5, 1 << 31),
+            5_500_000_000
+        );
+    }
+
+    #[test]
+    fn the_offset_moves_the_start() {
+        assert_eq!(Clock::new(6, -3).nanoseconds(0, 5_000_000), 2_000_000_000);
+    }
+
+    #[test]
+    fn a_clock_that_counts_before_1970_keeps_its_order() {
+        let ticks = |microseconds: i64| {
+            Clock::default().nanoseconds((microseconds >> 32) as u32, microseconds as u32)
+        };
+        assert_eq!(ticks(-505_425_287), -505_425_287_000);
+    }
+
+    #[test]
+    fn no_resolution_and_no_time_overflows() {
+        for resolution in 0..=255 {
+            for offset in [i64::MIN, 0, i64::MAX] {
+                Clock::new(resolution, offset).nanoseconds(u32::MAX, u32::MAX);
+            }
+        }
+        assert_eq!(Clock::new(0, 0).nanoseconds(0x7fff_ffff, 0), i64::MAX);
+        assert_eq!(Clock::new(127, 0).nanoseconds(0x7fff_ffff, 0), 0);
+    }
+}

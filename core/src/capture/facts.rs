@@ -1,0 +1,71 @@
+//! What is told of each capture file after it was read.
+
+use super::record::Record;
+use crate::note::{NoteCode, Notes};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaptureFile {
+    pub path: String,
+    /// `pcap`, `pcapng`, `pcap (gzip)` …
+    pub format: String,
+    pub packets: u64,
+    /// The packets' bytes on the wire.
+    pub bytes: u64,
+    /// The earliest and the latest time of a packet.
+    pub first_time_ns: Option<i64>,
+    pub last_time_ns: Option<i64>,
+    /// The time of the packet before, which need not be the latest.
+    previous_time_ns: i64,
+}
+
+impl CaptureFile {
+    pub(super) fn new(path: String) -> Self {
+        Self {
+            path,
+            format: String::new(),
+            packets: 0,
+            bytes: 0,
+            first_time_ns: None,
+            last_time_ns: None,
+            previous_time_ns: i64::MIN,
+        }
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, record: &Record, frame: u64, notes: &mut Notes) {
+        self.packets += 1;
+        self.bytes += u64::from(record.original_length);
+        if record.original_length as usize > record.length {
+            notes.add(NoteCode::SnapLength, || cut_short(record, frame));
+        }
+        if let Some(time_ns) = record.time_ns {
+            self.pass(time_ns, frame, notes);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, time_ns: i64, frame: u64, notes: &mut Notes) {
+        if time_ns < self.previous_time_ns {
+            let back_ns = self.previous_time_ns.saturating_sub(time_ns);
+            notes.add(NoteCode::ClockBackwards, || went_back(back_ns, frame));
+        }
+        self.previous_time_ns = time_ns;
+        self.first_time_ns = Some(
+            self.first_time_ns
+                .map_or(time_ns, |first| first.min(time_ns)),
+        );
+        self.last_time_ns = Some(self.last_time_ns.map_or(time_ns, |last| last.max(time_ns)));
+    }
+}
+
+fn cut_short(record: &Record, frame: u64) -> String {
+    format!(
+        "packets were cut when they were captured (frame {frame}: {} of {} bytes); capture with -s 0 to see them whole",
+        record.length, record.original_length
+    )
+}
+
+fn went_back(back_ns: i64, frame: u64) -> String {
+    let back_ms = back_ns as f64 / 1e6;
+    format!("frame {frame} is {back_ms:.3} ms earlier than the packet before it in the file")
+}

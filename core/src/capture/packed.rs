@@ -1,0 +1,101 @@
+//! Compressed captures, recognised by their magic number and unpacked as they are read.
+//!
+//! Whatever a damaged file still holds whole is given before its error is.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::lz4::Lz4Frames;
+use super::zstd::ZstdFrames;
+
+type Stream = Box<dyn Read + Send>;
+type Packed = BufReader<Chain<Cursor<Vec<u8>>, Stream>>;
+
+const MAGIC: u64 = 4;
+const BUFFER: usize = 64 * 1024;
+
+/// The stream as it was before it was packed, and with what it was packed.
+pub(super) fn unpack(mut stream: Stream) -> io::Result<(Stream, Option<&'static str>)> {
+    let mut magic = Vec::new();
+    (&mut stream).take(MAGIC).read_to_end(&mut magic)?;
+    let packing = packing(&magic);
+    let whole = Cursor::new(magic).chain(stream);
+    let Some(packing) = packing else {
+        return Ok((Box::new(whole), None));
+    };
+    let packed = BufReader::with_capacity(BUFFER, whole);
+    let unpacked: Stream = match packing {
+        "gzip" => Box::new(SmallSteps(MultiGzDecoder::new(packed))),
+        "zstd" => Box::new(ZstdFrames::new(packed)),
+        _ => Box::new(Lz4Frames::new(packed)),
+    };
+    Ok((unpacked, Some(packing)))
+}
+
+fn packing(magic: &[u8]) -> Option<&'static str> {
+    match magic {
+        [0x1f, 0x8b, 8, _] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd] => Some("zstd"),
+        [0x04, 0x22, 0x4d, 0x18] => Some("lz4"),
+        // A skippable frame, which zstd and lz4 share; only zstd's tools write one first.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some("zstd"),
+        _ => None,
+    }
+}
+
+/// Unpacks a little at a time: inflate loses what it unpacked in the step that fails.
+struct SmallSteps(MultiGzDecoder<Packed>);
+
+const STEP: usize = 4096;
+
+impl Read for SmallSteps {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let step = buffer.len().min(STEP);
+        self.0.read(buffer.get_mut(..step).unwrap_or_default())
+    }
+}
+
+pub(super) fn damaged(reason: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidData, reason.to_string())
+}
+
+pub(super) fn cut() -> Error {
+    Error::new(ErrorKind::UnexpectedEof, "the packed data end too early")
+}
+
+/// The next frame's magic number, which is read; `None` at the end of the stream.
+pub(super) fn next_magic(source: &mut impl BufRead) -> io::Result<Option<u32>> {
+    let mut magic = [0; 4];
+    let mut have = 0;
+    while let Some(slot) = magic.get_mut(have..).filter(|slot| !slot.is_empty()) {
+        match source.read(slot) {
+            Ok(0) if have == 0 => return Ok(None),
+            Ok(0) => return Err(cut()),
+            Ok(count) => have += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Some(u32::from_le_bytes(magic)))
+}
+
+/// Frames that hold no data, in zstd and lz4 alike.
+pub(super) fn is_skippable(magic: u32) -> bool {
+    magic & 0xffff_fff0 == 0x184d_2a50
+}
+
+/// Steps over the frame whose magic number was just read.
+pub(super) fn skip_frame(source: &mut impl BufRead) -> io::Result<()> {
+    let mut length = [0; 4];
+    source.read_exact(&mut length).map_err(|_| cut())?;
+    let length = u64::from(u32::from_le_bytes(length));
+    match io::copy(&mut source.take(length), &mut io::sink())? {
+        skipped if skipped == length => Ok(()),
+        _ => Err(cut()),
+    }
+}
+
+#[cfg(test)]
+#[path = "packed_tests.rs"]
+mod tests;

@@ -1,0 +1,109 @@
+use std::io::Write;
+
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
+
+use super::*;
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let info = FrameInfo::new().block_size(BlockSize::Max64KB);
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+const SKIPPABLE: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+
+/// What comes out, and whether an error ends it.
+fn unpacked(bytes: &[u8]) -> (Vec<u8>, bool) {
+    let (mut stream, _) = unpack(Box::new(Cursor::new(bytes.to_vec()))).unwrap();
+    let (mut out, mut part) = (Vec::new(), [0; 1000]);
+    loop {
+        match stream.read(&mut part) {
+            Ok(0) => return (out, false),
+            Ok(count) => out.extend(&part[..count]),
+            Err(_) => return (out, true),
+        }
+    }
+}
+
+/// Half of it packs well, half does not.
+fn sample() -> Vec<u8> {
+    let mut state = 1_u32;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    });
+    [vec![7; 300_000], noise.take(300_000).collect()].concat()
+}
+
+#[test]
+fn what_is_not_packed_passes() {
+    assert_eq!(unpacked(b"abc"), (b"abc".to_vec(), false));
+    assert_eq!(unpacked(b""), (vec![], false));
+}
+
+#[test]
+fn every_packing_is_found_by_its_magic() {
+    let sample = sample();
+    for pack in [gzip, zstd, lz4] {
+        assert_eq!(unpacked(&pack(&sample)), (sample.clone(), false));
+    }
+}
+
+#[test]
+fn several_members_or_frames_are_one_stream() {
+    for pack in [gzip, zstd, lz4] {
+        let packed = [pack(b"one "), pack(b""), pack(b"two")].concat();
+        assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
+    }
+}
+
+#[test]
+fn skippable_frames_are_stepped_over() {
+    let packed = [&SKIPPABLE[..], &zstd(b"one "), &SKIPPABLE, &zstd(b"two")].concat();
+    assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
+    let packed = [&lz4(b"one ")[..], &SKIPPABLE, &lz4(b"two"), &SKIPPABLE].concat();
+    assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
+}
+
+#[test]
+fn a_cut_file_gives_what_is_whole_and_an_error() {
+    let sample = sample();
+    for pack in [gzip, zstd, lz4] {
+        let packed = pack(&sample);
+        for lost in [1, 2, 5, 9, 40_000] {
+            let (out, failed) = unpacked(&packed[..packed.len() - lost]);
+            assert!(failed);
+            assert!(sample.starts_with(&out));
+            assert!(
+                out.len() >= 300_000,
+                "{} bytes of {}",
+                out.len(),
+                sample.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_ends_with_an_error_and_no_panic() {
+    let sample = sample();
+    for pack in [gzip, zstd, lz4] {
+        let packed = pack(&sample);
+        for place in [4, 5, 6, 7, packed.len() / 2, packed.len() - 1] {
+            let mut damaged = packed.clone();
+            damaged[place] ^= 0xff;
+            unpacked(&damaged);
+        }
+    }
+}

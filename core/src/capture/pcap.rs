@@ -1,0 +1,252 @@
+//! The classic capture file of libpcap.
+//!
+//! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html>
+//!
+//! ```text
+//! magic u32 | major u16 | minor u16 | zone i32 | accuracy u32 | snap length u32 | link type u32     once
+//! seconds u32 | fraction u32 | captured u32 | original u32 | (dialects: more) | packet              per packet
+//! ```
+
+use super::dialect::{Dialect, Lengths, Times};
+use super::order::Order;
+use super::record::{Damage, Record};
+use super::window::Window;
+use crate::cursor::{Cursor, TooShort};
+
+pub(super) const FILE_HEADER: usize = 24;
+
+/// Wireshark's limits: no network packet is longer, so a longer one is damage.
+const LONGEST_PACKET: u32 = 256 * 1024;
+const LONGEST_BUS_TRANSFER: u32 = 128 * 1024 * 1024;
+
+/// The LINKTYPEs of USB and D-Bus, whose "packets" are whole transfers.
+const BUSES: [u16; 6] = [186, 189, 220, 231, 249, 266];
+
+pub(super) struct Pcap {
+    times: Times,
+    lengths: Lengths,
+    record_header: usize,
+    longest_packet: u32,
+    link_type: u16,
+}
+
+pub(super) enum Opened {
+    Pcap(Pcap),
+    /// Not a pcap file.
+    Foreign,
+    /// A pcap file that ends inside its header.
+    Cut,
+    UnknownVersion(u16, u16),
+}
+
+impl Pcap {
+    /// Reads the file header and leaves the window at the first record.
+    pub fn open(window: &mut Window) -> Opened {
+        let Some(dialect) = Dialect::of_magic(window.peek_up_to(4)) else {
+            return Opened::Foreign;
+        };
+        let Some(header) = window.peek(dialect.file_header) else {
+            return Opened::Cut;
+        };
+        let Ok((major, minor, link_type)) = file_header(header, dialect.times.order) else {
+            return Opened::Cut;
+        };
+        if major < 2 {
+            return Opened::UnknownVersion(major, minor);
+        }
+        window.consume(dialect.file_header);
+        let longest_packet = match BUSES.contains(&link_type) {
+            true => LONGEST_BUS_TRANSFER,
+            false => LONGEST_PACKET,
+        };
+        let lengths = Lengths::of_version(minor);
+        Opened::Pcap(Self {
+            times: dialect.times,
+            lengths,
+            record_header: dialect.record_header(window, lengths, longest_packet),
+            longest_packet,
+            link_type,
+        })
+    }
+
+    /// The next packet, `None` at the end of the file.
+    #[inline]
+    pub fn next(&self, window: &mut Window) -> Result<Option<Record>, Damage> {
+        let at = window.offset();
+        let Some(header) = window.peek(self.record_header) else {
+            return if window.at_end() {
+                Ok(None)
+            } else {
+                Err(Damage::cut(at))
+            };
+        };
+        let record = self
+            .record(header)
+            .map_err(|error| Damage::short(at, error))?;
+        if record.length > self.longest_packet as usize {
+            return Err(Damage::broken(
+                at,
+                format!("a packet of {} bytes is announced", record.length),
+            ));
+        }
+        match window.peek(record.whole) {
+            Some(_) => Ok(Some(record)),
+            None => Err(Damage::cut(at)),
+        }
+    }
+
+    #[inline]
+    fn record(&self, header: &[u8]) -> Result<Record, TooShort> {
+        let mut cursor = Cursor::new(header);
+        let time_ns = self.times.read(&mut cursor)?;
+        let (captured, original) = self.lengths.read(&mut cursor, self.times.order)?;
+        Ok(Record {
+            is_packet: true,
+            time_ns: Some(time_ns),
+            link_type: self.link_type,
+            original_length: original.max(captured),
+            skip: self.record_header,
+            length: captured as usize,
+            whole: self.record_header + captured as usize,
+        })
+    }
+}
+
+/// Version and link type.
+fn file_header(header: &[u8], order: Order) -> Result<(u16, u16, u16), TooShort> {
+    let mut cursor = Cursor::new(header);
+    cursor.skip(4, "magic")?;
+    let major = order.u16(&mut cursor, "major version")?;
+    let minor = order.u16(&mut cursor, "minor version")?;
+    // The snap length is often 0, or larger than any packet: it says nothing that the packets do not say.
+    cursor.skip(12, "zone, accuracy and snap length")?;
+    let network = order.u32(&mut cursor, "link type")?;
+    // The upper half tells how many bytes of frame check sequence end each packet.
+    Ok((major, minor, network as u16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::NoteCode;
+
+    fn window(bytes: &[u8]) -> Window {
+        Window::new(Box::new(std::io::Cursor::new(bytes.to_vec())))
+    }
+
+    fn header(magic: u32, network: u32) -> Vec<u8> {
+        let mut bytes = magic.to_be_bytes().to_vec();
+        bytes.extend([0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(network.to_be_bytes());
+        bytes
+    }
+
+    fn record(fraction: u32, captured: u32, original: u32, extra: usize) -> Vec<u8> {
+        let mut bytes = vec![0, 0, 0, 1];
+        for field in [fraction, captured, original] {
+            bytes.extend(field.to_be_bytes());
+        }
+        bytes.resize(bytes.len() + extra, 0xee);
+        bytes.resize(bytes.len() + captured as usize, 0x55);
+        bytes
+    }
+
+    fn open(window: &mut Window) -> Pcap {
+        match Pcap::open(window) {
+            Opened::Pcap(pcap) => pcap,
+            _ => panic!("not a pcap"),
+        }
+    }
+
+    fn packets(bytes: &[u8]) -> (Vec<(i64, usize, u32)>, Option<Damage>) {
+        let mut window = window(bytes);
+        let pcap = open(&mut window);
+        let mut packets = Vec::new();
+        loop {
+            match pcap.next(&mut window) {
+                Ok(Some(record)) => {
+                    assert!(
+                        window
+                            .slice(record.skip, record.length)
+                            .iter()
+                            .all(|&byte| byte == 0x55)
+                    );
+                    let time = record.time_ns.unwrap_or_default();
+                    packets.push((time, record.length, record.original_length));
+                    window.consume(record.whole);
+                }
+                Ok(None) => return (packets, None),
+                Err(damage) => return (packets, Some(damage)),
+            }
+        }
+    }
+
+    #[test]
+    fn microseconds_and_nanoseconds_differ_in_their_magic() {
+        for (magic, time) in [(0xa1b2_c3d4, 1_000_007_000), (0xa1b2_3c4d, 1_000_000_007)] {
+            let bytes = [header(magic, 1), record(7, 2, 60, 0)].concat();
+            assert_eq!(packets(&bytes), (vec![(time, 2, 60)], None));
+        }
+    }
+
+    #[test]
+    fn the_writers_byte_order_shows_in_the_magic() {
+        let bytes = [
+            &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+            &[0xff, 0xff, 0, 0, 113, 0, 0, 0],
+            &[1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0x55],
+        ]
+        .concat();
+        assert_eq!(packets(&bytes), (vec![(1_000_002_000, 1, 9)], None));
+    }
+
+    #[test]
+    fn frame_check_bits_are_no_part_of_the_link_type() {
+        assert_eq!(
+            open(&mut window(&header(0xa1b2_c3d4, 0x2400_0001))).link_type,
+            1
+        );
+    }
+
+    #[test]
+    fn kuznetzovs_records_have_a_longer_header() {
+        let one = record(7, 40, 60, 8);
+        let bytes = [header(0xa1b2_cd34, 1), one.clone(), one].concat();
+        assert_eq!(packets(&bytes), (vec![(1_000_007_000, 40, 60); 2], None));
+    }
+
+    #[test]
+    fn nokias_longer_records_hide_behind_the_usual_magic() {
+        let one = record(7, 40, 60, 4);
+        let bytes = [header(0xa1b2_c3d4, 1), one.clone(), one.clone(), one].concat();
+        assert_eq!(packets(&bytes), (vec![(1_000_007_000, 40, 60); 3], None));
+    }
+
+    #[test]
+    fn a_packet_that_the_file_cuts_is_told_with_its_place() {
+        let mut bytes = [
+            header(0xa1b2_c3d4, 1),
+            record(7, 4, 4, 0),
+            record(8, 4, 4, 0),
+        ]
+        .concat();
+        bytes.pop();
+        assert_eq!(
+            packets(&bytes),
+            (vec![(1_000_007_000, 4, 4)], Some(Damage::cut(44)))
+        );
+    }
+
+    #[test]
+    fn an_absurd_length_is_damage_and_not_memory() {
+        let mut bytes = header(0xa1b2_c3d4, 1);
+        bytes.extend(record(7, 1, 1, 0));
+        bytes.extend([0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]);
+        let (packets, damage) = packets(&bytes);
+        assert_eq!(packets.len(), 1);
+        assert_eq!(
+            damage.map(|damage| damage.code),
+            Some(NoteCode::FileDamaged)
+        );
+    }
+}

@@ -1,0 +1,383 @@
+//! The pcapng capture file: blocks in sections, packets of several interfaces.
+//!
+//! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>
+//!
+//! ```text
+//! type u32 | length u32, counts all | body, padded to 4 | length u32 again
+//! ```
+
+use super::blocks::{self, Extras};
+use super::clock::Clock;
+use super::order::Order;
+use super::record::{Damage, Record};
+use super::window::Window;
+use crate::cursor::{Cursor, TooShort};
+use crate::note::{NoteCode, Notes};
+
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const OLD_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const NAMES: u32 = 4;
+const PACKET: u32 = 6;
+const JOURNAL: u32 = 9;
+const SECRETS: u32 = 10;
+const CUSTOM: u32 = 0xbad;
+const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
+
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+/// Type and length before the body, the length again after it.
+const FRAMING: usize = 12;
+const BODY: usize = 8;
+/// Wireshark's limit: a longer block is damage.
+const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
+/// No machine has more; each costs memory, so a hostile file may not go on.
+const MOST_INTERFACES: usize = 65_536;
+
+/// All that later blocks depend on.
+struct Section {
+    order: Order,
+    interfaces: Vec<Interface>,
+    /// Where the section says it ends.
+    ends_at: Option<u64>,
+}
+
+pub(super) struct Interface {
+    pub link_type: u16,
+    pub snap_length: u32,
+    pub clock: Clock,
+}
+
+pub(super) struct Pcapng {
+    section: Section,
+}
+
+pub(super) enum Opened {
+    Pcapng(Pcapng),
+    /// Not a pcapng file.
+    Foreign,
+    /// A pcapng file that ends inside its first block.
+    Cut,
+    UnknownVersion(u16, u16),
+}
+
+impl Pcapng {
+    /// Looks at the first block and leaves the window before it.
+    pub fn open(window: &mut Window) -> Opened {
+        if !is_section(window.peek_up_to(4)) {
+            return Opened::Foreign;
+        }
+        let Some(head) = window.peek(16) else {
+            return Opened::Cut;
+        };
+        let Some(order) = byte_order(head) else {
+            return Opened::Foreign;
+        };
+        match version(head, order) {
+            Ok((1, _)) => Opened::Pcapng(Self {
+                section: Section::new(order, None),
+            }),
+            Ok((major, minor)) => Opened::UnknownVersion(major, minor),
+            Err(_) => Opened::Cut,
+        }
+    }
+
+    /// The next packet, `None` at the end of the file.
+    #[inline]
+    pub fn next(
+        &mut self,
+        window: &mut Window,
+        notes: &mut Notes,
+        extras: &mut Extras,
+    ) -> Result<Option<Record>, Damage> {
+        loop {
+            let at = window.offset();
+            let block = match self.block(window, at) {
+                Ok(Some(block)) => block,
+                Ok(None) => return Ok(None),
+                Err(damage) => {
+                    self.seek_next_section(window, at, damage, notes)?;
+                    continue;
+                }
+            };
+            match self.take(block, window, at, notes, extras) {
+                Ok(Some(record)) => return Ok(Some(record)),
+                Ok(None) => {}
+                // The block's own frame holds, so what follows can be trusted.
+                Err(damage) => add_note(notes, &damage),
+            }
+            window.consume(block.total);
+        }
+    }
+
+    /// The next block, whole in the window.
+    #[inline]
+    fn block(&mut self, window: &mut Window, at: u64) -> Result<Option<Block>, Damage> {
+        let Some(head) = window.peek(FRAMING) else {
+            return if window.at_end() {
+                Ok(None)
+            } else {
+                Err(Damage::cut(at))
+            };
+        };
+        let order = self.order_of(head, at)?;
+        let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
+        // Some writers do not count the padding.
+        let total = (length as usize).next_multiple_of(4);
+        if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
+            return Err(Damage::broken(
+                at,
+                format!("a block of {length} bytes is announced"),
+            ));
+        }
+        let Some(whole) = window.peek(total) else {
+            return Err(Damage::cut(at));
+        };
+        match trailer(whole, order) {
+            Some(again) if again == length => Ok(Some(Block { kind, order, total })),
+            _ => Err(Damage::broken(at, "the two lengths of a block differ")),
+        }
+    }
+
+    /// A section may have another byte order than the one before it.
+    #[inline]
+    fn order_of(&self, head: &[u8], at: u64) -> Result<Order, Damage> {
+        if !is_section(head) {
+            return Ok(self.section.order);
+        }
+        byte_order(head).ok_or_else(|| Damage::broken(at, "a section has no byte order"))
+    }
+
+    /// What the block means: a packet, or news about the section.
+    #[inline]
+    fn take(
+        &mut self,
+        block: Block,
+        window: &Window,
+        at: u64,
+        notes: &mut Notes,
+        extras: &mut Extras,
+    ) -> Result<Option<Record>, Damage> {
+        let body = Cursor::new(window.slice(BODY, block.total - FRAMING));
+        let record = match block.kind {
+            PACKET => self.packet(body),
+            SIMPLE_PACKET => self.simple_packet(body),
+            OLD_PACKET => self.old_packet(body),
+            CUSTOM | CUSTOM_NOT_COPIED | JOURNAL => Ok(Record::remark()),
+            _ => return self.describe(block, body, at, notes, extras).map(|()| None),
+        };
+        let mut record = record.map_err(|problem| problem.at(at))?;
+        record.skip += BODY;
+        record.whole = block.total;
+        Ok(Some(record))
+    }
+
+    fn describe(
+        &mut self,
+        block: Block,
+        body: Cursor<'_>,
+        at: u64,
+        notes: &mut Notes,
+        extras: &mut Extras,
+    ) -> Result<(), Damage> {
+        let order = block.order;
+        let done = match block.kind {
+            SECTION => return self.begin_section(block, body, at),
+            INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => {
+                blocks::interface(body, order)
+                    .map(|interface| self.section.interfaces.push(interface))
+            }
+            INTERFACE => {
+                notes.add(NoteCode::FileDamaged, || {
+                    format!("more than {MOST_INTERFACES} interfaces at byte {at}")
+                });
+                Ok(())
+            }
+            NAMES => extras.names(body, order),
+            SECRETS => extras.secrets(body, order),
+            _ => Ok(()),
+        };
+        done.map_err(|error| Damage::short(at, error))
+    }
+
+    fn begin_section(&mut self, block: Block, body: Cursor<'_>, at: u64) -> Result<(), Damage> {
+        let length = section_length(body, block.order).map_err(|error| Damage::short(at, error))?;
+        let ends_at = u64::try_from(length)
+            .ok()
+            .and_then(|length| at.checked_add(block.total as u64)?.checked_add(length));
+        self.section = Section::new(block.order, ends_at);
+        Ok(())
+    }
+
+    /// After damage, goes on where the section said it ends, if another one begins there; there is no other
+    /// safe place, since a packet may itself hold what looks like a section.
+    fn seek_next_section(
+        &mut self,
+        window: &mut Window,
+        at: u64,
+        damage: Damage,
+        notes: &mut Notes,
+    ) -> Result<(), Damage> {
+        let Some(ends_at) = self.section.ends_at.take().filter(|&end| end > at) else {
+            return Err(damage);
+        };
+        if !window.skip(ends_at - at) || !window.peek(4).is_some_and(is_section) {
+            return Err(damage);
+        }
+        add_note(notes, &damage);
+        Ok(())
+    }
+
+    #[inline]
+    fn packet(&self, mut body: Cursor<'_>) -> Result<Record, Problem> {
+        let order = self.section.order;
+        let interface = order.u32(&mut body, "interface")?;
+        self.timed_packet(interface, body)
+    }
+
+    fn old_packet(&self, mut body: Cursor<'_>) -> Result<Record, Problem> {
+        let order = self.section.order;
+        let interface = order.u16(&mut body, "interface")?;
+        order.u16(&mut body, "drops")?;
+        self.timed_packet(u32::from(interface), body)
+    }
+
+    #[inline]
+    fn timed_packet(&self, interface: u32, mut body: Cursor<'_>) -> Result<Record, Problem> {
+        let order = self.section.order;
+        let interface = self.interface(interface)?;
+        let high = order.u32(&mut body, "time")?;
+        let low = order.u32(&mut body, "time")?;
+        let captured = order.u32(&mut body, "captured length")?;
+        let original = order.u32(&mut body, "original length")?;
+        let skip = body.position();
+        body.skip(captured as usize, "packet")?;
+        Ok(Record {
+            is_packet: true,
+            time_ns: Some(interface.clock.nanoseconds(high, low)),
+            link_type: interface.link_type,
+            original_length: original.max(captured),
+            skip,
+            length: captured as usize,
+            whole: 0,
+        })
+    }
+
+    /// A packet of the first interface, without time, and as long as the snap length lets it be.
+    fn simple_packet(&self, mut body: Cursor<'_>) -> Result<Record, Problem> {
+        let interface = self.interface(0)?;
+        let original = self.section.order.u32(&mut body, "original length")?;
+        let captured = match interface.snap_length {
+            0 => original,
+            limit => original.min(limit),
+        };
+        let skip = body.position();
+        body.skip(captured as usize, "packet")?;
+        Ok(Record {
+            is_packet: true,
+            time_ns: None,
+            link_type: interface.link_type,
+            original_length: original,
+            skip,
+            length: captured as usize,
+            whole: 0,
+        })
+    }
+
+    #[inline]
+    fn interface(&self, number: u32) -> Result<&Interface, Problem> {
+        let interface = self.section.interfaces.get(number as usize);
+        interface.ok_or(Problem::NoInterface(number))
+    }
+}
+
+impl Section {
+    fn new(order: Order, ends_at: Option<u64>) -> Self {
+        Self {
+            order,
+            interfaces: Vec::new(),
+            ends_at,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Block {
+    kind: u32,
+    order: Order,
+    total: usize,
+}
+
+/// Why a packet block gives no packet.
+enum Problem {
+    Short(TooShort),
+    NoInterface(u32),
+}
+
+impl From<TooShort> for Problem {
+    fn from(error: TooShort) -> Self {
+        Self::Short(error)
+    }
+}
+
+impl Problem {
+    fn at(self, at: u64) -> Damage {
+        match self {
+            Self::Short(error) => Damage::short(at, error),
+            Self::NoInterface(number) => Damage {
+                code: NoteCode::UnknownInterface,
+                at,
+                what: format!("interface {number} of a packet is not described, in the block"),
+            },
+        }
+    }
+}
+
+fn add_note(notes: &mut Notes, damage: &Damage) {
+    notes.add(damage.code, || {
+        format!("{} at byte {}; it is left out", damage.what, damage.at)
+    });
+}
+
+/// A section's type reads the same in both byte orders.
+fn is_section(head: &[u8]) -> bool {
+    head.starts_with(&SECTION.to_be_bytes())
+}
+
+fn byte_order(head: &[u8]) -> Option<Order> {
+    let mut cursor = Cursor::new(head.get(8..)?);
+    match cursor.u32_be("byte order").ok()? {
+        BYTE_ORDER_MAGIC => Some(Order::Big),
+        swapped if swapped.swap_bytes() == BYTE_ORDER_MAGIC => Some(Order::Little),
+        _ => None,
+    }
+}
+
+fn version(head: &[u8], order: Order) -> Result<(u16, u16), TooShort> {
+    let mut cursor = Cursor::new(head);
+    cursor.skip(12, "section header")?;
+    let major = order.u16(&mut cursor, "major version")?;
+    Ok((major, order.u16(&mut cursor, "minor version")?))
+}
+
+fn section_length(mut body: Cursor<'_>, order: Order) -> Result<i64, TooShort> {
+    body.skip(8, "section header")?;
+    order.i64(&mut body, "section length")
+}
+
+#[inline]
+fn frame(head: &[u8], order: Order) -> Result<(u32, u32), TooShort> {
+    let mut cursor = Cursor::new(head);
+    let kind = order.u32(&mut cursor, "block type")?;
+    Ok((kind, order.u32(&mut cursor, "block length")?))
+}
+
+#[inline]
+fn trailer(block: &[u8], order: Order) -> Option<u32> {
+    let (_, trailer) = block.split_last_chunk::<4>()?;
+    order.u32(&mut Cursor::new(trailer), "block length").ok()
+}
+
+#[cfg(test)]
+#[path = "pcapng_tests.rs"]
+mod tests;

@@ -1,0 +1,204 @@
+//! One capture file that is being read, whatever its format.
+
+use std::io::{self, ErrorKind, Read};
+
+use super::blocks::Extras;
+use super::error::CaptureError;
+use super::foreign::{self, Foreign};
+use super::packed;
+use super::pcap::{self, Pcap};
+use super::pcapng::{self, Pcapng};
+use super::record::{Damage, Record};
+use super::window::Window;
+use crate::note::{NoteCode, Notes};
+
+/// How much of a file is looked at to say what it is.
+const LOOK: usize = 512;
+
+pub(super) struct Reader {
+    window: Window,
+    format: Format,
+    packing: Option<&'static str>,
+    current: Option<Record>,
+    ended: bool,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+impl Reader {
+    pub fn open(path: &str, stream: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
+        let (stream, packing) =
+            packed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
+                path: path.to_owned(),
+                offset: 0,
+                reason,
+            })?;
+        let mut window = Window::new(stream);
+        let format = open_format(path, &mut window, packing)?;
+        Ok(Self {
+            window,
+            format,
+            packing,
+            current: None,
+            ended: false,
+        })
+    }
+
+    /// What users call the format, e.g. `pcapng (gzip)`.
+    pub fn format(&self) -> String {
+        let format = match self.format {
+            Format::Pcap(_) => "pcap",
+            Format::Pcapng(_) => "pcapng",
+        };
+        match self.packing {
+            Some(packing) => format!("{format} ({packing})"),
+            None => format.to_owned(),
+        }
+    }
+
+    /// Steps to the next packet; trouble goes into the notes and, where it must, ends the file.
+    #[inline]
+    pub fn advance(&mut self, notes: &mut Notes, extras: &mut Extras) -> Option<Record> {
+        if self.ended {
+            return None;
+        }
+        if let Some(record) = self.current.take() {
+            self.window.consume(record.whole);
+        }
+        let next = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next(&mut self.window),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.window, notes, extras),
+        };
+        self.current = next.unwrap_or_else(|damage| {
+            self.note_damage(&damage, notes);
+            None
+        });
+        if self.current.is_none() {
+            self.end(notes);
+        }
+        self.current
+    }
+
+    /// The bytes of the record that `advance` found.
+    #[inline]
+    pub fn bytes(&self, record: &Record) -> &[u8] {
+        self.window.slice(record.skip, record.length)
+    }
+
+    fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
+        // A file that cannot be read on is not a file that ends here: `end` tells why.
+        if damage.code == NoteCode::FileCut && self.window.failure().is_some() {
+            return;
+        }
+        notes.add(damage.code, || {
+            let unpacked = if self.packing.is_some() {
+                " of the unpacked data"
+            } else {
+                ""
+            };
+            format!(
+                "{} at byte {}{unpacked}; the packets before it are kept",
+                damage.what, damage.at
+            )
+        });
+    }
+
+    fn end(&mut self, notes: &mut Notes) {
+        self.ended = true;
+        let Some(failure) = self.window.failure() else {
+            return;
+        };
+        let code = match (self.packing, failure.kind()) {
+            (Some(_), ErrorKind::UnexpectedEof) => NoteCode::FileCut,
+            (Some(_), ErrorKind::InvalidData | ErrorKind::InvalidInput) => NoteCode::FileDamaged,
+            _ => NoteCode::FileUnreadable,
+        };
+        notes.add(code, || match self.packing {
+            Some(packing) => format!(
+                "the {packing} data cannot be unpacked beyond byte {}: {failure}; the packets before it are kept",
+                self.window.offset()
+            ),
+            None => format!(
+                "cannot be read beyond byte {}: {failure}; the packets before it are kept",
+                self.window.offset()
+            ),
+        });
+    }
+}
+
+fn open_format(
+    path: &str,
+    window: &mut Window,
+    packing: Option<&'static str>,
+) -> Result<Format, CaptureError> {
+    let unknown_version = |format, major, minor| CaptureError::UnknownVersion {
+        path: path.to_owned(),
+        format,
+        major,
+        minor,
+    };
+    match Pcap::open(window) {
+        pcap::Opened::Pcap(pcap) => return Ok(Format::Pcap(pcap)),
+        pcap::Opened::Foreign => {}
+        pcap::Opened::Cut => return Err(cut_header(path, window, packing)),
+        pcap::Opened::UnknownVersion(major, minor) => {
+            return Err(unknown_version("pcap", major, minor));
+        }
+    }
+    match Pcapng::open(window) {
+        pcapng::Opened::Pcapng(pcapng) => Ok(Format::Pcapng(pcapng)),
+        pcapng::Opened::Foreign => Err(not_a_capture(path, window, packing)),
+        pcapng::Opened::Cut => Err(cut_header(path, window, packing)),
+        pcapng::Opened::UnknownVersion(major, minor) => {
+            Err(unknown_version("pcapng", major, minor))
+        }
+    }
+}
+
+fn cut_header(path: &str, window: &mut Window, packing: Option<&'static str>) -> CaptureError {
+    let path = path.to_owned();
+    let offset = window.peek_up_to(pcap::FILE_HEADER).len() as u64;
+    match read_failure(window, packing) {
+        Some(reason) => CaptureError::CannotRead {
+            path,
+            offset,
+            reason,
+        },
+        None => CaptureError::CutHeader { path, offset },
+    }
+}
+
+fn not_a_capture(path: &str, window: &mut Window, packing: Option<&'static str>) -> CaptureError {
+    let path = path.to_owned();
+    let start = window.peek_up_to(LOOK);
+    if start.is_empty() {
+        return match read_failure(window, packing) {
+            Some(reason) => CaptureError::CannotRead {
+                path,
+                offset: 0,
+                reason,
+            },
+            None => CaptureError::Empty { path },
+        };
+    }
+    let looks_like = match (foreign::guess(start), packing) {
+        (Foreign::OtherCapture(format), _) => return CaptureError::OtherCapture { path, format },
+        (Foreign::Else(kind), Some(packing)) => format!("{kind}, packed with {packing}"),
+        (Foreign::Else(kind), None) => kind.to_owned(),
+    };
+    CaptureError::NotACapture { path, looks_like }
+}
+
+fn read_failure(window: &Window, packing: Option<&'static str>) -> Option<io::Error> {
+    let failure = window.failure()?;
+    Some(match packing {
+        Some(packing) => io::Error::new(
+            failure.kind(),
+            format!("the {packing} data is cut or damaged ({failure})"),
+        ),
+        None => io::Error::new(failure.kind(), failure.to_string()),
+    })
+}

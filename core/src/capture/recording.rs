@@ -1,0 +1,281 @@
+//! Several captures as one recording: packets in time order, as `mergecap` would write them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::blocks::{Extras, Name, Secret};
+use super::error::CaptureError;
+use super::reader::Reader;
+use super::record::Record;
+use super::source::Source;
+use super::{CaptureFile, Packet};
+use crate::note::{Note, NoteCode, Notes};
+
+/// With more files than these, each is opened again when its turn comes: a ring buffer has thousands.
+const KEPT_OPEN: usize = 16;
+
+pub struct Recording {
+    files: Vec<File>,
+    /// The next packet of every file but the current one, earliest first.
+    waiting: BinaryHeap<Reverse<Turn>>,
+    /// The file whose packet was given last.
+    current: Option<usize>,
+    frames: u64,
+    extras: Extras,
+    total_bytes: Option<u64>,
+    consumed: Arc<AtomicU64>,
+}
+
+struct File {
+    source: Source,
+    state: State,
+    facts: CaptureFile,
+    notes: Notes,
+}
+
+enum State {
+    /// The first packet's time is known, and the file closed again.
+    Closed,
+    Open(Box<Reader>, Record),
+    Done,
+}
+
+/// When a file's next packet is due. Of equal times the last file's goes first; a packet without time goes
+/// at once, the first file's first. Both as Wireshark's `mergecap` has it, so that frame numbers agree.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    time_ns: i64,
+    rank: i64,
+}
+
+impl Turn {
+    #[inline]
+    fn new(time_ns: Option<i64>, file: usize) -> Self {
+        match time_ns {
+            Some(time_ns) => Self {
+                time_ns,
+                rank: -(file as i64),
+            },
+            None => Self {
+                time_ns: i64::MIN,
+                rank: file as i64,
+            },
+        }
+    }
+
+    fn file(self) -> usize {
+        self.rank.unsigned_abs() as usize
+    }
+}
+
+impl Recording {
+    /// Opens all of them and finds each one's first packet; the first that is no capture is an error.
+    pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
+        let total_bytes = sources.iter().map(Source::size).sum();
+        let many = sources.len() > KEPT_OPEN;
+        let mut recording = Self {
+            files: Vec::with_capacity(sources.len()),
+            waiting: BinaryHeap::with_capacity(sources.len()),
+            current: None,
+            frames: 0,
+            extras: Extras::default(),
+            total_bytes,
+            consumed: Arc::default(),
+        };
+        for source in sources {
+            recording.add(source, many)?;
+        }
+        Ok(recording)
+    }
+
+    fn add(&mut self, source: Source, many: bool) -> Result<(), CaptureError> {
+        let close = many && source.opens_again();
+        let mut file = File::new(source);
+        let first = if close {
+            file.look(&self.consumed)?
+        } else {
+            file.open(&self.consumed, &mut self.extras)?
+        };
+        if let Some(record) = first {
+            let turn = Turn::new(record.time_ns, self.files.len());
+            self.waiting.push(Reverse(turn));
+        }
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// The next packet in time order; frame numbers count from 1.
+    #[inline]
+    pub fn next_packet(&mut self) -> Option<Packet<'_>> {
+        loop {
+            let file = self.next_file()?;
+            self.current = Some(file);
+            self.frames += 1;
+            if self.files.get(file)?.has_packet() {
+                return self.files.get_mut(file)?.packet(self.frames);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_file(&mut self) -> Option<usize> {
+        if let Some(current) = self.current.take() {
+            let file = self.files.get_mut(current)?;
+            if let Some(record) = file.advance(&mut self.extras) {
+                let turn = Turn::new(record.time_ns, current);
+                match self.waiting.peek() {
+                    Some(&Reverse(next)) if next < turn => self.waiting.push(Reverse(turn)),
+                    _ => return Some(current),
+                }
+            }
+        }
+        self.next_waiting()
+    }
+
+    fn next_waiting(&mut self) -> Option<usize> {
+        loop {
+            let Reverse(turn) = self.waiting.pop()?;
+            let file = self.files.get_mut(turn.file())?;
+            if file.reopen(&self.consumed, &mut self.extras) {
+                return Some(turn.file());
+            }
+        }
+    }
+
+    /// What is known of each file: complete once everything has been read.
+    pub fn files(&self) -> impl Iterator<Item = &CaptureFile> {
+        self.files.iter().map(|file| &file.facts)
+    }
+
+    /// Everything that went wrong so far; each message begins with the file's name.
+    pub fn notes(&self) -> Vec<Note> {
+        self.files.iter().flat_map(File::named_notes).collect()
+    }
+
+    /// Names that the files read so far give to addresses.
+    pub fn names(&self) -> &[Name] {
+        &self.extras.names
+    }
+
+    /// TLS and other secrets that the files read so far hold.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.extras.secrets
+    }
+
+    /// The size of all files as they lie on disk; `None` where one is a pipe.
+    pub fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    /// How many of these bytes have been read: for progress, from any thread.
+    pub fn consumed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.consumed)
+    }
+}
+
+impl File {
+    fn new(source: Source) -> Self {
+        Self {
+            facts: CaptureFile::new(source.name()),
+            source,
+            state: State::Done,
+            notes: Notes::default(),
+        }
+    }
+
+    /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
+    fn look(&mut self, consumed: &Arc<AtomicU64>) -> Result<Option<Record>, CaptureError> {
+        let looked_at = Arc::default();
+        let first = self.open(&looked_at, &mut Extras::default())?;
+        if first.is_some() {
+            self.state = State::Closed;
+            self.notes = Notes::default();
+        } else {
+            consumed.fetch_add(looked_at.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        Ok(first)
+    }
+
+    fn open(
+        &mut self,
+        consumed: &Arc<AtomicU64>,
+        extras: &mut Extras,
+    ) -> Result<Option<Record>, CaptureError> {
+        let mut reader = Reader::open(&self.facts.path, self.source.open(consumed)?)?;
+        self.facts.format = reader.format();
+        let first = reader.advance(&mut self.notes, extras);
+        self.state = match first {
+            Some(record) => State::Open(Box::new(reader), record),
+            None => State::Done,
+        };
+        Ok(first)
+    }
+
+    /// Opens a closed file; `false` where it is gone or has changed since it was looked at.
+    fn reopen(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> bool {
+        if !matches!(self.state, State::Closed) {
+            return true;
+        }
+        match self.open(consumed, extras) {
+            Ok(first) => first.is_some(),
+            Err(error) => {
+                self.state = State::Done;
+                self.notes.add(NoteCode::FileUnreadable, || {
+                    format!("was readable when the analysis began: {error}")
+                });
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, extras: &mut Extras) -> Option<Record> {
+        let State::Open(reader, record) = &mut self.state else {
+            return None;
+        };
+        match reader.advance(&mut self.notes, extras) {
+            Some(next) => {
+                *record = next;
+                Some(next)
+            }
+            None => {
+                self.state = State::Done;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn has_packet(&self) -> bool {
+        matches!(&self.state, State::Open(_, record) if record.is_packet)
+    }
+
+    /// The packet that is due, counted in the file's facts.
+    #[inline]
+    fn packet(&mut self, frame: u64) -> Option<Packet<'_>> {
+        let State::Open(reader, record) = &self.state else {
+            return None;
+        };
+        self.facts.count(record, frame, &mut self.notes);
+        Some(Packet {
+            frame,
+            time_ns: record.time_ns.unwrap_or(0),
+            link_type: record.link_type,
+            bytes: reader.bytes(record),
+            original_length: record.original_length,
+        })
+    }
+
+    fn named_notes(&self) -> impl Iterator<Item = Note> {
+        self.notes.iter().map(|note| Note {
+            message: format!("{}: {}", self.facts.path, note.message),
+            ..note.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "recording_tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! The next bytes of a stream: one buffer that slides over it and grows only for bytes that really arrive.
+
+use std::io::{self, ErrorKind, Read};
+
+const FIRST_SIZE: usize = 64 * 1024;
+
+pub(super) struct Window {
+    source: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// The place of `start` in the stream.
+    offset: u64,
+    /// The stream has ended, by itself or by `failure`.
+    ended: bool,
+    failure: Option<io::Error>,
+}
+
+impl Window {
+    pub fn new(source: Box<dyn Read + Send>) -> Self {
+        Self {
+            source,
+            buffer: vec![0; FIRST_SIZE],
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            failure: None,
+        }
+    }
+
+    /// The next `length` bytes, or `None` where the stream ends before.
+    #[inline]
+    pub fn peek(&mut self, length: usize) -> Option<&[u8]> {
+        if self.end - self.start < length && !self.fill(length) {
+            return None;
+        }
+        self.buffer.get(self.start..self.start + length)
+    }
+
+    /// As many as `length` bytes: fewer only at the end of the stream.
+    pub fn peek_up_to(&mut self, length: usize) -> &[u8] {
+        self.fill(length);
+        let left = self.end - self.start;
+        self.slice(0, length.min(left))
+    }
+
+    /// Bytes that an earlier `peek` has brought in.
+    #[inline]
+    pub fn slice(&self, skip: usize, length: usize) -> &[u8] {
+        let start = self.start + skip;
+        self.buffer.get(start..start + length).unwrap_or_default()
+    }
+
+    /// Steps over bytes that an earlier `peek` has brought in.
+    #[inline]
+    pub fn consume(&mut self, length: usize) {
+        let length = length.min(self.end - self.start);
+        self.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Steps over any number of bytes; `false` where the stream ends before.
+    pub fn skip(&mut self, mut length: u64) -> bool {
+        while length > 0 {
+            if self.peek(1).is_none() {
+                return false;
+            }
+            let step = length.min((self.end - self.start) as u64);
+            self.consume(step as usize);
+            length -= step;
+        }
+        true
+    }
+
+    /// The place of the next byte in the stream.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub fn at_end(&mut self) -> bool {
+        self.peek(1).is_none()
+    }
+
+    /// Why the stream ended, where it did not end by itself.
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
+    }
+
+    #[cold]
+    fn fill(&mut self, length: usize) -> bool {
+        while self.end - self.start < length && !self.ended {
+            self.make_room(length);
+            self.read();
+        }
+        self.end - self.start >= length
+    }
+
+    /// Moves what is left to the front; doubles the buffer when it is full of bytes that are still needed.
+    fn make_room(&mut self, length: usize) {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            let size = (self.buffer.len() * 2).min(length.max(FIRST_SIZE));
+            self.buffer.resize(size, 0);
+        }
+    }
+
+    fn read(&mut self) {
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        match self.source.read(room) {
+            Ok(0) => self.ended = true,
+            Ok(count) => self.end += count.min(room.len()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => {
+                self.ended = true;
+                self.failure = Some(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes one at a time, as a slow pipe does.
+    struct Drip(u8);
+
+    impl Read for Drip {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(first) = buffer.first_mut().filter(|_| self.0 < 5) else {
+                return Ok(0);
+            };
+            *first = self.0;
+            self.0 += 1;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_slow_pipe_is_waited_for() {
+        let mut window = Window::new(Box::new(Drip(0)));
+        assert_eq!(window.peek(2), Some(&[0, 1][..]));
+        window.consume(2);
+        assert_eq!(window.peek(3), Some(&[2, 3, 4][..]));
+        assert_eq!(window.peek(4), None);
+        assert_eq!(window.offset(), 2);
+    }
+
+    #[test]
+    fn a_length_that_never_arrives_costs_no_memory() {
+        let mut window = Window::new(Box::new(Drip(0)));
+        assert_eq!(window.peek(usize::MAX / 4), None);
+        assert_eq!(window.buffer.len(), FIRST_SIZE);
+    }
+
+    #[test]
+    fn it_grows_for_bytes_that_arrive() {
+        let mut window = Window::new(Box::new(io::repeat(7).take(1_000_000)));
+        assert_eq!(window.peek(1_000_000).map(<[u8]>::len), Some(1_000_000));
+        assert!(window.skip(1_000_000));
+        assert!(window.at_end());
+    }
+
+    #[test]
+    fn skipping_needs_no_room() {
+        let mut window = Window::new(Box::new(io::repeat(7).take(5_000_000)));
+        assert!(window.skip(4_999_999));
+        assert!(!window.skip(2));
+        assert_eq!(window.buffer.len(), FIRST_SIZE);
+    }
+}

@@ -1,0 +1,375 @@
+//! Cuts both streams into messages, skips long bodies, and finds its footing again after a loss: once for all protocols.
+
+use super::inbox::{Inbox, Origin, Pending};
+use crate::exchange::{Pairing, Passage};
+use crate::layers::{Deflate, MysqlCompression, Unwrap};
+use crate::protocols::turns::{Push, Tls, Turns};
+use crate::protocols::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Side, Start};
+use crate::session::Session;
+use crate::sql::Statements;
+use crate::stream::Chunk;
+
+/// A connection whose protocol is known.
+pub struct Dialogue {
+    pub protocol: &'static str,
+    /// What was taken for the client is the server: the capture began in mid-connection.
+    pub swapped: bool,
+    pub session: Session,
+    pub pairing: Pairing,
+    /// How often the footing was lost, and why the first time.
+    pub losses: u32,
+    pub first_loss: Option<String>,
+    decoder: Box<dyn Decoder>,
+    inboxes: [Inbox; 2],
+    /// Messages cannot be told apart until the client begins a request.
+    lost: bool,
+    /// The server has sent something since the client last did.
+    server_spoke: bool,
+}
+
+impl Dialogue {
+    pub fn new(protocol: &'static str, start: Start, swapped: bool) -> Dialogue {
+        let mut dialogue = Dialogue {
+            protocol,
+            swapped,
+            session: Session::default(),
+            pairing: Pairing::default(),
+            losses: 0,
+            first_loss: None,
+            decoder: start.decoder,
+            inboxes: Default::default(),
+            lost: false,
+            server_spoke: false,
+        };
+        if let Some(layer) = start.layer {
+            dialogue.switch(layer);
+        }
+        dialogue
+    }
+
+    /// Take in the next bytes of one side.
+    pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        let side = if self.swapped { chunk.side.other() } else { chunk.side };
+        let chunk = &Chunk { side, ..*chunk };
+        if chunk.lost > 0 {
+            self.gap(chunk);
+        }
+        if !chunk.bytes.is_empty() {
+            self.bytes(chunk, statements);
+            self.server_spoke = side == Side::Server;
+        }
+        if chunk.cut > 0 {
+            self.cut(chunk, statements);
+        }
+    }
+
+    fn inbox(&mut self, side: Side) -> &mut Inbox {
+        &mut self.inboxes[side as usize]
+    }
+
+    // --- reading on -------------------------------------------------------------------------------------------------
+
+    fn bytes(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        if self.lost && !self.finds_footing(chunk) {
+            self.follow_turns(chunk);
+        } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
+            self.lose_at(chunk, lost);
+        }
+        self.inbox(chunk.side).position += chunk.bytes.len() as u64;
+    }
+
+    fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], statements: &mut Statements) -> Result<(), Lost> {
+        if self.inbox(chunk.side).layer.is_none() {
+            return self.cut_into_messages(chunk, raw, statements);
+        }
+        let plain = self.inbox(chunk.side).unwrap(raw)?;
+        let result = self.cut_into_messages(chunk, &plain, statements);
+        self.inbox(chunk.side).reuse(plain);
+        result
+    }
+
+    /// Messages that are whole in one packet are read in place; others wait in the inbox.
+    fn cut_into_messages(&mut self, chunk: &Chunk<'_>, fresh: &[u8], statements: &mut Statements) -> Result<(), Lost> {
+        let latest = Origin::of(chunk);
+        let wrapped = self.inbox(chunk.side).layer.is_some();
+        if self.inbox(chunk.side).is_empty() {
+            let used = self.messages(chunk, fresh, latest, statements)?;
+            return self.keep(chunk, &fresh[used..], wrapped, statements);
+        }
+        if !self.inbox(chunk.side).add(fresh, latest) {
+            return Ok(());
+        }
+        let (buffer, origin) = self.inbox(chunk.side).take();
+        let used = self.messages(chunk, &buffer, origin.unwrap_or(latest), statements)?;
+        if used > 0 && used < buffer.len() && self.inbox(chunk.side).need == 0 {
+            return self.keep(chunk, &buffer[used..], wrapped, statements);
+        }
+        self.inbox(chunk.side).put_back(buffer, used, latest);
+        Ok(())
+    }
+
+    /// Bytes after the last whole message: kept, or read anew where that message changed what follows it.
+    fn keep(&mut self, chunk: &Chunk<'_>, rest: &[u8], wrapped: bool, statements: &mut Statements) -> Result<(), Lost> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let inbox = self.inbox(chunk.side);
+        if inbox.need > 0 {
+            inbox.add(rest, Origin::of(chunk));
+            return Ok(());
+        }
+        if inbox.layer.is_some() == wrapped {
+            return self.cut_into_messages(chunk, rest, statements);
+        }
+        self.messages_in(chunk, rest, statements)
+    }
+
+    /// Read the whole messages that `bytes` begin with; how many bytes they took.
+    fn messages(
+        &mut self,
+        chunk: &Chunk<'_>,
+        bytes: &[u8],
+        first: Origin,
+        statements: &mut Statements,
+    ) -> Result<usize, Lost> {
+        let side = chunk.side;
+        let mut at = self.pass_body(chunk, bytes.len());
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let (head, length) = match self.decoder.frame(side, rest)? {
+                Frame::Message { head, length } if head <= rest.len() => (head, length),
+                Frame::Message { head: need, .. } | Frame::Need(need) => {
+                    self.inbox(side).need = need.max(rest.len() + 1);
+                    break;
+                }
+            };
+            self.inbox(side).need = 0;
+            let origin = if at == 0 { first } else { Origin::of(chunk) };
+            let here = length.min(rest.len() as u64);
+            let message = Message { side, bytes: &rest[..head], length, cut: false };
+            let switched = self.message(chunk, &message, here, origin, statements)?;
+            at += here as usize;
+            if switched {
+                break;
+            }
+        }
+        Ok(at)
+    }
+
+    fn pass_body(&mut self, chunk: &Chunk<'_>, available: usize) -> usize {
+        if self.inbox(chunk.side).body == 0 {
+            return 0;
+        }
+        let passed = self.inbox(chunk.side).pass(available);
+        self.end_body(chunk);
+        passed
+    }
+
+    /// The last byte of a long message has passed: now it counts.
+    fn end_body(&mut self, chunk: &Chunk<'_>) {
+        if self.inbox(chunk.side).body > 0 {
+            return;
+        }
+        if let Some(Pending { meaning, origin, length }) = self.inbox(chunk.side).pending.take() {
+            let passage = self.passage(chunk, origin, length);
+            self.pairing.message(meaning, &passage);
+        }
+    }
+
+    /// Read one message of which `here` bytes are at hand. True when what follows it is wrapped or unwrapped anew.
+    fn message(
+        &mut self,
+        chunk: &Chunk<'_>,
+        message: &Message<'_>,
+        here: u64,
+        origin: Origin,
+        statements: &mut Statements,
+    ) -> Result<bool, Lost> {
+        let mut context = Context { session: &mut self.session, statements, switch: None };
+        let meaning = self.decoder.message(message, &mut context)?;
+        let switch = context.switch;
+        self.inbox(message.side).body = message.length - here;
+        if message.length > here {
+            self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length });
+        } else {
+            let passage = self.passage(chunk, origin, message.length);
+            self.pairing.message(meaning, &passage);
+        }
+        if let Some(layer) = switch {
+            self.switch(layer);
+        }
+        Ok(switch.is_some())
+    }
+
+    fn passage(&mut self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> Passage {
+        Passage {
+            side: chunk.side,
+            first: origin.mark,
+            last: chunk.mark,
+            length,
+            acknowledged: origin.acknowledged,
+            end: self.inbox(chunk.side).position + 1,
+        }
+    }
+
+    /// From here on the bytes are something else, on both sides.
+    fn switch(&mut self, layer: Layer) {
+        match layer {
+            Layer::MysqlCompression => {
+                self.session.compression.get_or_insert("mysql");
+                self.wrap(|| Some(Box::<MysqlCompression>::default()));
+            }
+            Layer::Deflate => {
+                self.session.compression.get_or_insert("zlib");
+                self.wrap(|| Some(Box::<Deflate>::default()));
+            }
+            Layer::Tls => {
+                self.session.encryption = Some("tls");
+                self.pairing.end_with_next();
+                self.decoder = Box::new(Tls::new(self.pairing.is_open()));
+            }
+            Layer::Encrypted => {
+                self.session.encryption = Some("wire encryption");
+                self.pairing.end_with_next();
+                self.decoder = Box::new(Turns::new(self.pairing.is_open()));
+                self.wrap(|| None);
+            }
+            Layer::Push => self.decoder = Box::new(Push),
+        }
+    }
+
+    fn wrap(&mut self, layer: impl Fn() -> Option<Box<dyn Unwrap>>) {
+        for inbox in &mut self.inboxes {
+            inbox.layer = layer();
+        }
+    }
+
+    // --- losing and finding the footing -------------------------------------------------------------------------------
+
+    /// Bytes that were never captured: a long body may hold them all, otherwise the footing is lost.
+    fn gap(&mut self, chunk: &Chunk<'_>) {
+        let side = chunk.side;
+        if self.lost || !self.inbox(side).absorbs(chunk.lost) {
+            self.lose_unseen(side);
+        } else {
+            self.pairing.gap(side);
+            self.end_body(chunk);
+        }
+        self.inbox(side).position += chunk.lost;
+        self.server_spoke = side == Side::Server;
+    }
+
+    fn lose_unseen(&mut self, side: Side) {
+        let unasked = match side {
+            Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
+            Side::Server => false,
+        };
+        self.lose(Lost("bytes are missing from the capture".into()));
+        if unasked {
+            self.pairing.unreadable_request(None);
+        }
+        self.pairing.gap(side);
+    }
+
+    /// The end of a packet that was seen, beyond the snap length.
+    fn cut(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        let side = chunk.side;
+        self.inbox(side).position += chunk.cut;
+        if self.lost {
+            return;
+        }
+        if let Err(lost) = self.read_cut_message(chunk, statements) {
+            return self.lose_at(chunk, lost);
+        }
+        if self.inbox(side).absorbs(chunk.cut) {
+            self.end_body(chunk);
+        } else {
+            self.lose_the_end(chunk);
+        }
+    }
+
+    /// Whole messages may hide in what the snap length cut. Packets and times are known all the same, so an exchange
+    /// that is alone ends with the last packet before the client speaks again.
+    fn lose_the_end(&mut self, chunk: &Chunk<'_>) {
+        self.follow_turns(&Chunk { bytes: &[], ..*chunk });
+        self.lost = true;
+        self.pairing.cut();
+        for inbox in &mut self.inboxes {
+            inbox.clear();
+        }
+    }
+
+    /// What the capture kept of a message whose length is known.
+    fn read_cut_message(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) -> Result<(), Lost> {
+        let side = chunk.side;
+        if self.inbox(side).is_empty() {
+            return Ok(());
+        }
+        let (bytes, origin) = self.inbox(side).take();
+        let here = bytes.len() as u64;
+        match self.decoder.frame(side, &bytes)? {
+            Frame::Message { length, .. } if length > here => {
+                let message = Message { side, bytes: &bytes, length, cut: true };
+                self.inbox(side).need = 0;
+                self.message(chunk, &message, here, origin.unwrap_or(Origin::of(chunk)), statements)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A message could not be read: whatever it was, the packet is there and takes part in the turns.
+    fn lose_at(&mut self, chunk: &Chunk<'_>, lost: Lost) {
+        self.lose(lost);
+        self.server_spoke |= chunk.side == Side::Client && !self.pairing.is_open();
+        self.follow_turns(chunk);
+    }
+
+    fn lose(&mut self, lost: Lost) {
+        if !self.lost {
+            self.losses += 1;
+            self.first_loss.get_or_insert(lost.0);
+        }
+        self.lost = true;
+        self.pairing.lose();
+        for inbox in &mut self.inboxes {
+            inbox.clear();
+        }
+    }
+
+    /// Without its footing, what is left is who speaks when.
+    fn follow_turns(&mut self, chunk: &Chunk<'_>) {
+        let passage = self.passage(chunk, Origin::of(chunk), chunk.bytes.len() as u64);
+        if chunk.side == Side::Client && self.server_spoke {
+            self.pairing.unreadable_request(Some(&passage));
+        } else {
+            self.pairing.message(Meaning::More, &passage);
+        }
+    }
+
+    /// Does the client plainly begin a request here?
+    fn finds_footing(&mut self, chunk: &Chunk<'_>) -> bool {
+        let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes);
+        if begins {
+            self.pairing.end_all();
+            self.decoder.resume();
+            self.lost = false;
+        }
+        begins
+    }
+
+    fn begins_request(&mut self, bytes: &[u8]) -> bool {
+        let inbox = self.inbox(Side::Client);
+        if inbox.layer.is_none() {
+            return self.decoder.resumes(bytes);
+        }
+        let Ok(plain) = inbox.unwrap(bytes) else {
+            self.inbox(Side::Client).clear();
+            return false;
+        };
+        self.inbox(Side::Client).clear();
+        let begins = self.decoder.resumes(&plain);
+        self.inbox(Side::Client).reuse(plain);
+        begins
+    }
+}

@@ -1,0 +1,111 @@
+//! The bytes of one side that do not make a whole message yet.
+
+use crate::layers::Unwrap;
+use crate::protocols::{Lost, Meaning};
+use crate::stream::{Chunk, Mark};
+
+/// The packet a message begins in.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    pub mark: Mark,
+    pub acknowledged: u64,
+}
+
+impl Origin {
+    pub fn of(chunk: &Chunk<'_>) -> Origin {
+        Origin { mark: chunk.mark, acknowledged: chunk.acknowledged }
+    }
+}
+
+/// A message whose meaning is known while the rest of it still has to pass.
+#[derive(Debug)]
+pub struct Pending {
+    pub meaning: Meaning,
+    pub origin: Origin,
+    pub length: u64,
+}
+
+#[derive(Default)]
+pub struct Inbox {
+    buffer: Vec<u8>,
+    origin: Option<Origin>,
+    /// Asking again makes no sense before so many bytes are there.
+    pub need: usize,
+    /// Bytes of the current message that are still to pass.
+    pub body: u64,
+    pub pending: Option<Pending>,
+    pub layer: Option<Box<dyn Unwrap>>,
+    plain: Vec<u8>,
+    /// Bytes of the stream that have come, as TCP counts them.
+    pub position: u64,
+}
+
+impl Inbox {
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Add bytes; true when it makes sense to look for a message.
+    pub fn add(&mut self, bytes: &[u8], origin: Origin) -> bool {
+        if self.buffer.is_empty() {
+            self.origin = Some(origin);
+        }
+        self.buffer.extend_from_slice(bytes);
+        self.buffer.len() >= self.need
+    }
+
+    pub fn take(&mut self) -> (Vec<u8>, Option<Origin>) {
+        (std::mem::take(&mut self.buffer), self.origin)
+    }
+
+    /// Put back what was taken, less the `used` bytes that have been read; what is left came with `latest`.
+    pub fn put_back(&mut self, mut buffer: Vec<u8>, used: usize, latest: Origin) {
+        if used > 0 {
+            buffer.drain(..used);
+            self.origin = Some(latest);
+        }
+        self.buffer = buffer;
+    }
+
+    /// Let the body of the current message pass; the number of bytes that belonged to it.
+    pub fn pass(&mut self, available: usize) -> usize {
+        let passed = self.body.min(available as u64);
+        self.body -= passed;
+        passed as usize
+    }
+
+    /// Do `length` bytes that nobody has seen lie inside the current message's body?
+    pub fn absorbs(&mut self, length: u64) -> bool {
+        let inside = self.body > 0 && length <= self.body && self.layer.is_none();
+        if inside {
+            self.body -= length;
+        }
+        inside
+    }
+
+    /// The plain bytes of a wrapped stream. Give the vector back with `reuse`.
+    pub fn unwrap(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Lost> {
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        match &mut self.layer {
+            Some(layer) => layer.unwrap(bytes, &mut plain)?,
+            None => plain.extend_from_slice(bytes),
+        }
+        Ok(plain)
+    }
+
+    pub fn reuse(&mut self, plain: Vec<u8>) {
+        self.plain = plain;
+    }
+
+    /// Forget everything that is not whole.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+        self.need = 0;
+        self.body = 0;
+        self.pending = None;
+        if let Some(layer) = &mut self.layer {
+            layer.reset();
+        }
+    }
+}

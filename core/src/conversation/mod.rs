@@ -1,0 +1,106 @@
+//! A connection's dialogue: which protocol it speaks, and what was said in it.
+
+mod dialogue;
+mod inbox;
+mod recognition;
+
+pub use dialogue::Dialogue;
+pub use recognition::{Forced, Hints};
+
+use crate::protocols::Side;
+use crate::sql::Statements;
+use crate::stream::Chunk;
+use recognition::Recognition;
+
+/// One connection's bytes, from the first to the last.
+pub enum Conversation {
+    /// Its first bytes are being looked at.
+    New(Box<Recognition>),
+    Known(Box<Dialogue>),
+    /// Nothing that latpcap reads.
+    Foreign,
+}
+
+impl Conversation {
+    pub fn new(hints: Hints) -> Conversation {
+        Conversation::New(Box::new(Recognition::new(hints)))
+    }
+
+    /// Take in the next bytes of one side.
+    pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        match self {
+            Conversation::Foreign => {}
+            Conversation::Known(dialogue) => dialogue.read(chunk, statements),
+            Conversation::New(recognition) => {
+                if let Some(known) = recognition.read(chunk) {
+                    *self = Conversation::from_recognition(known, statements);
+                }
+            }
+        }
+    }
+
+    /// A packet of this connection was sent again.
+    pub fn retransmission(&mut self) {
+        if let Conversation::Known(dialogue) = self {
+            dialogue.pairing.retransmission();
+        }
+    }
+
+    /// No more bytes will come.
+    pub fn finish(&mut self, statements: &mut Statements) {
+        if let Conversation::New(recognition) = self {
+            let known = recognition.decide();
+            *self = Conversation::from_recognition(known, statements);
+        }
+        if let Conversation::Known(dialogue) = self {
+            dialogue.pairing.close();
+        }
+    }
+
+    pub fn dialogue(&self) -> Option<&Dialogue> {
+        match self {
+            Conversation::Known(dialogue) => Some(dialogue),
+            _ => None,
+        }
+    }
+
+    pub fn dialogue_mut(&mut self) -> Option<&mut Dialogue> {
+        match self {
+            Conversation::Known(dialogue) => Some(dialogue),
+            _ => None,
+        }
+    }
+
+    fn from_recognition(known: Option<recognition::Recognised>, statements: &mut Statements) -> Conversation {
+        let Some(recognised) = known else {
+            return Conversation::Foreign;
+        };
+        let mut dialogue = Dialogue::new(recognised.name, recognised.start, recognised.swapped);
+        for chunk in &recognised.seen {
+            dialogue.read(&chunk.borrow(), statements);
+        }
+        Conversation::Known(Box::new(dialogue))
+    }
+}
+
+/// A chunk that had to wait until the protocol was known.
+#[derive(Debug)]
+pub struct KeptChunk {
+    side: Side,
+    mark: crate::stream::Mark,
+    acknowledged: u64,
+    bytes: Vec<u8>,
+    cut: u64,
+}
+
+impl KeptChunk {
+    fn of(chunk: &Chunk<'_>) -> KeptChunk {
+        let Chunk { side, mark, acknowledged, bytes, cut, .. } = *chunk;
+        KeptChunk { side, mark, acknowledged, bytes: bytes.to_vec(), cut }
+    }
+
+    fn borrow(&self) -> Chunk<'_> {
+        let KeptChunk { side, mark, acknowledged, ref bytes, cut } = *self;
+        Chunk { side, mark, acknowledged, lost: 0, bytes, cut }
+    }
+}

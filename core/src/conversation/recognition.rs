@@ -1,0 +1,177 @@
+//! Which protocol is it? Asked of the first bytes, and of each new turn where the beginning was not captured.
+
+use super::KeptChunk;
+use crate::protocols::turns::{self, Turns};
+use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Side, Start, Verdict};
+use crate::stream::Chunk;
+
+/// Bytes of one side that are looked at.
+const OPENING_BYTES: usize = 4096;
+/// Bytes that are kept until the protocol is known.
+const KEPT_BYTES: usize = 64 << 10;
+/// Turns that are tried before a connection counts as foreign.
+const TURNS: u32 = 16;
+
+/// What the user or the ports say about a connection before it has said anything itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hints {
+    /// `--decode-as`: take this protocol without asking.
+    pub forced: Option<Forced>,
+    /// The server's port is a usual one of this protocol.
+    pub by_port: Option<&'static Protocol>,
+    /// The handshake told who the client is.
+    pub oriented: bool,
+    /// The connection's beginning was captured.
+    pub from_start: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Forced {
+    Protocol(&'static Protocol),
+    /// Unreadable on purpose: only the changes of direction count.
+    Turns,
+}
+
+/// The answer, with everything that was kept for the decoder to read.
+pub struct Recognised {
+    pub name: &'static str,
+    pub start: Start,
+    /// What was taken for the client is the server.
+    pub swapped: bool,
+    pub seen: Vec<KeptChunk>,
+}
+
+pub struct Recognition {
+    hints: Hints,
+    seen: Vec<KeptChunk>,
+    kept_bytes: usize,
+    client: Vec<u8>,
+    server: Vec<u8>,
+    first: Option<Side>,
+    turns: u32,
+}
+
+impl Recognition {
+    pub fn new(hints: Hints) -> Recognition {
+        let (client, server) = (Vec::new(), Vec::new());
+        Recognition { hints, seen: Vec::new(), kept_bytes: 0, client, server, first: None, turns: 0 }
+    }
+
+    /// Take in the next bytes. `Some(None)`: it is nothing that latpcap reads.
+    pub fn read(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
+        if chunk.lost > 0 {
+            self.hints.from_start = false;
+            self.start_over();
+        }
+        if self.is_new_turn(chunk) {
+            if let Some(swapped) = self.recognise_swapped(chunk) {
+                return Some(Some(swapped));
+            }
+            self.turns += 1;
+            if !self.hints.from_start {
+                self.start_over();
+            }
+        }
+        self.keep(chunk);
+        if let Some(recognised) = self.recognise() {
+            return Some(Some(recognised));
+        }
+        let enough = self.turns >= TURNS || self.kept_bytes > KEPT_BYTES;
+        enough.then(|| self.decide())
+    }
+
+    /// No more bytes, or enough of them: the port breaks the tie.
+    pub fn decide(&mut self) -> Option<Recognised> {
+        let protocol = self.hints.by_port?;
+        let undecided = (protocol.recognise)(&self.opening()) == Verdict::Unsure;
+        let spoken = !self.client.is_empty() || !self.server.is_empty();
+        (undecided && spoken).then(|| self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false))
+    }
+
+    fn is_new_turn(&self, chunk: &Chunk<'_>) -> bool {
+        let last = self.seen.last().map(|seen| seen.side);
+        chunk.side == Side::Client && last == Some(Side::Server)
+    }
+
+    fn start_over(&mut self) {
+        self.seen.clear();
+        self.kept_bytes = 0;
+        self.client.clear();
+        self.server.clear();
+        self.first = None;
+    }
+
+    fn keep(&mut self, chunk: &Chunk<'_>) {
+        self.first.get_or_insert(chunk.side);
+        let side = match chunk.side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        let room = OPENING_BYTES.saturating_sub(side.len());
+        side.extend_from_slice(&chunk.bytes[..chunk.bytes.len().min(room)]);
+        // The rest of a long answer whose question was not captured tells nothing more.
+        if self.client.is_empty() && !self.hints.from_start && self.kept_bytes > OPENING_BYTES {
+            return;
+        }
+        self.kept_bytes += chunk.bytes.len();
+        self.seen.push(KeptChunk::of(chunk));
+    }
+
+    fn opening(&self) -> Opening<'_> {
+        Opening {
+            client: &self.client,
+            server: &self.server,
+            first: self.first.unwrap_or(Side::Client),
+            from_start: self.hints.from_start,
+        }
+    }
+
+    fn recognise(&mut self) -> Option<Recognised> {
+        match self.hints.forced {
+            Some(Forced::Protocol(protocol)) => {
+                return Some(self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false));
+            }
+            Some(Forced::Turns) => {
+                let start = Start { decoder: Box::new(Turns::default()), layer: None };
+                return Some(self.recognised("turns", start, false));
+            }
+            None => {}
+        }
+        let opening = self.opening();
+        if let Some(protocol) = certain(&opening) {
+            let start = (protocol.decoder)(&opening);
+            return Some(self.recognised(protocol.name, start, false));
+        }
+        self.recognise_tls()
+    }
+
+    /// TLS from the first byte on says nothing of what is inside: there the port is all there is.
+    fn recognise_tls(&mut self) -> Option<Recognised> {
+        let protocol = self.hints.by_port?;
+        let opening = self.opening();
+        let tls = if opening.from_start { turns::is_handshake(opening.client) } else { turns::is_record(opening.client) };
+        let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
+        tls.then(|| self.recognised(protocol.name, start, false))
+    }
+
+    /// Where the handshake was not captured, the client may be the one that was taken for the server.
+    fn recognise_swapped(&mut self, chunk: &Chunk<'_>) -> Option<Recognised> {
+        if self.hints.oriented || self.first != Some(Side::Server) {
+            return None;
+        }
+        let opening =
+            Opening { client: &self.server, server: chunk.bytes, first: Side::Client, from_start: false };
+        let protocol = certain(&opening)?;
+        let start = (protocol.decoder)(&opening);
+        self.keep(chunk);
+        Some(self.recognised(protocol.name, start, true))
+    }
+
+    fn recognised(&mut self, name: &'static str, start: Start, swapped: bool) -> Recognised {
+        Recognised { name, start, swapped, seen: std::mem::take(&mut self.seen) }
+    }
+}
+
+fn certain(opening: &Opening<'_>) -> Option<&'static Protocol> {
+    REGISTRY.iter().copied().find(|protocol| (protocol.recognise)(opening) == Verdict::Certain)
+}

@@ -1,0 +1,233 @@
+//! A checked reader over bytes that nobody vouches for: decoders read through it and through nothing else.
+//!
+//! Every read names what it reads, so that an error says which field is missing, where, and by how much.
+//!
+//! ```
+//! use latpcap_core::cursor::Cursor;
+//!
+//! let mut cursor = Cursor::new(b"Q\0\0\0\x0cselect 1");
+//! assert_eq!(cursor.u8("tag")?, b'Q');
+//! assert_eq!(cursor.u32_be("length")?, 12);
+//! assert_eq!(cursor.rest(), b"select 1");
+//! # Ok::<(), latpcap_core::cursor::TooShort>(())
+//! ```
+
+/// A field that is longer than what is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} at byte {at} needs {needed} bytes, {left} left")]
+pub struct TooShort {
+    pub field: &'static str,
+    pub at: usize,
+    pub needed: usize,
+    pub left: usize,
+}
+
+/// A place in a slice of bytes. A failed read does not move it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+/// One method per integer: the name says width and byte order.
+macro_rules! integers {
+    ($($name:ident: $integer:ty = $from:ident;)*) => {$(
+        #[inline]
+        pub fn $name(&mut self, field: &'static str) -> Result<$integer, TooShort> {
+            Ok(<$integer>::$from(self.array(field)?))
+        }
+    )*};
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: 0 }
+    }
+
+    /// How many bytes have been read.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// How many bytes are left.
+    #[inline]
+    pub fn left(&self) -> usize {
+        self.bytes.len() - self.position
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.left() == 0
+    }
+
+    /// What is left, without reading it.
+    #[inline]
+    pub fn peek(&self) -> &'a [u8] {
+        self.bytes.get(self.position..).unwrap_or_default()
+    }
+
+    /// The next byte, without reading it.
+    #[inline]
+    pub fn peek_u8(&self) -> Option<u8> {
+        self.peek().first().copied()
+    }
+
+    /// Everything that is left.
+    #[inline]
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.peek();
+        self.position = self.bytes.len();
+        rest
+    }
+
+    #[inline]
+    pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], TooShort> {
+        match self.peek().split_at_checked(length) {
+            Some((taken, _)) => {
+                self.position += length;
+                Ok(taken)
+            }
+            None => Err(self.too_short(length, field)),
+        }
+    }
+
+    /// As many as `length` bytes, fewer where fewer are left.
+    #[inline]
+    pub fn take_up_to(&mut self, length: usize) -> &'a [u8] {
+        let rest = self.peek();
+        let taken = rest.get(..length).unwrap_or(rest);
+        self.position += taken.len();
+        taken
+    }
+
+    #[inline]
+    pub fn skip(&mut self, length: usize, field: &'static str) -> Result<(), TooShort> {
+        self.take(length, field).map(|_| ())
+    }
+
+    /// A cursor of its own over the next `length` bytes.
+    #[inline]
+    pub fn sub(&mut self, length: usize, field: &'static str) -> Result<Cursor<'a>, TooShort> {
+        self.take(length, field).map(Cursor::new)
+    }
+
+    #[inline]
+    pub fn array<const LENGTH: usize>(
+        &mut self,
+        field: &'static str,
+    ) -> Result<[u8; LENGTH], TooShort> {
+        match self.peek().first_chunk::<LENGTH>() {
+            Some(array) => {
+                self.position += LENGTH;
+                Ok(*array)
+            }
+            None => Err(self.too_short(LENGTH, field)),
+        }
+    }
+
+    /// The bytes before the next `end`, which is read too but not returned.
+    pub fn until(&mut self, end: u8, field: &'static str) -> Result<&'a [u8], TooShort> {
+        let rest = self.peek();
+        match memchr::memchr(end, rest) {
+            Some(length) => {
+                self.position += length + 1;
+                Ok(rest.get(..length).unwrap_or_default())
+            }
+            None => Err(self.too_short(rest.len() + 1, field)),
+        }
+    }
+
+    integers! {
+        u8: u8 = from_be_bytes;
+        u16_be: u16 = from_be_bytes;
+        u16_le: u16 = from_le_bytes;
+        u32_be: u32 = from_be_bytes;
+        u32_le: u32 = from_le_bytes;
+        u64_be: u64 = from_be_bytes;
+        u64_le: u64 = from_le_bytes;
+        i8: i8 = from_be_bytes;
+        i16_be: i16 = from_be_bytes;
+        i16_le: i16 = from_le_bytes;
+        i32_be: i32 = from_be_bytes;
+        i32_le: i32 = from_le_bytes;
+        i64_be: i64 = from_be_bytes;
+        i64_le: i64 = from_le_bytes;
+    }
+
+    #[inline]
+    pub fn u24_be(&mut self, field: &'static str) -> Result<u32, TooShort> {
+        let [high, middle, low] = self.array(field)?;
+        Ok(u32::from_be_bytes([0, high, middle, low]))
+    }
+
+    #[inline]
+    pub fn u24_le(&mut self, field: &'static str) -> Result<u32, TooShort> {
+        let [low, middle, high] = self.array(field)?;
+        Ok(u32::from_le_bytes([low, middle, high, 0]))
+    }
+
+    #[cold]
+    fn too_short(&self, needed: usize, field: &'static str) -> TooShort {
+        TooShort {
+            field,
+            at: self.position,
+            needed,
+            left: self.left(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_in_the_order_their_name_says() {
+        let mut cursor = Cursor::new(&[1, 0, 2, 2, 0, 1, 0, 0, 0, 0, 3]);
+        assert_eq!(cursor.u8("tag"), Ok(1));
+        assert_eq!(cursor.u16_be("port"), Ok(2));
+        assert_eq!(cursor.u16_le("port"), Ok(2));
+        assert_eq!(cursor.u24_le("length"), Ok(1));
+        assert_eq!(cursor.u24_be("length"), Ok(3));
+        assert!(cursor.is_empty());
+    }
+
+    #[test]
+    fn a_missing_field_is_named_with_its_place_and_need() {
+        let mut cursor = Cursor::new(&[9, 9, 9]);
+        cursor.u8("tag").unwrap();
+        let error = cursor.u32_be("length").unwrap_err();
+        assert_eq!(error.to_string(), "length at byte 1 needs 4 bytes, 2 left");
+    }
+
+    #[test]
+    fn a_failed_read_does_not_move() {
+        let mut cursor = Cursor::new(&[7, 8]);
+        assert!(cursor.take(3, "body").is_err());
+        assert!(cursor.until(0, "name").is_err());
+        assert_eq!(cursor.rest(), [7, 8]);
+    }
+
+    #[test]
+    fn text_ends_at_its_zero_and_the_zero_is_read() {
+        let mut cursor = Cursor::new(b"user\0x");
+        assert_eq!(cursor.until(0, "name"), Ok(&b"user"[..]));
+        assert_eq!(cursor.peek_u8(), Some(b'x'));
+    }
+
+    #[test]
+    fn a_part_has_its_own_end() {
+        let mut cursor = Cursor::new(&[1, 2, 3]);
+        let mut part = cursor.sub(2, "part").unwrap();
+        assert_eq!(part.rest(), [1, 2]);
+        assert_eq!(cursor.left(), 1);
+    }
+
+    #[test]
+    fn a_length_beyond_any_memory_is_only_too_short() {
+        assert!(Cursor::new(&[1]).take(usize::MAX, "body").is_err());
+        assert_eq!(Cursor::new(&[1]).take_up_to(usize::MAX), [1]);
+    }
+}

@@ -1,0 +1,358 @@
+//! Pairs requests with responses and counts the client's waits.
+//!
+//! Answers come in the order of the requests, so a queue of open exchanges matches them. A *round trip* is one wait of
+//! the client: a request sent while an awaited answer is outstanding shares that wait, and so does one whose packet
+//! proves (by its acknowledgment number) that the client had not received the previous answer yet.
+
+use std::collections::VecDeque;
+
+use crate::protocols::{Awaits, Error, Meaning, Outcome, Request, Side};
+use crate::sql::Sql;
+use crate::stream::Mark;
+
+/// One request and its whole response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Counts from 0 on its connection, in the order of the requests.
+    pub number: u32,
+    pub command: &'static str,
+    pub sql: Option<Sql>,
+    pub request: Option<Span>,
+    pub response: Option<Span>,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub round_trips: u32,
+    /// Over all waits: the last request packet → the first response packet.
+    pub waited_ns: Option<i64>,
+    pub rows: Option<u64>,
+    pub affected_rows: Option<u64>,
+    pub error: Option<Error>,
+    /// Start of the previous request on the connection → start of this one.
+    pub delta_ns: Option<i64>,
+    /// End of the previous response → start of this request.
+    pub client_ns: Option<i64>,
+    pub retransmissions: u32,
+    /// All of it was captured, so its times can be used.
+    pub complete: bool,
+}
+
+/// First and last packet of a request or response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub first: Mark,
+    pub last: Mark,
+}
+
+impl Span {
+    fn at(first: Mark, last: Mark) -> Span {
+        Span { first, last: if last.time_ns < first.time_ns { first } else { last } }
+    }
+
+    /// Packets out of order must not make a span run backwards.
+    fn extend(span: Option<Span>, first: Mark, last: Mark) -> Option<Span> {
+        let new = Span::at(first, last);
+        Some(span.map_or(new, |old| if new.last.time_ns < old.last.time_ns { old } else { Span { last: new.last, ..old } }))
+    }
+}
+
+/// A message as the pairing sees it: where it was, how long, and what its sender had received by then.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    pub side: Side,
+    pub first: Mark,
+    pub last: Mark,
+    pub length: u64,
+    /// Bytes of the other side that the sender had acknowledged with the packet.
+    pub acknowledged: u64,
+    /// Where the message ends in its own stream.
+    pub end: u64,
+}
+
+struct Open {
+    exchange: Exchange,
+    awaits: Awaits,
+    /// The client's last packet that nobody has answered yet.
+    waiting_since: Option<Mark>,
+    /// The server has spoken in this exchange.
+    answered: bool,
+    /// It ends when the client speaks again.
+    ends_with_next: bool,
+}
+
+/// The exchanges of one connection.
+#[derive(Default)]
+pub struct Pairing {
+    open: VecDeque<Open>,
+    finished: Vec<Exchange>,
+    next_number: u32,
+    previous_request_ns: Option<i64>,
+    previous_response: Option<Mark>,
+    /// Where the last whole response ends in the server's stream.
+    answered_until: u64,
+    /// The server spoke first.
+    pub greeted: bool,
+}
+
+impl Pairing {
+    /// Take in what a message means.
+    pub fn message(&mut self, meaning: Meaning, passage: &Passage) {
+        match meaning {
+            Meaning::Request(request) => self.request(request, passage),
+            Meaning::More => self.more(passage),
+            Meaning::Unwaited => self.unwaited(passage),
+            Meaning::Becomes { command, sql } => self.becomes(command, sql, passage),
+            Meaning::Rows(rows) => self.rows(rows, passage),
+            Meaning::Done(outcome) => self.done(outcome, passage),
+            Meaning::Greeting(outcome) => self.greeting(outcome, passage),
+            Meaning::Ended => self.end_all(),
+            Meaning::Aside => {}
+            Meaning::Several(meanings) => {
+                // The bytes are counted once, with the first.
+                let mut passage = *passage;
+                for meaning in meanings {
+                    self.message(meaning, &passage);
+                    passage.length = 0;
+                }
+            }
+        }
+    }
+
+    pub fn finished(&mut self) -> std::vec::Drain<'_, Exchange> {
+        self.finished.drain(..)
+    }
+
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// A packet was sent again while these exchanges were under way.
+    pub fn retransmission(&mut self) {
+        if let Some(open) = self.open.front_mut() {
+            open.exchange.retransmissions += 1;
+        }
+    }
+
+    /// Bytes of what is under way were not captured.
+    pub fn gap(&mut self, side: Side) {
+        let touched = match side {
+            Side::Client => self.open.back_mut(),
+            Side::Server => self.open.front_mut(),
+        };
+        if let Some(open) = touched {
+            open.exchange.complete = false;
+        }
+    }
+
+    /// The end of a packet was cut: how many rows came, and whether more exchanges hide in it, is not known. One that
+    /// is alone keeps its times.
+    pub fn cut(&mut self) {
+        let alone = self.open.len() == 1;
+        for open in &mut self.open {
+            open.exchange.rows = None;
+            open.exchange.complete &= alone;
+            open.ends_with_next = true;
+        }
+    }
+
+    /// Pairing was lost: what is open stays open until the client speaks anew, but is marked.
+    pub fn lose(&mut self) {
+        for open in &mut self.open {
+            open.exchange.complete = false;
+            open.ends_with_next = true;
+        }
+    }
+
+    /// Nobody can read on: what is open ends when the client speaks again.
+    pub fn end_with_next(&mut self) {
+        for open in &mut self.open {
+            open.ends_with_next = true;
+        }
+    }
+
+    /// A request that cannot be read, or was not captured at all (`passage` is `None`).
+    pub fn unreadable_request(&mut self, passage: Option<&Passage>) {
+        self.end_all();
+        let request = Request { ends_previous: true, ..Request::new("unknown") };
+        let mut open = self.begin(request, passage);
+        open.exchange.complete = false;
+        self.open.push_back(open);
+    }
+
+    /// Everything that is open ends with what was seen of it.
+    pub fn end_all(&mut self) {
+        while let Some(mut open) = self.open.pop_front() {
+            open.exchange.complete &= open.answered && open.ends_with_next;
+            self.finish_one(open);
+        }
+    }
+
+    /// The recording or the connection is over.
+    pub fn close(&mut self) {
+        for open in &mut self.open {
+            // Nobody can read what the client said last; as it was never answered, it was no question (a goodbye).
+            if open.ends_with_next && !open.answered && open.exchange.complete {
+                open.exchange.round_trips = 0;
+                open.awaits = Awaits::Nothing;
+                open.answered = true;
+            }
+        }
+        self.end_all();
+    }
+
+    fn request(&mut self, request: Request, passage: &Passage) {
+        if request.ends_previous {
+            self.end_all();
+        }
+        let open = self.begin(request, Some(passage));
+        if open.awaits == Awaits::Nothing {
+            self.finish_one(open);
+        } else {
+            self.open.push_back(open);
+        }
+    }
+
+    fn begin(&mut self, request: Request, passage: Option<&Passage>) -> Open {
+        let start_ns = passage.map(|passage| passage.first.time_ns);
+        let since = |before: Option<i64>| Some((start_ns? - before?).max(0));
+        let exchange = Exchange {
+            number: self.next_number,
+            command: request.command,
+            sql: request.sql,
+            request: passage.map(|passage| Span::at(passage.first, passage.last)),
+            response: None,
+            request_bytes: passage.map_or(0, |passage| passage.length),
+            response_bytes: 0,
+            round_trips: self.round_trips_of(request.awaits, passage),
+            waited_ns: None,
+            rows: None,
+            affected_rows: None,
+            error: None,
+            delta_ns: since(self.previous_request_ns),
+            client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
+            retransmissions: 0,
+            complete: true,
+        };
+        self.next_number += 1;
+        self.previous_request_ns = start_ns.or(self.previous_request_ns);
+        Open {
+            exchange,
+            awaits: request.awaits,
+            waiting_since: passage.map(|passage| passage.last),
+            answered: false,
+            ends_with_next: request.ends_previous,
+        }
+    }
+
+    /// Does the client wait once more for this request?
+    fn round_trips_of(&self, awaits: Awaits, passage: Option<&Passage>) -> u32 {
+        let awaited = |open: &Open| matches!(open.awaits, Awaits::Answer | Awaits::Shared);
+        let had_not_read = passage.is_some_and(|passage| passage.acknowledged < self.answered_until);
+        match awaits {
+            Awaits::Later | Awaits::Nothing => 0,
+            Awaits::Shared if self.next_number > 0 => 0,
+            _ if self.open.iter().any(awaited) || had_not_read => 0,
+            _ => 1,
+        }
+    }
+
+    fn more(&mut self, passage: &Passage) {
+        match passage.side {
+            Side::Client => self.client_goes_on(passage),
+            Side::Server => {
+                self.server_answers(passage);
+            }
+        }
+    }
+
+    fn client_goes_on(&mut self, passage: &Passage) {
+        let Some(open) = self.open.back_mut() else { return };
+        open.waiting_since = Some(passage.last);
+        open.exchange.request_bytes += passage.length;
+        if !open.answered {
+            open.exchange.request = Span::extend(open.exchange.request, passage.first, passage.last);
+        }
+    }
+
+    /// What the server may have said meanwhile, the client has not waited for it.
+    fn unwaited(&mut self, passage: &Passage) {
+        let Some(open) = self.open.back_mut() else { return };
+        if !open.answered {
+            return self.client_goes_on(passage);
+        }
+        open.exchange.request_bytes += passage.length;
+    }
+
+    fn becomes(&mut self, command: &'static str, sql: Option<Sql>, passage: &Passage) {
+        self.unwaited(passage);
+        let Some(open) = self.open.back_mut() else { return };
+        open.exchange.command = command;
+        open.exchange.sql = sql.or(open.exchange.sql);
+    }
+
+    /// More of the oldest open response.
+    fn server_answers(&mut self, passage: &Passage) -> Option<&mut Open> {
+        let previous = self.previous_response;
+        let open = self.open.front_mut()?;
+        if let Some(asked) = open.waiting_since.take() {
+            let since_ns = match previous {
+                Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
+                _ => asked.time_ns,
+            };
+            let waited_ns = (passage.first.time_ns - since_ns).max(0);
+            *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
+            // The client went on after the server had spoken, and waited again.
+            open.exchange.round_trips += u32::from(open.answered);
+        }
+        open.answered = true;
+        open.exchange.response = Span::extend(open.exchange.response, passage.first, passage.last);
+        open.exchange.response_bytes += passage.length;
+        Some(open)
+    }
+
+    fn rows(&mut self, rows: u64, passage: &Passage) {
+        if let Some(open) = self.server_answers(passage) {
+            *open.exchange.rows.get_or_insert(0) += rows;
+        }
+    }
+
+    fn done(&mut self, outcome: Outcome, passage: &Passage) {
+        if let Some(open) = self.server_answers(passage) {
+            open.exchange.end_with(outcome);
+            self.answered_until = passage.end;
+            if let Some(open) = self.open.pop_front() {
+                self.finish_one(open);
+            }
+        }
+    }
+
+    /// The server speaks first: nobody asked, and the way to it is the TCP handshake's.
+    fn greeting(&mut self, outcome: Outcome, passage: &Passage) {
+        let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect") }, None);
+        open.exchange.response = Some(Span::at(passage.first, passage.last));
+        open.exchange.response_bytes = passage.length;
+        open.exchange.end_with(outcome);
+        self.answered_until = passage.end;
+        self.greeted = true;
+        self.finish_one(open);
+    }
+
+    fn finish_one(&mut self, open: Open) {
+        let response = open.exchange.response.map(|span| span.last);
+        self.previous_response = response.or(self.previous_response);
+        self.finished.push(open.exchange);
+    }
+}
+
+impl Exchange {
+    fn end_with(&mut self, outcome: Outcome) {
+        if let Some(rows) = outcome.rows {
+            *self.rows.get_or_insert(0) += rows;
+        }
+        self.affected_rows = outcome.affected_rows;
+        self.error = outcome.error;
+    }
+}

@@ -1,0 +1,89 @@
+//! One zlib stream (RFC 1950) from a certain byte to the end of the connection, flushed at each turn.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::Unwrap;
+use crate::protocols::Lost;
+
+/// Plain bytes made in one step: bounds the memory, not the stream.
+const STEP: usize = 64 << 10;
+/// Plain bytes that one packet may become: zlib packs at most 1032 : 1 (zlib's technical notes), so more is a lie.
+const RATIO: usize = 1032;
+
+/// The state of the stream; nothing can be read any more once a byte of it is missing.
+pub struct Deflate {
+    state: Option<Decompress>,
+}
+
+impl Default for Deflate {
+    fn default() -> Deflate {
+        Deflate { state: Some(Decompress::new(true)) }
+    }
+}
+
+impl Unwrap for Deflate {
+    fn unwrap(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), Lost> {
+        let Some(state) = &mut self.state else {
+            return Err(Lost("a compressed stream cannot be read on after a loss".into()));
+        };
+        let limit = plain.len() + bytes.len().saturating_mul(RATIO) + STEP;
+        loop {
+            plain.reserve(STEP);
+            let (read, written) = (state.total_in(), state.total_out());
+            let status = state
+                .decompress_vec(bytes, plain, FlushDecompress::Sync)
+                .map_err(|error| Lost(format!("the zlib stream is damaged: {error}")))?;
+            bytes = bytes.get((state.total_in() - read) as usize..).unwrap_or_default();
+            let stuck = state.total_in() == read && state.total_out() == written;
+            if stuck || status == Status::StreamEnd || (bytes.is_empty() && plain.len() < plain.capacity()) {
+                return Ok(());
+            }
+            if plain.len() > limit {
+                return Err(Lost("the zlib stream grows beyond what zlib can".into()));
+            }
+        }
+    }
+
+    fn reset(&mut self) {
+        self.state = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+
+    use super::*;
+
+    fn packed(texts: &[&[u8]]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+        for text in texts {
+            encoder.write_all(text).unwrap();
+            encoder.flush().unwrap();
+        }
+        encoder.get_ref().clone()
+    }
+
+    #[test]
+    fn any_cut_gives_the_same_bytes() {
+        let text = b"select 1 from rdb$database ".repeat(5000);
+        let stream = packed(&[b"hello", &text, b"bye"]);
+        for cut in [1, 7, 1460, stream.len()] {
+            let (mut layer, mut plain) = (Deflate::default(), Vec::new());
+            stream.chunks(cut).for_each(|part| layer.unwrap(part, &mut plain).unwrap());
+            assert_eq!(plain, [b"hello", &text[..], b"bye"].concat());
+        }
+    }
+
+    #[test]
+    fn damage_and_loss_end_the_stream() {
+        let mut layer = Deflate::default();
+        assert!(layer.unwrap(b"no zlib at all", &mut Vec::new()).is_err());
+        let mut layer = Deflate::default();
+        layer.reset();
+        assert!(layer.unwrap(&packed(&[b"hello"]), &mut Vec::new()).is_err());
+    }
+}

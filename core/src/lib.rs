@@ -1,0 +1,20 @@
+//! latpcap's core: capture bytes → packets → TCP segments → stream chunks → messages → exchanges → columns.
+//!
+//! It has no clock, no network and, but for `python.rs`, no Python.
+
+pub mod capture;
+pub mod conversation;
+pub mod cursor;
+pub mod exchange;
+pub mod layers;
+pub mod note;
+pub mod packet;
+pub mod pipeline;
+pub mod protocols;
+pub mod session;
+pub mod sql;
+pub mod stream;
+pub mod table;
+
+#[cfg(feature = "python")]
+mod python;

@@ -1,0 +1,88 @@
+//! What went wrong without stopping the analysis: each kind is counted, only its first case is told.
+
+/// The kind of a note; its text is what users and scripts see, so it never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoteCode {
+    /// The file ends inside a packet.
+    FileCut,
+    /// The file's own structure contradicts itself.
+    FileDamaged,
+    /// The operating system failed while the file was read.
+    FileUnreadable,
+    /// A packet came from an interface that the file does not describe.
+    UnknownInterface,
+    /// Packets of a link type that latpcap does not look into.
+    UnknownLinkType,
+    /// Packets were captured in part.
+    SnapLength,
+    /// A packet is earlier than the one before it.
+    ClockBackwards,
+    /// Messages could not be told apart for a while.
+    Unreadable,
+}
+
+impl NoteCode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FileCut => "file-cut",
+            Self::FileDamaged => "file-damaged",
+            Self::FileUnreadable => "file-unreadable",
+            Self::UnknownInterface => "unknown-interface",
+            Self::UnknownLinkType => "unknown-link-type",
+            Self::SnapLength => "snap-length",
+            Self::ClockBackwards => "clock-backwards",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// One kind of trouble in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub code: NoteCode,
+    /// The first case: what happened, where, what to do.
+    pub message: String,
+    /// How often it happened.
+    pub count: u64,
+}
+
+/// The notes of one file or one stage: as many as there are codes, however bad the input.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Vec<Note>);
+
+impl Notes {
+    /// Counts one more case; `message` is asked for the first one only.
+    pub fn add(&mut self, code: NoteCode, message: impl FnOnce() -> String) {
+        match self.0.iter_mut().find(|note| note.code == code) {
+            Some(note) => note.count += 1,
+            None => self.0.push(Note {
+                code,
+                message: message(),
+                count: 1,
+            }),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Note> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_codes_are_counted_and_the_first_message_stays() {
+        let mut notes = Notes::default();
+        notes.add(NoteCode::SnapLength, || "frame 1".to_owned());
+        notes.add(NoteCode::SnapLength, || "frame 2".to_owned());
+        notes.add(NoteCode::FileCut, || "at byte 24".to_owned());
+        let told: Vec<_> = notes
+            .iter()
+            .map(|note| (note.message.as_str(), note.count))
+            .collect();
+        assert_eq!(told, [("frame 1", 2), ("at byte 24", 1)]);
+    }
+}

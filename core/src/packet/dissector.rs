@@ -1,0 +1,142 @@
+//! Walks from a packet's first byte to the TCP segment inside, one header at a time.
+
+use super::Segment;
+use super::fragments::{Datagram, Fragments};
+use super::part::{Addresses, Next, Part};
+use super::{ethernet, ip, link, ppp, tcp};
+use crate::capture::Packet;
+use crate::cursor::TooShort;
+
+/// Headers that one packet may have: real ones stay far below, even tunnels in tunnels.
+const MOST_HEADERS: usize = 64;
+/// How often one packet may hold a fragment that completes a datagram that holds a fragment.
+const MOST_DATAGRAMS: usize = 8;
+
+/// What a packet holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Dissected<'a> {
+    Tcp(Segment<'a>),
+    /// No TCP, or a piece of a datagram whose rest is still missing.
+    Other,
+    /// A LINKTYPE that nobody here reads.
+    UnknownLinkType(u16),
+    /// Headers that contradict themselves, or that the snap length cut.
+    Malformed(Malformed),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    #[error(transparent)]
+    TooShort(#[from] TooShort),
+    #[error("the lengths in the {0} header contradict each other")]
+    Lengths(&'static str),
+    #[error("more than {MOST_HEADERS} headers")]
+    TooDeep,
+}
+
+/// Finds TCP segments; remembers the pieces of datagrams that are not whole yet.
+#[derive(Default)]
+pub struct Dissector {
+    fragments: Fragments,
+    /// The last datagram put together: a segment borrows from it.
+    datagram: Vec<u8>,
+}
+
+/// Where a walk ends.
+enum Walk<'a> {
+    Done(Dissected<'a>),
+    /// The packet completed a datagram, which is to be walked next.
+    Whole(Datagram),
+}
+
+impl Dissector {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[inline]
+    pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
+        let part = Part {
+            bytes: packet.bytes,
+            wire: (packet.original_length as usize).max(packet.bytes.len()),
+        };
+        let start = Next::Link(packet.link_type, part);
+        let nobody = Addresses::default();
+        match walk(start, nobody, &packet, Some(&mut self.fragments)) {
+            Walk::Done(dissected) => dissected,
+            Walk::Whole(datagram) => self.datagram(datagram, packet),
+        }
+    }
+
+    /// Walks a datagram that was put together, which may itself be the last piece of one inside a tunnel.
+    fn datagram<'a>(&'a mut self, mut datagram: Datagram, packet: Packet<'a>) -> Dissected<'a> {
+        for _ in 0..MOST_DATAGRAMS {
+            let start = Next::Protocol(datagram.protocol, Part::whole(&datagram.bytes));
+            let addresses = datagram.addresses;
+            match walk(start, addresses, &packet, Some(&mut self.fragments)) {
+                Walk::Whole(inner) => datagram = inner,
+                Walk::Done(_) => break,
+            }
+        }
+        // Once more, now that the bytes stay where they are and all fragments have been counted.
+        self.datagram = std::mem::take(&mut datagram.bytes);
+        let part = Part::whole(&self.datagram);
+        let start = Next::Protocol(datagram.protocol, part);
+        match walk(start, datagram.addresses, &packet, None) {
+            Walk::Done(dissected) => dissected,
+            Walk::Whole(_) => Dissected::Other,
+        }
+    }
+}
+
+#[inline]
+fn walk<'a>(
+    start: Next<'a>,
+    mut addresses: Addresses,
+    packet: &Packet<'_>,
+    fragments: Option<&mut Fragments>,
+) -> Walk<'a> {
+    let mut next = start;
+    for _ in 0..MOST_HEADERS {
+        next = match step(next, &mut addresses) {
+            Ok(next) => next,
+            Err(malformed) => return Walk::Done(Dissected::Malformed(malformed)),
+        };
+        match next {
+            Next::Tcp(part) => {
+                return Walk::Done(match tcp::segment(packet, addresses, part) {
+                    Ok(segment) => Dissected::Tcp(segment),
+                    Err(malformed) => Dissected::Malformed(malformed),
+                });
+            }
+            Next::Fragment(fragment) => {
+                return fragments
+                    .and_then(|fragments| fragments.add(addresses, fragment, packet.time_ns))
+                    .map_or(Walk::Done(Dissected::Other), Walk::Whole);
+            }
+            Next::UnknownLinkType(link_type) => {
+                return Walk::Done(Dissected::UnknownLinkType(link_type));
+            }
+            Next::Nothing => return Walk::Done(Dissected::Other),
+            _ => {}
+        }
+    }
+    Walk::Done(Dissected::Malformed(Malformed::TooDeep))
+}
+
+/// Reads one header.
+#[inline]
+fn step<'a>(next: Next<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
+    Ok(match next {
+        Next::Link(link_type, part) => link::next(link_type, part)?,
+        Next::EtherType(ether_type, part) => ethernet::by_type(ether_type, part)?,
+        Next::Ppp(part) => ppp::next(part)?,
+        Next::Ip(part) => ip::next(part, addresses)?,
+        Next::Protocol(protocol, part) => ip::by_protocol(protocol, part)?,
+        end => end,
+    })
+}
+
+#[cfg(test)]
+#[path = "dissector_tests.rs"]
+mod tests;

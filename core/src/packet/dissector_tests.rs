@@ -1,0 +1,262 @@
+use std::net::IpAddr;
+
+use etherparse::PacketBuilder;
+use proptest::prelude::*;
+
+use super::super::Flags;
+use super::*;
+
+const ETHERNET: u16 = 1;
+const RAW_IP: u16 = 101;
+
+fn packet(link_type: u16, bytes: &[u8]) -> Packet<'_> {
+    Packet {
+        frame: 1,
+        time_ns: 0,
+        link_type,
+        bytes,
+        original_length: bytes.len() as u32,
+    }
+}
+
+fn dissect(dissector: &mut Dissector, link_type: u16, bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
+    match dissector.segment(packet(link_type, bytes)) {
+        Dissected::Tcp(segment) => Some((segment.wire_length, segment.payload.to_vec())),
+        _ => None,
+    }
+}
+
+/// Length on the wire and captured payload of the segment in a lone packet.
+fn payload(link_type: u16, bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
+    dissect(&mut Dissector::new(), link_type, bytes)
+}
+
+fn tcp(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .tcp(5432, 40_000, 7, 1000)
+        .ack(9)
+        .write(&mut bytes, payload)
+        .unwrap();
+    bytes
+}
+
+fn ethernet(ip: &[u8]) -> Vec<u8> {
+    [&[2; 12], &[8, 0][..], ip].concat()
+}
+
+/// IPv4 of any protocol, whole or a piece.
+fn ip(protocol: u8, flags_and_offset: u16, body: &[u8]) -> Vec<u8> {
+    let total = (body.len() as u16 + 20).to_be_bytes();
+    let place = flags_and_offset.to_be_bytes();
+    let mut bytes = vec![
+        0x45, 0, total[0], total[1], 0, 9, place[0], place[1], 64, protocol,
+    ];
+    bytes.extend([0, 0, 10, 9, 9, 1, 10, 9, 9, 2]);
+    bytes.extend(body);
+    bytes
+}
+
+fn in_vxlan(frame: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4([172, 16, 0, 1], [172, 16, 0, 2], 64)
+        .udp(50_000, 4789)
+        .write(&mut bytes, &[&[8, 0, 0, 0, 0, 0, 1, 0], frame].concat())
+        .unwrap();
+    bytes
+}
+
+#[test]
+fn a_segment_has_everything_its_headers_say() {
+    let mut bytes = Vec::new();
+    PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv6([1; 16], [2; 16], 64)
+        .tcp(40_000, 5432, 7, 1000)
+        .syn()
+        .options_raw(&[2, 4, 5, 0xa0, 3, 3, 7, 0])
+        .unwrap()
+        .write(&mut bytes, b"")
+        .unwrap();
+    let mut dissector = Dissector::new();
+    let Dissected::Tcp(segment) = dissector.segment(packet(ETHERNET, &bytes)) else {
+        panic!("no segment");
+    };
+    assert_eq!(segment.source.address, IpAddr::from([1; 16]));
+    assert_eq!(
+        (segment.source.port, segment.destination.port),
+        (40_000, 5432)
+    );
+    assert_eq!((segment.sequence, segment.window), (7, 1000));
+    assert!(segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK));
+    assert_eq!(segment.maximum_segment_size, Some(1440));
+    assert_eq!(segment.window_scale, Some(7));
+}
+
+#[test]
+fn vlan_tags_may_be_stacked() {
+    let tags = [0x88, 0xa8, 0, 1, 0x91, 0, 0, 2, 0x81, 0, 0, 3, 8, 0];
+    let bytes = [&[2; 12], &tags[..], &tcp(b"abc")].concat();
+    assert_eq!(payload(ETHERNET, &bytes), Some((3, b"abc".to_vec())));
+}
+
+#[test]
+fn cooked_captures_are_read() {
+    let mut bytes = Vec::new();
+    PacketBuilder::linux_sll(etherparse::LinuxSllPacketType::OUTGOING, 6, [0; 8])
+        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .tcp(1, 2, 3, 4)
+        .write(&mut bytes, b"abc")
+        .unwrap();
+    assert_eq!(payload(113, &bytes), Some((3, b"abc".to_vec())));
+}
+
+#[test]
+fn ethernet_padding_is_no_payload() {
+    let bytes = [ethernet(&tcp(b"")), vec![0; 6]].concat();
+    assert_eq!(payload(ETHERNET, &bytes), Some((0, vec![])));
+}
+
+#[test]
+fn the_snap_length_cuts_the_payload_but_not_its_length() {
+    let bytes = ethernet(&tcp(&[7; 1000]));
+    assert_eq!(payload(ETHERNET, &bytes[..64]), Some((1000, vec![7; 10])));
+    assert!(matches!(
+        Dissector::new().segment(packet(ETHERNET, &bytes[..50])),
+        Dissected::Malformed(Malformed::TooShort(_))
+    ));
+}
+
+#[test]
+fn tunnels_are_looked_into() {
+    let inner = tcp(b"abc");
+    let gre = [&[0, 0, 8, 0][..], &inner].concat();
+    for bytes in [
+        ip(4, 0, &inner),
+        ip(47, 0, &gre),
+        ip(4, 0, &ip(47, 0, &gre)),
+    ] {
+        assert_eq!(payload(RAW_IP, &bytes), Some((3, b"abc".to_vec())));
+    }
+    let twice = in_vxlan(&in_vxlan(&ethernet(&inner)));
+    assert_eq!(payload(ETHERNET, &twice), Some((3, b"abc".to_vec())));
+}
+
+#[test]
+fn fragments_give_their_segment_with_the_last_piece() {
+    let datagram = &tcp(&[7; 44])[20..];
+    let mut dissector = Dissector::new();
+    let first = ip(6, 0x2000, &datagram[..32]);
+    let last = ip(6, 4, &datagram[32..]);
+    assert_eq!(dissect(&mut dissector, RAW_IP, &first), None);
+    assert_eq!(
+        dissect(&mut dissector, RAW_IP, &last),
+        Some((44, vec![7; 44]))
+    );
+}
+
+#[test]
+fn a_fragment_may_complete_a_fragment_in_a_tunnel() {
+    let datagram = &tcp(&[7; 44])[20..];
+    let first = ip(4, 0, &ip(6, 0x2000, &datagram[..32]));
+    let last = ip(6, 4, &datagram[32..]);
+    let mut dissector = Dissector::new();
+    for part in [&first, &ip(4, 0x2000, &last[..24])] {
+        assert_eq!(dissect(&mut dissector, RAW_IP, part), None);
+    }
+    let end = ip(4, 3, &last[24..]);
+    assert_eq!(
+        dissect(&mut dissector, RAW_IP, &end),
+        Some((44, vec![7; 44]))
+    );
+}
+
+#[test]
+fn a_segment_that_an_error_message_quotes_is_none() {
+    let unreachable = [&[3, 1, 0, 0, 0, 0, 0, 0][..], &tcp(b"abc")].concat();
+    assert_eq!(payload(RAW_IP, &ip(1, 0, &unreachable)), None);
+}
+
+#[test]
+fn tunnels_in_tunnels_end_somewhere() {
+    let bytes = (0..100).fold(tcp(b"abc"), |inner, _| ip(4, 0, &inner));
+    assert!(matches!(
+        Dissector::new().segment(packet(RAW_IP, &bytes)),
+        Dissected::Malformed(Malformed::TooDeep)
+    ));
+}
+
+#[test]
+fn a_link_type_nobody_reads_is_told() {
+    assert!(matches!(
+        Dissector::new().segment(packet(147, &[1, 2, 3])),
+        Dissected::UnknownLinkType(147)
+    ));
+}
+
+/// Packets whose damaged copies reach every header family.
+fn seeds() -> Vec<(u16, Vec<u8>)> {
+    let frame = ethernet(&tcp(b"abcdefgh"));
+    let erspan = [
+        &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20][..],
+        &[0; 11],
+        &frame,
+    ]
+    .concat();
+    let geneve = [
+        &[0x80, 0, 0x17, 0xc1, 0, 0, 0, 0, 1, 0, 0x65, 0x58][..],
+        &[0; 8],
+        &frame,
+    ]
+    .concat();
+    let mpls = [
+        &[2; 12],
+        &[0x88, 0x47, 0, 0, 0x10, 9, 0, 0, 0x11, 9][..],
+        &tcp(b"ab"),
+    ]
+    .concat();
+    let pppoe = [
+        &[2; 12],
+        &[0x88, 0x64, 0x11, 0, 0, 1, 0, 44, 0, 0x21][..],
+        &tcp(b"ab"),
+    ]
+    .concat();
+    let fragment_header = [0, 0x60, 0, 0, 0, 0, 8, 44, 64];
+    let version_6 = [&fragment_header[1..], &[0; 32], &[6, 0, 0, 1, 0, 0, 0, 7]].concat();
+    vec![
+        (ETHERNET, in_vxlan(&in_vxlan(&frame))),
+        (RAW_IP, ip(47, 0, &erspan)),
+        (RAW_IP, ip(17, 0, &geneve)),
+        (ETHERNET, mpls),
+        (ETHERNET, pppoe),
+        (RAW_IP, version_6),
+        (RAW_IP, ip(6, 0x2000, &tcp(&[7; 44])[20..])),
+        (239, [&[2, 0, 0, 0, 30, 0, 9, 0][..], &tcp(b"ab")].concat()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(link_type in 0_u16..300, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        Dissector::new().segment(packet(link_type, &bytes));
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic(
+        seed in proptest::sample::select(seeds()),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        length in any::<prop::sample::Index>(),
+    ) {
+        let (link_type, mut bytes) = seed;
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let mut dissector = Dissector::new();
+        for end in [length.index(bytes.len()), bytes.len()] {
+            if let Dissected::Tcp(segment) = dissector.segment(packet(link_type, &bytes[..end])) {
+                prop_assert!(segment.payload.len() <= segment.wire_length as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200) with its extension headers.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::Malformed;
+use super::part::{Addresses, Fragment, Next, Part};
+use super::tunnel;
+use crate::cursor::{Cursor, TooShort};
+
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+const JUMBO_PAYLOAD: u8 = 0xc2;
+
+/// Reads the header and leaves in `addresses` who the datagram goes from and to.
+#[inline]
+pub(super) fn next<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
+    match part.cursor().u8("IP version")? >> 4 {
+        4 => version_4(part, addresses),
+        6 => Ok(version_6(part, addresses)?),
+        _ => Ok(Next::Nothing),
+    }
+}
+
+#[inline]
+fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
+    let mut cursor = part.cursor();
+    let header = usize::from(cursor.u8("IPv4 version")? & 0xf) * 4;
+    cursor.skip(1, "IPv4 service")?;
+    let total = usize::from(cursor.u16_be("IPv4 total length")?);
+    let identification = cursor.u16_be("IPv4 identification")?;
+    let fragment = cursor.u16_be("IPv4 fragment offset")?;
+    cursor.skip(1, "IPv4 time to live")?;
+    let protocol = cursor.u8("IPv4 protocol")?;
+    cursor.skip(2, "IPv4 checksum")?;
+    *addresses = Addresses {
+        source: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 source")?)),
+        destination: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 destination")?)),
+    };
+    // 0 is a packet that the network card was yet to cut into segments.
+    let total = if total == 0 { part.wire } else { total };
+    if header < 20 || total < header {
+        return Err(Malformed::Lengths("IPv4"));
+    }
+    let inner = part.sized(total).after(header);
+    if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) == 0 {
+        return Ok(Next::Protocol(protocol, inner));
+    }
+    Ok(piece(Fragment {
+        protocol,
+        identification: u32::from(identification),
+        offset: usize::from(fragment & FRAGMENT_OFFSET) * 8,
+        more: fragment & MORE_FRAGMENTS != 0,
+        part: inner,
+    }))
+}
+
+fn version_6<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, TooShort> {
+    let mut cursor = part.cursor();
+    cursor.skip(4, "IPv6 flow")?;
+    let length = usize::from(cursor.u16_be("IPv6 payload length")?);
+    let protocol = cursor.u8("IPv6 next header")?;
+    cursor.skip(1, "IPv6 hop limit")?;
+    *addresses = Addresses {
+        source: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 source")?)),
+        destination: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 destination")?)),
+    };
+    let inner = part.after(cursor.position());
+    let length = match (length, protocol) {
+        // A jumbo packet, or one that the network card was yet to cut into segments.
+        (0, 0) => jumbo_length(cursor).unwrap_or(inner.wire),
+        (0, _) => inner.wire,
+        _ => length,
+    };
+    Ok(Next::Protocol(protocol, inner.sized(length)))
+}
+
+/// RFC 2675: the true length is an option of the hop-by-hop header.
+fn jumbo_length(mut cursor: Cursor<'_>) -> Option<usize> {
+    cursor.skip(1, "next header").ok()?;
+    let length = usize::from(cursor.u8("header length").ok()?) * 8 + 6;
+    let mut options = Cursor::new(cursor.take_up_to(length));
+    loop {
+        match options.u8("option").ok()? {
+            0 => {}
+            JUMBO_PAYLOAD => {
+                options.skip(1, "option length").ok()?;
+                return Some(options.u32_be("jumbo length").ok()? as usize);
+            }
+            _ => {
+                let length = usize::from(options.u8("option length").ok()?);
+                options.skip(length, "option").ok()?;
+            }
+        }
+    }
+}
+
+#[inline]
+pub(super) fn by_protocol(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    match protocol {
+        6 => Ok(Next::Tcp(part)),
+        // Hop-by-hop, routing, destination, mobility, host identity, shim.
+        0 | 43 | 60 | 135 | 139 | 140 => extension(part, |length| length * 8 + 8),
+        // The authentication header counts in other units.
+        51 => extension(part, |length| length * 4 + 8),
+        44 => fragment_header(part),
+        _ => tunnel::by_protocol(protocol, part),
+    }
+}
+
+/// Next header u8, length u8 in the header's own unit.
+fn extension(part: Part<'_>, bytes: fn(usize) -> usize) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let protocol = cursor.u8("next header")?;
+    let length = bytes(usize::from(cursor.u8("header length")?));
+    Ok(Next::Protocol(protocol, part.after(length)))
+}
+
+/// Next header u8, reserved u8, offset 13 bits, reserved 2, more 1, identification u32.
+fn fragment_header(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let protocol = cursor.u8("next header")?;
+    cursor.skip(1, "reserved")?;
+    let place = cursor.u16_be("fragment offset")?;
+    let identification = cursor.u32_be("fragment identification")?;
+    let inner = part.after(cursor.position());
+    // An "atomic" fragment is a whole datagram (RFC 6946).
+    if place & 0xfff9 == 0 {
+        return Ok(Next::Protocol(protocol, inner));
+    }
+    Ok(piece(Fragment {
+        protocol,
+        identification,
+        offset: usize::from(place & 0xfff8),
+        more: place & 1 == 1,
+        part: inner,
+    }))
+}
+
+/// What the snap length cut can never be put together: the first piece is looked into as it is.
+fn piece(fragment: Fragment<'_>) -> Next<'_> {
+    match (fragment.part.is_cut(), fragment.offset) {
+        (false, _) => Next::Fragment(fragment),
+        (true, 0) => Next::Protocol(fragment.protocol, fragment.part),
+        (true, _) => Next::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version_4_header(total: u16) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0];
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes
+    }
+
+    fn inner(part: Part<'_>) -> (usize, usize) {
+        match next(part, &mut Addresses::default()).unwrap() {
+            Next::Protocol(_, part) => (part.bytes.len(), part.wire),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn padding_goes_and_the_snap_length_shows() {
+        let packet = [version_4_header(22), vec![1, 2, 0, 0]].concat();
+        assert_eq!(inner(Part::whole(&packet)), (2, 2));
+        let packet = [version_4_header(1020), vec![1, 2]].concat();
+        assert_eq!(inner(Part::whole(&packet)), (2, 1000));
+    }
+
+    #[test]
+    fn a_total_length_of_zero_is_a_large_send() {
+        let packet = [version_4_header(0), vec![7; 70_000]].concat();
+        assert_eq!(inner(Part::whole(&packet)), (70_000, 70_000));
+    }
+
+    #[test]
+    fn a_header_longer_than_its_packet_is_malformed() {
+        assert!(
+            version_4(
+                Part::whole(&version_4_header(19)),
+                &mut Addresses::default()
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_jumbo_packet_has_its_length_in_an_option() {
+        let mut packet = vec![0x60, 0, 0, 0, 0, 0, 0, 64];
+        packet.extend([0; 32]);
+        packet.extend([6, 0, 0xc2, 4, 0, 1, 0x11, 0x70]);
+        assert_eq!(inner(Part::whole(&packet)), (8, 70_000));
+    }
+
+    #[test]
+    fn an_atomic_fragment_is_a_whole_datagram() {
+        let header = [6, 0, 0, 0, 0, 0, 0, 9, 0xab];
+        let next = by_protocol(44, Part::whole(&header)).unwrap();
+        assert!(matches!(next, Next::Protocol(6, part) if part.bytes == [0xab]));
+    }
+}

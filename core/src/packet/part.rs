@@ -1,0 +1,96 @@
+//! What is left of a packet below the headers read so far.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use crate::cursor::Cursor;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    /// What was captured of it.
+    pub bytes: &'a [u8],
+    /// Its length on the wire.
+    pub wire: usize,
+}
+
+impl<'a> Part<'a> {
+    pub fn whole(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            wire: bytes.len(),
+        }
+    }
+
+    #[inline]
+    pub fn cursor(&self) -> Cursor<'a> {
+        Cursor::new(self.bytes)
+    }
+
+    /// What follows a header of `length` bytes.
+    #[inline]
+    pub fn after(&self, length: usize) -> Self {
+        Self {
+            bytes: self.bytes.get(length..).unwrap_or_default(),
+            wire: self.wire.saturating_sub(length),
+        }
+    }
+
+    /// The same part where a header says how long it is: padding goes, a snap length shows.
+    #[inline]
+    pub fn sized(&self, length: usize) -> Self {
+        Self {
+            bytes: self.bytes.get(..length).unwrap_or(self.bytes),
+            wire: length,
+        }
+    }
+
+    /// The snap length took some of it.
+    pub fn is_cut(&self) -> bool {
+        self.bytes.len() < self.wire
+    }
+}
+
+/// Who an IP datagram goes from and to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Addresses {
+    pub source: IpAddr,
+    pub destination: IpAddr,
+}
+
+impl Default for Addresses {
+    /// Nobody, before an IP header was read.
+    fn default() -> Self {
+        Self {
+            source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        }
+    }
+}
+
+/// What a header says comes next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next<'a> {
+    /// A frame of this LINKTYPE.
+    Link(u16, Part<'a>),
+    EtherType(u16, Part<'a>),
+    Ppp(Part<'a>),
+    /// IPv4 or IPv6, as its first four bits say.
+    Ip(Part<'a>),
+    /// A protocol of IANA's list, or an IPv6 extension header.
+    Protocol(u8, Part<'a>),
+    Fragment(Fragment<'a>),
+    Tcp(Part<'a>),
+    UnknownLinkType(u16),
+    /// No TCP in there.
+    Nothing,
+}
+
+/// A piece of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fragment<'a> {
+    /// The protocol of the whole datagram.
+    pub protocol: u8,
+    pub identification: u32,
+    pub offset: usize,
+    pub more: bool,
+    pub part: Part<'a>,
+}

@@ -1,0 +1,110 @@
+//! The TCP header (RFC 9293 §3.1) and the options of a SYN.
+
+use super::part::{Addresses, Part};
+use super::{Endpoint, Flags, Malformed, Segment};
+use crate::capture::Packet;
+use crate::cursor::{Cursor, TooShort};
+
+const FIXED_HEADER: usize = 20;
+const END_OF_OPTIONS: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+
+#[inline]
+pub(super) fn segment<'a>(
+    packet: &Packet<'_>,
+    addresses: Addresses,
+    part: Part<'a>,
+) -> Result<Segment<'a>, Malformed> {
+    let mut cursor = part.cursor();
+    let source_port = cursor.u16_be("TCP source port")?;
+    let destination_port = cursor.u16_be("TCP destination port")?;
+    let sequence = cursor.u32_be("TCP sequence number")?;
+    let acknowledgment = cursor.u32_be("TCP acknowledgment number")?;
+    let header = usize::from(cursor.u8("TCP data offset")? >> 4) * 4;
+    let flags = Flags(cursor.u8("TCP flags")?);
+    let window = cursor.u16_be("TCP window")?;
+    cursor.skip(4, "TCP checksum and urgent pointer")?;
+    if header < FIXED_HEADER || header > part.wire {
+        return Err(Malformed::Lengths("TCP"));
+    }
+    let options = match flags.has(Flags::SYN) {
+        true => Options::read(cursor.take_up_to(header - FIXED_HEADER)),
+        false => Options::default(),
+    };
+    let payload = part.after(header);
+    Ok(Segment {
+        frame: packet.frame,
+        time_ns: packet.time_ns,
+        source: Endpoint {
+            address: addresses.source,
+            port: source_port,
+        },
+        destination: Endpoint {
+            address: addresses.destination,
+            port: destination_port,
+        },
+        sequence,
+        acknowledgment,
+        flags,
+        window,
+        maximum_segment_size: options.maximum_segment_size,
+        window_scale: options.window_scale,
+        payload: payload.bytes,
+        wire_length: u32::try_from(payload.wire).unwrap_or(u32::MAX),
+    })
+}
+
+#[derive(Default)]
+struct Options {
+    maximum_segment_size: Option<u16>,
+    window_scale: Option<u8>,
+}
+
+impl Options {
+    /// Reads as far as the options make sense.
+    fn read(bytes: &[u8]) -> Self {
+        let mut options = Self::default();
+        let mut cursor = Cursor::new(bytes);
+        while let Ok(Some((kind, mut value))) = next_option(&mut cursor) {
+            match kind {
+                MAXIMUM_SEGMENT_SIZE => options.maximum_segment_size = value.u16_be("size").ok(),
+                WINDOW_SCALE => options.window_scale = value.u8("scale").ok(),
+                _ => {}
+            }
+        }
+        options
+    }
+}
+
+/// Kind u8, length u8 (counts both), value; two kinds are a single byte.
+fn next_option<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u8, Cursor<'a>)>, TooShort> {
+    match cursor.u8("option kind")? {
+        END_OF_OPTIONS => Ok(None),
+        NO_OPERATION => Ok(Some((NO_OPERATION, Cursor::new(&[])))),
+        kind => {
+            let length = usize::from(cursor.u8("option length")?);
+            let value = cursor.sub(length.saturating_sub(2), "option")?;
+            Ok(Some((kind, value)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_of_a_syn_are_read() {
+        let options = Options::read(&[1, 2, 4, 5, 0xb4, 4, 2, 3, 3, 7, 0]);
+        assert_eq!(options.maximum_segment_size, Some(1460));
+        assert_eq!(options.window_scale, Some(7));
+    }
+
+    #[test]
+    fn an_option_of_length_zero_does_not_hang() {
+        let options = Options::read(&[9, 0, 9, 0, 3, 3, 7]);
+        assert_eq!(options.window_scale, Some(7));
+    }
+}

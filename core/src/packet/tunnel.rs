@@ -1,0 +1,151 @@
+//! Tunnels inside IP: IP in IP, GRE (RFC 2784, 2890, 2637), ERSPAN, Ethernet and MPLS in IP.
+
+use super::part::{Next, Part};
+use super::{ethernet, link, udp};
+use crate::cursor::{Cursor, TooShort};
+
+const CHECKSUM: u16 = 0x8000;
+const ROUTING: u16 = 0x4000;
+const KEY: u16 = 0x2000;
+const SEQUENCE: u16 = 0x1000;
+const ACKNOWLEDGMENT: u16 = 0x0080;
+const VERSION: u16 = 0x0007;
+
+pub(super) fn by_protocol(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    match protocol {
+        4 | 41 => Ok(Next::Ip(part)),
+        17 => udp::next(part),
+        47 => gre(part),
+        // Ethernet in IP (RFC 3378), and Ethernet as segment routing carries it.
+        97 => Ok(Next::Link(link::ETHERNET, part.after(2))),
+        143 => Ok(Next::Link(link::ETHERNET, part)),
+        137 => ethernet::mpls(part),
+        _ => Ok(Next::Nothing),
+    }
+}
+
+/// Flags u16, EtherType u16, then what the flags announce.
+pub(super) fn gre(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let flags = cursor.u16_be("GRE flags")?;
+    let protocol = cursor.u16_be("GRE protocol")?;
+    match flags & VERSION {
+        0 => options(&mut cursor, flags)?,
+        1 => enhanced_options(&mut cursor, flags)?,
+        _ => return Ok(Next::Nothing),
+    }
+    let inner = part.after(cursor.position());
+    match protocol {
+        // Without a sequence number, ERSPAN has no header of its own (type I).
+        0x88be if flags & SEQUENCE == 0 => Ok(Next::Link(link::ETHERNET, inner)),
+        0x88be | 0x22eb => erspan(inner),
+        0x883e => Ok(redirected(inner)),
+        _ => Ok(Next::EtherType(protocol, inner)),
+    }
+}
+
+fn options(cursor: &mut Cursor<'_>, flags: u16) -> Result<(), TooShort> {
+    let words = [CHECKSUM | ROUTING, KEY, SEQUENCE];
+    let count = words.iter().filter(|&&word| flags & word != 0).count();
+    cursor.skip(count * 4, "GRE options")?;
+    if flags & ROUTING != 0 {
+        source_routes(cursor)?;
+    }
+    Ok(())
+}
+
+/// Family u16, offset u8, length u8, route; an empty one ends them.
+fn source_routes(cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+    loop {
+        cursor.skip(3, "GRE route")?;
+        match cursor.u8("GRE route length")? {
+            0 => return Ok(()),
+            length => cursor.skip(usize::from(length), "GRE route")?,
+        }
+    }
+}
+
+/// PPTP's version: the key is always there, an acknowledgment may be.
+fn enhanced_options(cursor: &mut Cursor<'_>, flags: u16) -> Result<(), TooShort> {
+    let words = [KEY, SEQUENCE, ACKNOWLEDGMENT];
+    let count = words.iter().filter(|&&word| flags & word != 0).count();
+    cursor.skip(count * 4, "GRE options")
+}
+
+/// Cisco's mirror sessions: type II has 8 bytes, type III 12 and sometimes 8 more.
+fn erspan(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let version = cursor.u16_be("ERSPAN version")? >> 12;
+    match version {
+        1 => cursor.skip(6, "ERSPAN header")?,
+        2 => return erspan_3(cursor, part),
+        _ => return Ok(Next::Nothing),
+    }
+    Ok(Next::Link(link::ETHERNET, part.after(cursor.position())))
+}
+
+fn erspan_3<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooShort> {
+    cursor.skip(8, "ERSPAN header")?;
+    let last = cursor.u16_be("ERSPAN flags")?;
+    if last & 1 == 1 {
+        cursor.skip(8, "ERSPAN platform header")?;
+    }
+    let inner = part.after(cursor.position());
+    Ok(match (last >> 10) & 0x1f {
+        0 => Next::Link(link::ETHERNET, inner),
+        2 => Next::Ip(inner),
+        _ => Next::Nothing,
+    })
+}
+
+/// WCCP version 2 puts four bytes before the packet, version 1 none.
+fn redirected(part: Part<'_>) -> Next<'_> {
+    match part.bytes.first().map(|first| first >> 4) {
+        Some(4) => Next::Ip(part),
+        _ => Next::Ip(part.after(4)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inner(bytes: &[u8]) -> (u16, Vec<u8>) {
+        match gre(Part::whole(bytes)).unwrap() {
+            Next::EtherType(ether_type, part) => (ether_type, part.bytes.to_vec()),
+            Next::Link(link_type, part) => (link_type, part.bytes.to_vec()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_flag_of_gre_announces_four_bytes() {
+        assert_eq!(inner(&[0, 0, 8, 0, 0x45]), (0x0800, vec![0x45]));
+        let all = [&[0xb0, 0, 8, 0][..], &[0; 12], &[0x45]].concat();
+        assert_eq!(inner(&all), (0x0800, vec![0x45]));
+    }
+
+    #[test]
+    fn the_three_types_of_erspan_differ_in_their_header() {
+        assert_eq!(inner(&[0, 0, 0x88, 0xbe, 0xff]), (1, vec![0xff]));
+        let second = [
+            &[0x10, 0, 0x88, 0xbe][..],
+            &[0; 4],
+            &[0x10],
+            &[0; 7],
+            &[0xff],
+        ]
+        .concat();
+        assert_eq!(inner(&second), (1, vec![0xff]));
+        let third = [
+            &[0x10, 0, 0x22, 0xeb][..],
+            &[0; 4],
+            &[0x20],
+            &[0; 10],
+            &[1],
+            &[0; 8],
+            &[0xff],
+        ];
+        assert_eq!(inner(&third.concat()), (1, vec![0xff]));
+    }
+}

@@ -1,0 +1,189 @@
+//! Tunnels inside UDP, by Wireshark's default ports. What does not look like the tunnel is somebody else's traffic.
+//!
+//! ```text
+//! source port u16 | destination port u16 | length u16, counts these 8 bytes | checksum u16
+//! ```
+
+use super::part::{Next, Part};
+use super::{ethernet, link, tunnel};
+use crate::cursor::{Cursor, TooShort};
+
+pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let source = cursor.u16_be("UDP source port")?;
+    let destination = cursor.u16_be("UDP destination port")?;
+    let length = usize::from(cursor.u16_be("UDP length")?);
+    let inner = part.after(8);
+    let inner = match length.checked_sub(8) {
+        Some(length) => inner.sized(length.min(inner.wire)),
+        // A datagram too long for the field says 0.
+        None => inner,
+    };
+    let tunnel = by_port(destination, inner).or_else(|| by_port(source, inner));
+    Ok(tunnel.unwrap_or(Next::Nothing))
+}
+
+fn by_port(port: u16, part: Part<'_>) -> Option<Next<'_>> {
+    let next = match port {
+        3544 => teredo(part),
+        4754 => tunnel::gre(part),
+        4789 => vxlan(part),
+        4790 => vxlan_gpe(part),
+        5072 => ayiya(part),
+        6081 => geneve(part),
+        6635 => ethernet::mpls(part),
+        37_008 => tzsp(part),
+        _ => return None,
+    };
+    next.ok()
+}
+
+/// RFC 7348: flags u8, reserved 3, network u24, reserved u8.
+fn vxlan(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let has_network = cursor.u8("VXLAN flags")? & 8 != 0;
+    cursor.skip(7, "VXLAN header")?;
+    Ok(match has_network {
+        true => Next::Link(link::ETHERNET, part.after(cursor.position())),
+        false => Next::Nothing,
+    })
+}
+
+/// The same, with the protocol in the fourth byte.
+fn vxlan_gpe(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    cursor.skip(3, "VXLAN flags")?;
+    let protocol = cursor.u8("VXLAN protocol")?;
+    cursor.skip(4, "VXLAN network")?;
+    let inner = part.after(cursor.position());
+    match protocol {
+        1 | 2 => Ok(Next::Ip(inner)),
+        3 => Ok(Next::Link(link::ETHERNET, inner)),
+        5 => ethernet::mpls(inner),
+        _ => Ok(Next::Nothing),
+    }
+}
+
+/// RFC 8926: version 2 bits, options 6 bits in words, flags u8, EtherType u16, network u24, reserved u8, options.
+fn geneve(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let first = cursor.u8("GENEVE version")?;
+    cursor.skip(1, "GENEVE flags")?;
+    let protocol = cursor.u16_be("GENEVE protocol")?;
+    cursor.skip(4, "GENEVE network")?;
+    cursor.skip(usize::from(first & 0x3f) * 4, "GENEVE options")?;
+    Ok(match first >> 6 {
+        0 => Next::EtherType(protocol, part.after(cursor.position())),
+        _ => Next::Nothing,
+    })
+}
+
+/// MikroTik's mirror: version u8, type u8, protocol u16, tagged fields up to tag 1.
+fn tzsp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    cursor.skip(2, "TZSP version")?;
+    let protocol = cursor.u16_be("TZSP protocol")?;
+    loop {
+        match cursor.u8("TZSP tag")? {
+            0 => {}
+            1 => break,
+            _ => skip_counted(&mut cursor, "TZSP field")?,
+        }
+    }
+    Ok(match protocol {
+        1 => Next::Link(link::ETHERNET, part.after(cursor.position())),
+        _ => Next::Nothing,
+    })
+}
+
+fn skip_counted(cursor: &mut Cursor<'_>, field: &'static str) -> Result<(), TooShort> {
+    let length = cursor.u8(field)?;
+    cursor.skip(usize::from(length), field)
+}
+
+/// RFC 4380: IPv6, after an authentication and an origin where there are such.
+fn teredo(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    if cursor.peek().starts_with(&[0, 1]) {
+        cursor.skip(2, "Teredo authentication")?;
+        let identifier = usize::from(cursor.u8("Teredo identifier length")?);
+        let authentication = usize::from(cursor.u8("Teredo authentication length")?);
+        cursor.skip(identifier + authentication + 9, "Teredo authentication")?;
+    }
+    if cursor.peek().starts_with(&[0, 0]) {
+        cursor.skip(8, "Teredo origin")?;
+    }
+    Ok(match cursor.peek_u8().map(|first| first >> 4) {
+        Some(6) => Next::Ip(part.after(cursor.position())),
+        _ => Next::Nothing,
+    })
+}
+
+/// Identity and signature lengths in the first nibbles, next header in the fourth byte, time u32.
+fn ayiya(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let identity = 1_usize << (cursor.u8("AYIYA identity")? >> 4);
+    let signature = usize::from(cursor.u8("AYIYA signature")? >> 4) * 4;
+    cursor.skip(1, "AYIYA operation")?;
+    let protocol = cursor.u8("AYIYA next header")?;
+    cursor.skip(4 + identity + signature, "AYIYA identity and signature")?;
+    Ok(match protocol {
+        4 | 41 => Next::Ip(part.after(cursor.position())),
+        _ => Next::Nothing,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a tunnel to `port` with these bytes carries.
+    fn inner(port: u16, bytes: &[u8]) -> Option<Vec<u8>> {
+        let length = bytes.len() as u16 + 8;
+        let header = [[0xc0, 0], port.to_be_bytes(), length.to_be_bytes(), [0, 0]].concat();
+        match next(Part::whole(&[&header, bytes].concat())).unwrap() {
+            Next::Link(1, part) | Next::Ip(part) => Some(part.bytes.to_vec()),
+            Next::EtherType(BRIDGED, part) => Some(part.bytes.to_vec()),
+            _ => None,
+        }
+    }
+
+    const BRIDGED: u16 = ethernet::BRIDGED_ETHERNET;
+
+    #[test]
+    fn vxlan_needs_its_network_flag() {
+        assert_eq!(
+            inner(4789, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]),
+            Some(vec![0xff])
+        );
+        assert_eq!(inner(4789, &[0, 0, 0, 0, 0, 0, 1, 0, 0xff]), None);
+    }
+
+    #[test]
+    fn geneve_options_are_stepped_over() {
+        let header = [1, 0, 0x65, 0x58, 0, 0, 1, 0, 9, 9, 9, 9, 0xff];
+        assert_eq!(inner(6081, &header), Some(vec![0xff]));
+    }
+
+    #[test]
+    fn tzsp_fields_are_stepped_over() {
+        assert_eq!(
+            inner(37_008, &[1, 0, 0, 1, 0, 9, 2, 7, 7, 1, 0xff]),
+            Some(vec![0xff])
+        );
+    }
+
+    #[test]
+    fn teredo_may_tell_an_origin_first() {
+        assert_eq!(
+            inner(3544, &[0, 0, 1, 2, 3, 4, 5, 6, 0x60]),
+            Some(vec![0x60])
+        );
+    }
+
+    #[test]
+    fn other_ports_and_short_headers_are_no_tunnels() {
+        assert_eq!(inner(53, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]), None);
+        assert_eq!(inner(4789, &[8, 0]), None);
+    }
+}

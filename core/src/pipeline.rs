@@ -1,0 +1,154 @@
+//! The whole flow on one screen: a recording in, its tables out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::capture::{CaptureError, Recording, Source};
+use crate::conversation::{Conversation, Forced, Hints};
+use crate::note::{NoteCode, Notes};
+use crate::packet::{Dissected, Dissector, Flags, Segment};
+use crate::protocols::{Protocol, REGISTRY};
+use crate::sql::Statements;
+use crate::stream::Connections;
+use crate::table::{ExchangeColumns, Tables};
+
+/// Packets between two looks at the cancel flag.
+const CANCEL_INTERVAL: u64 = 4096;
+
+/// What a user may ask of the reading.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep the statements as they were sent, literals included.
+    pub show_literals: bool,
+    /// Server port → what to read it as.
+    pub decode_as: BTreeMap<u16, Forced>,
+    /// Set from outside to stop early; what was read so far comes back.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// Read a recording from its first packet to its last.
+pub fn read(mut recording: Recording, options: &Options) -> Tables {
+    let mut flows = Flows::new(options);
+    let mut dissector = Dissector::new();
+    while let Some(packet) = recording.next_packet() {
+        if packet.frame % CANCEL_INTERVAL == 0 && options.cancel.load(Ordering::Relaxed) {
+            break;
+        }
+        match dissector.segment(packet) {
+            Dissected::Tcp(segment) => flows.segment(&segment),
+            Dissected::UnknownLinkType(link_type) => flows.unknown_link_type(link_type),
+            Dissected::Malformed(_) | Dissected::Other => {}
+        }
+    }
+    flows.finish(recording)
+}
+
+/// Open `sources` as one recording and read it.
+pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, CaptureError> {
+    Ok(read(Recording::open(sources)?, options))
+}
+
+/// All connections and what is said on them.
+struct Flows<'a> {
+    options: &'a Options,
+    connections: Connections,
+    conversations: Vec<Conversation>,
+    statements: Statements,
+    exchanges: ExchangeColumns,
+    notes: Notes,
+}
+
+impl Flows<'_> {
+    fn new(options: &Options) -> Flows<'_> {
+        Flows {
+            options,
+            connections: Connections::default(),
+            conversations: Vec::new(),
+            statements: Statements::new(options.show_literals),
+            exchanges: ExchangeColumns::default(),
+            notes: Notes::default(),
+        }
+    }
+
+    fn segment(&mut self, segment: &Segment<'_>) {
+        let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
+        let number = self.connections.number_of(segment, &is_server_port);
+        if number == self.conversations.len() {
+            let hints = self.hints(number, segment);
+            self.conversations.push(Conversation::new(hints));
+        }
+        let connection = self.connections.get_mut(number);
+        let conversation = &mut self.conversations[number];
+        let accepted = connection.accept(segment);
+        if accepted.retransmission {
+            conversation.retransmission();
+        }
+        if let Some(chunk) = accepted.chunk {
+            conversation.read(&chunk, &mut self.statements);
+        }
+        while let Some(chunk) = connection.streams.release() {
+            conversation.read(&chunk, &mut self.statements);
+        }
+        self.exchanges.take(number, conversation);
+    }
+
+    fn unknown_link_type(&mut self, link_type: u16) {
+        self.notes.add(NoteCode::UnknownLinkType, || {
+            format!("packets of link type {link_type} cannot be read: capture on an Ethernet, cooked or raw IP interface")
+        });
+    }
+
+    fn hints(&mut self, number: usize, segment: &Segment<'_>) -> Hints {
+        let connection = self.connections.get_mut(number);
+        let port = connection.server.port;
+        Hints {
+            forced: self.options.decode_as.get(&port).copied(),
+            by_port: protocol_on(port),
+            oriented: connection.oriented,
+            from_start: segment.flags.has(Flags::SYN),
+        }
+    }
+
+    fn finish(mut self, recording: Recording) -> Tables {
+        for number in 0..self.connections.len() {
+            let connection = self.connections.get_mut(number);
+            let conversation = &mut self.conversations[number];
+            while let Some(chunk) = connection.streams.finish() {
+                conversation.read(&chunk, &mut self.statements);
+            }
+            conversation.finish(&mut self.statements);
+            self.exchanges.take(number, conversation);
+            if conversation.dialogue().is_some_and(|dialogue| dialogue.swapped) {
+                connection.swap_roles();
+            }
+        }
+        self.notes_of_losses();
+        Tables {
+            recording,
+            connections: self.connections,
+            conversations: self.conversations,
+            statements: self.statements,
+            exchanges: self.exchanges.sorted(),
+            notes: self.notes,
+        }
+    }
+
+    /// Connections where decoding lost its footing: said once, with the first case.
+    fn notes_of_losses(&mut self) {
+        for (stream, conversation) in self.conversations.iter().enumerate() {
+            let Some(dialogue) = conversation.dialogue() else { continue };
+            for _ in 0..dialogue.losses {
+                self.notes.add(NoteCode::Unreadable, || {
+                    let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");
+                    format!("connection {stream}: {why}; reading goes on at the client's next request, what lies between is counted but marked incomplete")
+                });
+            }
+        }
+    }
+}
+
+/// The protocol whose usual server port this is.
+pub fn protocol_on(port: u16) -> Option<&'static Protocol> {
+    REGISTRY.iter().copied().find(|protocol| protocol.ports.contains(&port))
+}

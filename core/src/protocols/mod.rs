@@ -1,0 +1,218 @@
+//! What a protocol must answer, and the protocols there are.
+//!
+//! A decoder answers two questions: *how long is the message that begins here* ([`Decoder::frame`]) and *what does it
+//! mean for whoever waits* ([`Decoder::message`]). Buffering, cut packets, gaps, long bodies, pairing, pipelining,
+//! resynchronisation, compression and the change to an unreadable stream are the conversation's work, done once for
+//! all. Adding a protocol is one file here and one line in [`REGISTRY`].
+
+pub mod mysql;
+pub mod turns;
+
+use crate::session::Session;
+use crate::sql::{Sql, Statements};
+
+/// Every protocol latpcap reads, in the order in which they are asked.
+pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL];
+
+/// A protocol as the registry sees it.
+#[derive(Debug)]
+pub struct Protocol {
+    pub name: &'static str,
+    /// Its usual server ports. They only break ties: a protocol is recognised by what it says.
+    pub ports: &'static [u16],
+    pub recognise: fn(&Opening<'_>) -> Verdict,
+    /// A decoder for a connection whose first bytes are these.
+    pub decoder: fn(&Opening<'_>) -> Start,
+}
+
+/// A fresh decoder and, where the capture began in mid-connection, the layer already in force.
+pub struct Start {
+    pub decoder: Box<dyn Decoder>,
+    pub layer: Option<Layer>,
+}
+
+/// The first bytes that were seen on a connection, or the first after a loss.
+///
+/// `client` begins where the client began to speak after the server had (or at the very start).
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    pub client: &'a [u8],
+    pub server: &'a [u8],
+    /// Who spoke first of the bytes at hand.
+    pub first: Side,
+    /// The TCP handshake was seen and nothing is missing since.
+    pub from_start: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is this protocol, whatever the port.
+    Certain,
+    /// It may be: ask again with more bytes, and let the port decide in the end.
+    Unsure,
+    NotThis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+}
+
+/// One connection's protocol state.
+///
+/// Both calls are made in capture order, messages of one side strictly in stream order. The result must not depend on
+/// how the bytes were cut into packets.
+pub trait Decoder {
+    /// How long is the message that begins with `bytes` (never empty)? Must leave the state as it is.
+    fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost>;
+
+    /// What does this message mean for whoever waits?
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost>;
+
+    /// After a loss, `bytes` are the first that the client sends after the server has spoken: does a request plainly
+    /// begin here?
+    fn resumes(&self, bytes: &[u8]) -> bool;
+
+    /// The client has resumed after a loss: forget what was open, keep what is still true (capabilities, prepared
+    /// statements).
+    fn resume(&mut self);
+}
+
+/// The answer to *how long is the message that begins here*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Cannot be told yet: ask again when at least this many bytes (more than now) are there.
+    Need(usize),
+    /// The message is `length` bytes long, and its first `head` bytes are all that its meaning depends on; the rest is
+    /// skipped without being kept. 1 ≤ head ≤ length; keep `head` small: it bounds the memory.
+    Message { head: usize, length: u64 },
+}
+
+/// One message of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    pub side: Side,
+    /// Its first bytes: `head` of them, or fewer where the capture has cut the packet (then `cut` is set).
+    pub bytes: &'a [u8],
+    pub length: u64,
+    pub cut: bool,
+}
+
+/// What a message means for whoever waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meaning {
+    /// From the client: a new exchange begins.
+    Request(Request),
+    /// More of what this side is busy with: the newest exchange for the client, the oldest open one for the server.
+    /// A client that goes on after the server has spoken inside one exchange waits once more (authentication,
+    /// LOCAL INFILE): that is counted from the order, not by the decoder.
+    More,
+    /// From the client: more of the newest exchange, which the protocol proves was sent without waiting for any answer.
+    Unwaited,
+    /// As `Unwaited`, and now it shows that the newest exchange is something else than it seemed.
+    Becomes { command: &'static str, sql: Option<Sql> },
+    /// From the server: so many rows of the oldest open exchange.
+    Rows(u64),
+    /// From the server: the oldest open exchange has its whole response.
+    Done(Outcome),
+    /// From a server that speaks first: a `connect` exchange of its own, which rides on the TCP handshake.
+    Greeting(Outcome),
+    /// From the client: what is open had its whole response already; this message opens nothing.
+    Ended,
+    /// Nobody waits for it, and it belongs to no exchange.
+    Aside,
+    /// One message that means several things, in this order (an answer and the next one in a single packet).
+    Several(Vec<Meaning>),
+}
+
+/// The beginning of an exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The protocol's own name of it, lower case: `query`, `stmt_execute`, `authenticate`.
+    pub command: &'static str,
+    pub sql: Option<Sql>,
+    pub awaits: Awaits,
+    /// A client that speaks has read the whole answer to what it asked before: only streams nobody can read say so.
+    pub ends_previous: bool,
+}
+
+impl Request {
+    /// A request for whose answer the client waits.
+    pub fn new(command: &'static str) -> Request {
+        Request { command, sql: None, awaits: Awaits::Answer, ends_previous: false }
+    }
+}
+
+/// Does the client wait?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaits {
+    /// It waits for the answer: one round trip, unless an earlier request's answer is still outstanding.
+    Answer,
+    /// It proves that it has not read the answer to the request before it: both share one round trip.
+    Shared,
+    /// There will be an answer, but the client goes on without it: no round trip.
+    Later,
+    /// The protocol sends no answer: no round trip.
+    Nothing,
+}
+
+/// How an exchange ended. `None` where the protocol does not say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Rows that came with this message (added to those counted before).
+    pub rows: Option<u64>,
+    pub affected_rows: Option<u64>,
+    pub error: Option<Error>,
+}
+
+/// An error the server answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The server's own code, and the SQLSTATE where there is one: `1064 (42000)`.
+    pub code: String,
+    pub message: String,
+}
+
+/// What a decoder may write to while it reads a message.
+pub struct Context<'a> {
+    pub session: &'a mut Session,
+    pub statements: &'a mut Statements,
+    /// Set to change what the bytes after this message are, on both sides.
+    pub switch: Option<Layer>,
+}
+
+/// What the bytes of a connection are wrapped in from a certain message on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// MySQL's compressed packets; the algorithm shows in each packet.
+    MysqlCompression,
+    /// One zlib stream in each direction (Firebird).
+    Deflate,
+    /// TLS: nobody can read on without the keys. The exchange that is open goes on with the TLS handshake.
+    Tls,
+    /// Wire encryption of the protocol's own.
+    Encrypted,
+    /// A stream that is no dialogue (replication): kept out of the counts.
+    Push,
+}
+
+/// The bytes are not what the protocol says: skip to where the client begins its next request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Lost(pub String);
+
+impl From<crate::cursor::TooShort> for Lost {
+    fn from(error: crate::cursor::TooShort) -> Lost {
+        Lost(error.to_string())
+    }
+}

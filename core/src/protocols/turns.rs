@@ -1,0 +1,275 @@
+//! Streams that nobody can read: TLS without keys, wire encryption, an unknown protocol.
+//!
+//! What is left is who speaks when. The client that speaks after the server has spoken asks anew, so each change of
+//! direction is an exchange; round trips, chattiness and projection keep working, only the statements are missing.
+//!
+//! TLS shows a little more: its record headers (RFC 8446 §5.1, RFC 5246 §6.2.1) are in clear, so the handshake can be
+//! told from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
+//! tickets are asked by nobody.
+
+use super::{Context, Decoder, Frame, Lost, Meaning, Message, Request, Side};
+
+/// TLS record types.
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+const RECORD_HEADER: usize = 5;
+/// The largest ciphertext of a record: 2^14 + 2048 (RFC 5246 §6.2.3).
+const RECORD_MAX: u64 = 16_384 + 2_048;
+
+/// A change of direction is a new exchange.
+#[derive(Debug, Default)]
+pub struct Turns {
+    server_spoke: bool,
+    client_spoke: bool,
+}
+
+impl Turns {
+    /// `opened`: an exchange is open already, and the server's next bytes answer it.
+    pub fn new(opened: bool) -> Turns {
+        Turns { server_spoke: false, client_spoke: opened }
+    }
+
+    fn turn(&mut self, side: Side) -> Meaning {
+        match side {
+            Side::Server => {
+                self.server_spoke = true;
+                if self.client_spoke { Meaning::More } else { Meaning::Aside }
+            }
+            Side::Client => {
+                let asks = self.server_spoke || !self.client_spoke;
+                self.server_spoke = false;
+                self.client_spoke = true;
+                if asks { unreadable("unreadable") } else { Meaning::More }
+            }
+        }
+    }
+}
+
+fn unreadable(command: &'static str) -> Meaning {
+    Meaning::Request(Request { ends_previous: true, ..Request::new(command) })
+}
+
+impl Decoder for Turns {
+    fn frame(&mut self, _: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        Ok(Frame::Message { head: 1, length: bytes.len() as u64 })
+    }
+
+    fn message(&mut self, message: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
+        Ok(self.turn(message.side))
+    }
+
+    fn resumes(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn resume(&mut self) {
+        *self = Turns::default();
+    }
+}
+
+/// Where the TLS handshake stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Handshake records in clear.
+    Handshake,
+    /// The server has sent encrypted records before the client did: TLS 1.3, the client's Finished comes next.
+    FinishedNext,
+    /// TLS 1.3, the Finished was sent: what the server sends now, before the client asks, are session tickets.
+    Tickets,
+    Data,
+}
+
+/// TLS records: the handshake is one exchange, then each turn is one.
+#[derive(Debug)]
+pub struct Tls {
+    phase: Phase,
+    opened: bool,
+    turns: Turns,
+}
+
+impl Tls {
+    /// A stream that begins with its ClientHello, or (where none is seen) in the middle. `opened`: the exchange that the
+    /// handshake belongs to is open already.
+    pub fn new(opened: bool) -> Tls {
+        Tls { phase: Phase::Handshake, opened, turns: Turns::default() }
+    }
+
+    /// A stream that was captured from the middle on.
+    pub fn running() -> Tls {
+        Tls { phase: Phase::Data, opened: true, turns: Turns::default() }
+    }
+
+    fn client(&mut self, kind: u8) -> Meaning {
+        match (self.phase, kind) {
+            (Phase::Handshake, HANDSHAKE) if !self.opened => {
+                self.opened = true;
+                Meaning::Request(Request::new("tls"))
+            }
+            (Phase::Handshake, APPLICATION_DATA) => self.data(Side::Client),
+            (Phase::Handshake, _) => Meaning::More,
+            (Phase::FinishedNext, APPLICATION_DATA) => {
+                self.phase = Phase::Tickets;
+                Meaning::Ended
+            }
+            (Phase::FinishedNext, _) => Meaning::Aside,
+            (Phase::Tickets | Phase::Data, APPLICATION_DATA) => self.data(Side::Client),
+            (Phase::Tickets | Phase::Data, _) => Meaning::Aside,
+        }
+    }
+
+    fn server(&mut self, kind: u8) -> Meaning {
+        match (self.phase, kind) {
+            (Phase::Handshake, APPLICATION_DATA) if !self.opened => self.data(Side::Server),
+            (Phase::Handshake, APPLICATION_DATA) => {
+                self.phase = Phase::FinishedNext;
+                Meaning::More
+            }
+            (Phase::Handshake | Phase::FinishedNext, _) => Meaning::More,
+            (Phase::Tickets, _) => Meaning::Aside,
+            (Phase::Data, APPLICATION_DATA) => self.turns.turn(Side::Server),
+            (Phase::Data, _) => Meaning::Aside,
+        }
+    }
+
+    fn data(&mut self, side: Side) -> Meaning {
+        self.phase = Phase::Data;
+        self.turns.turn(side)
+    }
+}
+
+impl Decoder for Tls {
+    fn frame(&mut self, _: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        if bytes.len() < RECORD_HEADER {
+            return Ok(Frame::Need(RECORD_HEADER));
+        }
+        let length = u64::from(u16::from_be_bytes([bytes[3], bytes[4]]));
+        let known = matches!(bytes[0], CHANGE_CIPHER_SPEC | ALERT | HANDSHAKE | APPLICATION_DATA);
+        if !known || bytes[1] != 3 || length > RECORD_MAX {
+            return Err(Lost("no TLS record begins here".into()));
+        }
+        Ok(Frame::Message { head: RECORD_HEADER, length: RECORD_HEADER as u64 + length })
+    }
+
+    fn message(&mut self, message: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
+        let kind = message.bytes.first().copied().unwrap_or(APPLICATION_DATA);
+        Ok(match message.side {
+            Side::Client => self.client(kind),
+            Side::Server => self.server(kind),
+        })
+    }
+
+    fn resumes(&self, bytes: &[u8]) -> bool {
+        is_record(bytes)
+    }
+
+    fn resume(&mut self) {
+        *self = Tls::running();
+    }
+}
+
+/// Do these bytes begin with a TLS record?
+pub fn is_record(bytes: &[u8]) -> bool {
+    matches!(bytes, [CHANGE_CIPHER_SPEC..=APPLICATION_DATA, 3, 0..=4, ..])
+}
+
+/// Do these bytes begin with a ClientHello or ServerHello?
+pub fn is_handshake(bytes: &[u8]) -> bool {
+    matches!(bytes, [HANDSHAKE, 3, 0..=4, ..])
+}
+
+/// A stream that is no dialogue, such as replication: nothing in it is counted.
+#[derive(Debug, Default)]
+pub struct Push;
+
+impl Decoder for Push {
+    fn frame(&mut self, _: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        Ok(Frame::Message { head: 1, length: bytes.len() as u64 })
+    }
+
+    fn message(&mut self, _: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
+        Ok(Meaning::Aside)
+    }
+
+    fn resumes(&self, _: &[u8]) -> bool {
+        true
+    }
+
+    fn resume(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use crate::sql::Statements;
+
+    /// Records as (side, type, length); what each means, in one letter: Request, More, Ended, Aside.
+    fn meanings(decoder: &mut dyn Decoder, records: &[(Side, u8, u16)]) -> String {
+        let (mut session, mut statements) = (Session::default(), Statements::new(false));
+        let mut told = String::new();
+        for &(side, kind, length) in records {
+            let [high, low] = length.to_be_bytes();
+            let bytes = [kind, 3, 3, high, low];
+            let frame = decoder.frame(side, &bytes).unwrap();
+            assert!(matches!(frame, Frame::Message { .. }));
+            let message = Message { side, bytes: &bytes, length: 5 + u64::from(length), cut: false };
+            let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
+            told.push(match decoder.message(&message, &mut context).unwrap() {
+                Meaning::Request(_) => 'R',
+                Meaning::More => 'M',
+                Meaning::Ended => 'E',
+                _ => 'A',
+            });
+        }
+        told
+    }
+
+    use Side::{Client, Server};
+
+    #[test]
+    fn tls_1_3_is_one_exchange_and_its_tickets_are_asked_by_nobody() {
+        let records = [
+            (Client, 22, 500),
+            (Server, 22, 122),
+            (Server, 20, 1),
+            (Server, 23, 900),
+            (Client, 20, 1),
+            (Client, 23, 69),  // Finished
+            (Server, 23, 250), // tickets
+            (Client, 23, 40),  // a request
+            (Server, 23, 80),
+            (Client, 23, 40),
+        ];
+        assert_eq!(meanings(&mut Tls::new(false), &records), "RMMMAEARMR");
+    }
+
+    #[test]
+    fn tls_1_2_ends_with_the_first_request() {
+        let records = [
+            (Client, 22, 200),
+            (Server, 22, 2000),
+            (Client, 22, 70),
+            (Client, 20, 1),
+            (Client, 22, 40),
+            (Server, 20, 1),
+            (Server, 22, 40),
+            (Client, 23, 50),
+            (Server, 23, 60),
+        ];
+        assert_eq!(meanings(&mut Tls::new(true), &records), "MMMMMMMRM");
+    }
+
+    #[test]
+    fn a_stream_captured_from_the_middle_is_turns_at_once() {
+        let records = [(Server, 23, 60), (Client, 23, 50), (Client, 23, 50), (Server, 23, 60), (Client, 23, 50)];
+        assert_eq!(meanings(&mut Tls::new(false), &records), "ARMMR");
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused() {
+        assert!(Tls::new(false).frame(Client, b"GET / HTTP").is_err());
+        assert!(Tls::new(false).frame(Client, &[23, 3, 3, 0xff, 0xff]).is_err());
+    }
+}

@@ -1,0 +1,221 @@
+//! The Python module `latpcap._core`: the only file that knows Python.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::ArrowError;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use crate::capture::{Recording as Packets, Source};
+use crate::conversation::Forced;
+use crate::pipeline::{self, Options};
+use crate::protocols::REGISTRY;
+use crate::table::Tables;
+
+create_exception!(_core, CaptureError, PyException, "A capture cannot be read: one line says which, where and why.");
+
+/// How far the reading is; shared with the thread that reads.
+#[pyclass(frozen)]
+#[derive(Default)]
+struct Progress {
+    consumed: Mutex<Arc<AtomicU64>>,
+    total: Mutex<Option<u64>>,
+    cancel: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Progress {
+    #[new]
+    fn new() -> Progress {
+        Progress::default()
+    }
+
+    /// Bytes of the files (as they lie on disk) that have been read.
+    #[getter]
+    fn bytes_read(&self) -> u64 {
+        self.consumed.lock().unwrap_or_else(PoisonError::into_inner).load(Ordering::Relaxed)
+    }
+
+    /// The size of all files; None where one is a pipe.
+    #[getter]
+    fn total_bytes(&self) -> Option<u64> {
+        *self.total.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stop reading soon; what was read so far is the result.
+    fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Progress {
+    fn watch(&self, packets: &Packets) {
+        *self.consumed.lock().unwrap_or_else(PoisonError::into_inner) = packets.consumed();
+        *self.total.lock().unwrap_or_else(PoisonError::into_inner) = packets.total_bytes();
+    }
+}
+
+/// A table that speaks the Arrow PyCapsule interface.
+#[pyclass(frozen)]
+struct ArrowTable(RecordBatch);
+
+#[pymethods]
+impl ArrowTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        const NAME: &CStr = c"arrow_array_stream";
+        let _ = requested_schema;
+        let batches = std::iter::once(Ok::<_, ArrowError>(self.0.clone()));
+        let reader = arrow_array::RecordBatchIterator::new(batches, self.0.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+}
+
+/// Everything that was read, table by table.
+#[pyclass(frozen)]
+struct Recording {
+    captures: RecordBatch,
+    notes: RecordBatch,
+    connections: RecordBatch,
+    exchanges: RecordBatch,
+    statements: RecordBatch,
+    rtt_samples: RecordBatch,
+}
+
+#[pymethods]
+impl Recording {
+    fn captures(&self) -> ArrowTable {
+        ArrowTable(self.captures.clone())
+    }
+
+    fn notes(&self) -> ArrowTable {
+        ArrowTable(self.notes.clone())
+    }
+
+    fn connections(&self) -> ArrowTable {
+        ArrowTable(self.connections.clone())
+    }
+
+    fn exchanges(&self) -> ArrowTable {
+        ArrowTable(self.exchanges.clone())
+    }
+
+    fn statements(&self) -> ArrowTable {
+        ArrowTable(self.statements.clone())
+    }
+
+    fn rtt_samples(&self) -> ArrowTable {
+        ArrowTable(self.rtt_samples.clone())
+    }
+}
+
+impl Recording {
+    fn new(tables: Tables) -> Result<Recording, ArrowError> {
+        Ok(Recording {
+            captures: tables.captures()?,
+            notes: tables.notes()?,
+            connections: tables.connections()?,
+            statements: tables.statements()?,
+            rtt_samples: tables.rtt_samples()?,
+            exchanges: tables.exchanges.into_batch()?,
+        })
+    }
+}
+
+/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`.
+#[pyfunction]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), progress=None))]
+fn read(
+    py: Python<'_>,
+    sources: Vec<Bound<'_, PyAny>>,
+    show_literals: bool,
+    decode_as: BTreeMap<u16, String>,
+    progress: Option<Bound<'_, Progress>>,
+) -> PyResult<Recording> {
+    let sources = sources.iter().map(source).collect::<PyResult<Vec<_>>>()?;
+    let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
+    let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let options = Options { show_literals, decode_as, cancel };
+    let packets = py.detach(|| Packets::open(sources)).map_err(|error| CaptureError::new_err(error.to_string()))?;
+    if let Some(progress) = &progress {
+        progress.get().watch(&packets);
+    }
+    py.detach(|| Recording::new(pipeline::read(packets, &options)))
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// The names that `decode_as` takes.
+#[pyfunction]
+fn protocols() -> Vec<&'static str> {
+    REGISTRY.iter().map(|protocol| protocol.name).chain(["turns"]).collect()
+}
+
+fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if let Ok(path) = object.extract::<std::path::PathBuf>() {
+        return Ok(Source::path(path));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Source::bytes("bytes", bytes.as_bytes()));
+    }
+    if object.hasattr("read")? {
+        let name = object.getattr("name").and_then(|name| name.extract()).unwrap_or_else(|_| "file object".to_owned());
+        return Ok(Source::reader(name, FileObject { object: object.clone().unbind(), rest: Vec::new() }));
+    }
+    Err(PyTypeError::new_err("a capture is a path, bytes, or an object with read()"))
+}
+
+fn forced(name: &str) -> PyResult<Forced> {
+    let protocol = REGISTRY.iter().copied().find(|protocol| protocol.name == name);
+    match protocol {
+        Some(protocol) => Ok(Forced::Protocol(protocol)),
+        None if name == "turns" => Ok(Forced::Turns),
+        None => Err(PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", ")))),
+    }
+}
+
+/// A Python file object as a reader.
+struct FileObject {
+    object: Py<PyAny>,
+    /// What it gave beyond what was asked for.
+    rest: Vec<u8>,
+}
+
+impl Read for FileObject {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            self.rest = Python::attach(|py| {
+                let bytes = self.object.call_method1(py, "read", (buffer.len(),)).map_err(|error| {
+                    io::Error::other(error.to_string())
+                })?;
+                bytes.extract::<Vec<u8>>(py).map_err(|_| io::Error::other("read() did not return bytes"))
+            })?;
+        }
+        let length = self.rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.rest[..length]);
+        self.rest.drain(..length);
+        Ok(length)
+    }
+}
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::{ArrowTable, CaptureError, Progress, Recording, protocols, read};
+}

@@ -1,0 +1,36 @@
+//! TCP: from segments to the bytes each side sent, in order, with what is missing said.
+//!
+//! A stream's bytes come as [`Chunk`]s. What the capture did not see becomes a length, never a guess: `lost` for
+//! packets that were never captured, `cut` for the end of a packet that the snap length took.
+
+mod connection;
+mod reassembly;
+mod rtt;
+
+pub use connection::{Connection, Connections, Handshake, State};
+pub use reassembly::Reassembly;
+pub use rtt::RttSample;
+
+use crate::protocols::Side;
+
+/// A packet as an event on the time line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub frame: u64,
+    pub time_ns: i64,
+}
+
+/// The next bytes of one side of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    pub side: Side,
+    /// The packet that carried the bytes (for `lost` alone: the one that proved the loss).
+    pub mark: Mark,
+    /// How many bytes of the other side the sender had received when it sent this.
+    pub acknowledged: u64,
+    /// Bytes that were sent before these and never captured.
+    pub lost: u64,
+    pub bytes: &'a [u8],
+    /// Bytes that followed in the same packet, beyond the snap length.
+    pub cut: u64,
+}

@@ -1,0 +1,350 @@
+//! One connection's two byte streams, put back in order.
+//!
+//! Segments in order are handed on at once, without a copy. Two kinds wait: those behind a hole of their own stream,
+//! and those that acknowledge bytes of the other side which the capture has not shown yet (an answer captured before
+//! its question). A hole whose bytes were acknowledged was received, so it will not be sent again: the capture missed
+//! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole nobody acknowledged
+//! waits for its retransmission.
+
+use std::collections::BTreeMap;
+
+use super::rtt::{InFlight, RttSample};
+use super::{Chunk, Mark};
+use crate::packet::{Flags, Segment};
+use crate::protocols::Side;
+
+/// Segments that wait on one connection before an acknowledged hole is given up.
+const GRACE_SEGMENTS: usize = 32;
+/// Bytes that wait on one connection before any hole is given up: more than the largest windows in use.
+const WAITING_BYTES: usize = 16 << 20;
+/// Segments that wait on one connection before any hole is given up.
+const WAITING_SEGMENTS: usize = 16_384;
+
+#[derive(Debug, Default)]
+pub struct Reassembly {
+    client: Stream,
+    server: Stream,
+    /// What `release` handed out last, kept so that the chunk can borrow from it.
+    released: Vec<u8>,
+    waiting_bytes: usize,
+    pub retransmissions: u64,
+    pub lost_bytes: u64,
+    pub gaps: u32,
+}
+
+/// What a segment brought.
+#[derive(Debug, Default)]
+pub struct Accepted<'a> {
+    /// Bytes that can be read now.
+    pub chunk: Option<Chunk<'a>>,
+    /// The RTT between the capture point and the *receiver* of the acknowledged data.
+    pub sample: Option<RttSample>,
+    /// The segment repeats bytes that were sent before.
+    pub retransmission: bool,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    /// The sequence number of the stream's first byte; `None` until a packet shows it.
+    first: Option<u32>,
+    /// A segment of this side's own has set `first`.
+    spoke: bool,
+    /// Bytes before this one were handed on or given up.
+    next: u64,
+    /// The end of the farthest segment seen.
+    highest: u64,
+    /// The other side has acknowledged everything before this.
+    acknowledged: u64,
+    /// Where the FIN stands: the byte it counts for is none.
+    end: Option<u64>,
+    waiting: BTreeMap<u64, Waiting>,
+    in_flight: InFlight,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    mark: Mark,
+    acknowledged: u64,
+    bytes: Vec<u8>,
+    cut: u64,
+}
+
+impl Waiting {
+    fn length(&self) -> u64 {
+        self.bytes.len() as u64 + self.cut
+    }
+}
+
+impl Stream {
+    /// The stream offset of a sequence number, the nearest one to where the stream is; wraps at 2^32 (RFC 9293 §3.4).
+    fn offset(&self, sequence: u32) -> Option<u64> {
+        let expected = self.first?.wrapping_add(self.next as u32);
+        let distance = sequence.wrapping_sub(expected) as i32;
+        self.next.checked_add_signed(i64::from(distance))
+    }
+
+    fn open_hole_was_received(&self) -> bool {
+        self.acknowledged > self.next
+    }
+}
+
+impl Reassembly {
+    /// Does a SYN with this sequence number begin the connection that is here, or another one on the same ports?
+    pub fn is_new_connection(&self, side: Side, sequence: u32) -> bool {
+        let stream = self.stream(side);
+        stream.spoke && stream.first != Some(sequence.wrapping_add(1))
+    }
+
+    /// Take a segment. Bytes that can be read at once come back; afterwards ask [`Reassembly::release`] for bytes that
+    /// it set free.
+    pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>) -> Accepted<'a> {
+        if self.is_stray(side, segment) {
+            return Accepted::default();
+        }
+        let syn = segment.flags.has(Flags::SYN);
+        let sequence = segment.sequence.wrapping_add(u32::from(syn));
+        let stream = self.stream_mut(side);
+        stream.first.get_or_insert(sequence);
+        stream.spoke = true;
+        let Some(offset) = stream.offset(sequence) else {
+            return Accepted::default();
+        };
+        let end = offset + u64::from(segment.wire_length);
+        if segment.flags.has(Flags::FIN) {
+            stream.end.get_or_insert(end);
+        }
+        let sample = self.acknowledge(side, segment);
+        if segment.wire_length == 0 || segment.flags.has(Flags::RST) {
+            return Accepted { sample, ..Accepted::default() };
+        }
+        let retransmission = self.note_sending(side, offset, end, segment);
+        let chunk = self.in_order(side, offset, end, segment);
+        if chunk.is_none() && end > self.stream(side).next {
+            self.wait(side, offset, segment);
+        }
+        Accepted { chunk, sample, retransmission }
+    }
+
+    /// Where ports are used again, a late segment of the connection before can follow the new SYN: it acknowledges
+    /// nothing that the new connection has sent.
+    fn is_stray(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let peer = self.stream(side.other());
+        let Some(first) = peer.first.filter(|_| self.stream(side).first.is_none() && peer.spoke) else {
+            return false;
+        };
+        let acknowledged = u64::from(segment.acknowledgment.wrapping_sub(first));
+        !segment.flags.has(Flags::SYN) && acknowledged > peer.highest + 1
+    }
+
+    /// The next bytes that an earlier segment had to wait with, or `None` when nothing is free.
+    pub fn release(&mut self) -> Option<Chunk<'_>> {
+        self.release_when(false)
+    }
+
+    /// At the end of the recording nothing more will come: as `release`, giving up every hole.
+    pub fn finish(&mut self) -> Option<Chunk<'_>> {
+        self.release_when(true)
+    }
+
+    /// Payload bytes that this side sent, each once, seen or not.
+    pub fn bytes_sent(&self, side: Side) -> u64 {
+        self.stream(side).next
+    }
+
+    /// The client was the server all along.
+    pub fn swap_sides(&mut self) {
+        std::mem::swap(&mut self.client, &mut self.server);
+    }
+
+    fn release_when(&mut self, finishing: bool) -> Option<Chunk<'_>> {
+        self.drop_outdated();
+        if let Some(side) = [Side::Client, Side::Server].into_iter().find(|&side| self.is_free(side)) {
+            return self.hand_out(side);
+        }
+        let blocked = self.longest_waiting();
+        match blocked {
+            Some(side) if finishing || self.patience_is_over(side) => self.give_up(side),
+            None if finishing => self.unseen_end(),
+            _ => None,
+        }
+    }
+
+    fn stream(&self, side: Side) -> &Stream {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    fn stream_mut(&mut self, side: Side) -> &mut Stream {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// What `side` acknowledges of the other side's bytes, as a stream offset; 0 where it says nothing.
+    fn acknowledged_offset(&self, side: Side, segment: &Segment<'_>) -> u64 {
+        if !segment.flags.has(Flags::ACK) || segment.flags.has(Flags::RST) {
+            return 0;
+        }
+        let peer = self.stream(side.other());
+        let offset = peer.offset(segment.acknowledgment).unwrap_or(0);
+        peer.end.map_or(offset, |end| offset.min(end))
+    }
+
+    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> Option<RttSample> {
+        if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
+            self.stream_mut(side.other()).first.get_or_insert(segment.acknowledgment);
+        }
+        let offset = self.acknowledged_offset(side, segment);
+        let peer = self.stream_mut(side.other());
+        if offset <= peer.acknowledged {
+            return None;
+        }
+        peer.acknowledged = offset;
+        let pure = segment.wire_length == 0 && !segment.flags.has(Flags::FIN);
+        peer.in_flight.acknowledged(offset, segment.time_ns, pure)
+    }
+
+    /// Is this a retransmission? Keep-alives (RFC 9293 §3.8.4: at most one byte, already acknowledged) are none.
+    fn note_sending(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'_>) -> bool {
+        let stream = self.stream_mut(side);
+        if end <= stream.highest {
+            let keep_alive = segment.wire_length <= 1 && end == stream.highest && stream.acknowledged >= end;
+            stream.in_flight.resent(offset);
+            self.retransmissions += u64::from(!keep_alive);
+            return !keep_alive;
+        }
+        stream.highest = end;
+        if stream.acknowledged < end {
+            stream.in_flight.sent(end, segment.time_ns);
+        }
+        false
+    }
+
+    /// The usual case: the very bytes that come next, and nothing unseen that they answer.
+    fn in_order<'a>(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'a>) -> Option<Chunk<'a>> {
+        let acknowledged = self.acknowledged_offset(side, segment);
+        let answers_the_unseen = acknowledged > self.stream(side.other()).next;
+        let stream = self.stream_mut(side);
+        if offset > stream.next || end <= stream.next || answers_the_unseen {
+            return None;
+        }
+        let known = (stream.next - offset) as usize;
+        let bytes = segment.payload.get(known..).unwrap_or_default();
+        let cut = end - stream.next - bytes.len() as u64;
+        stream.next = end;
+        let mark = Mark { frame: segment.frame, time_ns: segment.time_ns };
+        Some(Chunk { side, mark, acknowledged, lost: 0, bytes, cut })
+    }
+
+    fn wait(&mut self, side: Side, offset: u64, segment: &Segment<'_>) {
+        let waiting = Waiting {
+            mark: Mark { frame: segment.frame, time_ns: segment.time_ns },
+            acknowledged: self.acknowledged_offset(side, segment),
+            bytes: segment.payload.to_vec(),
+            cut: u64::from(segment.wire_length).saturating_sub(segment.payload.len() as u64),
+        };
+        self.waiting_bytes += waiting.bytes.len();
+        let stream = self.stream_mut(side);
+        let known = stream.waiting.get(&offset).map_or(0, Waiting::length);
+        let loser = if known >= waiting.length() { Some(waiting) } else { stream.waiting.insert(offset, waiting) };
+        self.waiting_bytes -= loser.map_or(0, |waiting| waiting.bytes.len());
+    }
+
+    fn drop_outdated(&mut self) {
+        for side in [Side::Client, Side::Server] {
+            let stream = self.stream_mut(side);
+            let mut dropped = 0;
+            while let Some(entry) = stream.waiting.first_entry() {
+                if entry.key() + entry.get().length() > stream.next {
+                    break;
+                }
+                dropped += entry.remove().bytes.len();
+            }
+            self.waiting_bytes -= dropped;
+        }
+    }
+
+    fn is_free(&self, side: Side) -> bool {
+        let peer_next = self.stream(side.other()).next;
+        let stream = self.stream(side);
+        let first = stream.waiting.first_key_value();
+        first.is_some_and(|(&offset, waiting)| offset <= stream.next && waiting.acknowledged <= peer_next)
+    }
+
+    /// The side whose first waiting segment was captured earliest.
+    fn longest_waiting(&self) -> Option<Side> {
+        let frame = |side| self.stream(side).waiting.first_key_value().map(|(_, waiting)| waiting.mark.frame);
+        match (frame(Side::Client), frame(Side::Server)) {
+            (Some(client), Some(server)) if server < client => Some(Side::Server),
+            (Some(_), _) => Some(Side::Client),
+            (None, server) => server.map(|_| Side::Server),
+        }
+    }
+
+    fn patience_is_over(&self, side: Side) -> bool {
+        let segments = self.client.waiting.len() + self.server.waiting.len();
+        let stream = self.stream(side);
+        let peer = self.stream(side.other());
+        // In a capture of one direction nobody acknowledges.
+        let proven = stream.open_hole_was_received() || peer.open_hole_was_received() || !peer.spoke;
+        (proven && segments > GRACE_SEGMENTS) || segments > WAITING_SEGMENTS || self.waiting_bytes > WAITING_BYTES
+    }
+
+    fn hand_out(&mut self, side: Side) -> Option<Chunk<'_>> {
+        let stream = self.stream_mut(side);
+        let (offset, waiting) = stream.waiting.pop_first()?;
+        let lost = offset.saturating_sub(stream.next);
+        let known = stream.next.saturating_sub(offset);
+        let end = offset + waiting.length();
+        stream.next = end;
+        self.note_loss(lost);
+        self.waiting_bytes -= waiting.bytes.len();
+        self.released = waiting.bytes;
+        let bytes = self.released.get(known as usize..).unwrap_or_default();
+        let cut = end - (offset + known) - bytes.len() as u64;
+        Some(Chunk { side, mark: waiting.mark, acknowledged: waiting.acknowledged, lost, bytes, cut })
+    }
+
+    /// Give up the hole that `side`'s first waiting segment waits for: first what it answers, then what precedes it.
+    fn give_up(&mut self, side: Side) -> Option<Chunk<'_>> {
+        let (mark, acknowledged) = {
+            let (_, waiting) = self.stream(side).waiting.first_key_value()?;
+            (waiting.mark, waiting.acknowledged)
+        };
+        let peer = self.stream(side.other());
+        if acknowledged <= peer.next {
+            return self.hand_out(side);
+        }
+        let peer_waits_at = peer.waiting.first_key_value().map_or(u64::MAX, |(&offset, _)| offset);
+        if peer_waits_at <= peer.next {
+            return self.hand_out(side.other());
+        }
+        Some(self.lose(side.other(), acknowledged.min(peer_waits_at), mark))
+    }
+
+    /// Bytes that were acknowledged at the very end and never seen (a byte more may be an unseen FIN).
+    fn unseen_end(&mut self) -> Option<Chunk<'_>> {
+        let side = [Side::Client, Side::Server].into_iter().find(|&side| {
+            let stream = self.stream(side);
+            stream.acknowledged > stream.next + 1
+        })?;
+        let until = self.stream(side).acknowledged;
+        Some(self.lose(side, until, Mark { frame: 0, time_ns: i64::MIN }))
+    }
+
+    fn lose(&mut self, side: Side, until: u64, mark: Mark) -> Chunk<'static> {
+        let stream = self.stream_mut(side);
+        let lost = until - stream.next;
+        stream.next = until;
+        self.note_loss(lost);
+        Chunk { side, mark, acknowledged: 0, lost, bytes: &[], cut: 0 }
+    }
+
+    fn note_loss(&mut self, lost: u64) {
+        self.lost_bytes += lost;
+        self.gaps += u32::from(lost > 0);
+    }
+}

@@ -1,0 +1,93 @@
+//! In-stream round-trip times: data → the acknowledgment that covers it (RFC 6298 §3, Karn's rule).
+
+use std::collections::VecDeque;
+
+/// Segments in flight that are remembered per direction; older ones give no sample.
+const IN_FLIGHT: usize = 1024;
+
+/// One clean measurement on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSample {
+    /// When the acknowledgment passed.
+    pub time_ns: i64,
+    pub rtt_ns: i64,
+    /// Data segments that the acknowledgment covered: one alone may have been delayed by its receiver.
+    pub segments: u32,
+}
+
+/// The segments of one direction that still wait for their acknowledgment.
+#[derive(Debug, Default)]
+pub struct InFlight {
+    segments: VecDeque<(u64, i64)>,
+}
+
+impl InFlight {
+    pub fn sent(&mut self, end: u64, time_ns: i64) {
+        if self.segments.len() == IN_FLIGHT {
+            self.segments.pop_front();
+        }
+        self.segments.push_back((end, time_ns));
+    }
+
+    /// Bytes from `offset` on were sent again: their acknowledgment could belong to either copy.
+    pub fn resent(&mut self, offset: u64) {
+        self.segments.retain(|&(end, _)| end <= offset);
+    }
+
+    /// The other side acknowledged everything before `offset`. Only a pure ACK is a sample: one that carries data
+    /// waited for the application.
+    pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<RttSample> {
+        let mut newest = None;
+        let mut segments = 0;
+        while let Some(&(end, sent_ns)) = self.segments.front() {
+            if end > offset {
+                break;
+            }
+            newest = Some((end, sent_ns));
+            segments += 1;
+            self.segments.pop_front();
+        }
+        let (end, sent_ns) = newest?;
+        let rtt_ns = time_ns - sent_ns;
+        (pure && end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, segments })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pure_acknowledgment_gives_a_sample() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        let sample = flight.acknowledged(100, 5_000, true).unwrap();
+        assert_eq!((sample.rtt_ns, sample.segments), (4_000, 1));
+    }
+
+    #[test]
+    fn an_answer_that_carries_the_acknowledgment_gives_none() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        assert_eq!(flight.acknowledged(100, 5_000, false), None);
+        assert_eq!(flight.acknowledged(100, 6_000, true), None);
+    }
+
+    #[test]
+    fn what_was_sent_twice_gives_none() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        flight.sent(200, 1_500);
+        flight.resent(100);
+        assert_eq!(flight.acknowledged(200, 9_000, true), None);
+    }
+
+    #[test]
+    fn one_acknowledgment_of_two_segments_is_timed_from_the_newer() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        flight.sent(200, 1_500);
+        let sample = flight.acknowledged(200, 2_000, true).unwrap();
+        assert_eq!((sample.rtt_ns, sample.segments), (500, 2));
+    }
+}

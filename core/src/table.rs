@@ -1,0 +1,381 @@
+//! The tables a recording becomes: the only file that knows Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::types::TimestampNanosecondType;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
+    UInt64Array,
+};
+use arrow_buffer::NullBuffer;
+use arrow_schema::ArrowError;
+
+use crate::capture::Recording;
+use crate::conversation::{Conversation, Dialogue};
+use crate::exchange::{Exchange, Span};
+use crate::note::{Note, NoteCode, Notes};
+use crate::packet::Endpoint;
+use crate::pipeline::protocol_on;
+use crate::protocols::Side;
+use crate::sql::Statements;
+use crate::stream::{Connection, Connections, Mark, State};
+
+type Timestamps = PrimitiveArray<TimestampNanosecondType>;
+
+/// Everything that was read.
+pub struct Tables {
+    pub recording: Recording,
+    pub connections: Connections,
+    pub conversations: Vec<Conversation>,
+    pub statements: Statements,
+    pub exchanges: ExchangeColumns,
+    pub notes: Notes,
+}
+
+impl Tables {
+    /// One row a capture file.
+    pub fn captures(&self) -> Result<RecordBatch, ArrowError> {
+        let files: Vec<_> = self.recording.files().collect();
+        batch(vec![
+            ("path", strings(files.iter().map(|file| Some(file.path.as_str())))),
+            ("format", strings(files.iter().map(|file| Some(file.format.as_str())))),
+            ("packets", numbers(files.iter().map(|file| file.packets))),
+            ("bytes", numbers(files.iter().map(|file| file.bytes))),
+            ("first_time", times(files.iter().map(|file| file.first_time_ns))),
+            ("last_time", times(files.iter().map(|file| file.last_time_ns))),
+        ])
+    }
+
+    /// What went wrong without stopping the reading.
+    pub fn notes(&self) -> Result<RecordBatch, ArrowError> {
+        let mut notes = self.recording.notes();
+        notes.extend(self.notes.iter().cloned());
+        batch(vec![
+            ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
+            ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
+            ("message", strings(notes.iter().map(|note| Some(note.message.as_str())))),
+            ("count", numbers(notes.iter().map(|note| note.count))),
+        ])
+    }
+
+    /// Every text that an exchange refers to by number.
+    pub fn statements(&self) -> Result<RecordBatch, ArrowError> {
+        let ids = 0..self.statements.len() as u32;
+        batch(vec![
+            ("id", Arc::new(UInt32Array::from_iter_values(ids.clone()))),
+            ("text", strings(ids.map(|id| Some(self.statements.text(id))))),
+        ])
+    }
+
+    /// One row a TCP connection; `protocol` is null where it is no database traffic.
+    pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
+        let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
+        let text = |get: fn(&Dialogue) -> Option<&str>| strings(rows.iter().map(|row| get(row.dialogue?)));
+        let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
+            ("client", strings(rows.iter().map(|row| Some(address(row.connection.client))))),
+            ("server", strings(rows.iter().map(|row| Some(address(row.connection.server))))),
+            ("protocol", strings(rows.iter().map(Row::protocol))),
+            ("server_version", text(|dialogue| dialogue.session.server_version.as_deref())),
+            ("user", text(|dialogue| dialogue.session.user.as_deref())),
+            ("database", text(|dialogue| dialogue.session.database.as_deref())),
+            ("application", text(|dialogue| dialogue.session.application.as_deref())),
+            ("encryption", text(|dialogue| dialogue.session.encryption)),
+            ("compression", text(|dialogue| dialogue.session.compression)),
+            ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
+            ("replication", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.session.replication)))),
+            ("start", times(rows.iter().map(|row| Some(row.connection.first_ns)))),
+            ("end", times(rows.iter().map(|row| Some(row.connection.last_ns)))),
+            ("data_end", times(rows.iter().map(|row| row.connection.last_data_ns))),
+            ("syn_time", handshake(|connection| connection.handshake.syn_ns)),
+            ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
+            ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
+            (
+                "handshake_retransmitted",
+                booleans(rows.iter().map(|row| row.connection.handshake.retransmitted)),
+            ),
+            ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
+            ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),
+            ("round_trips", numbers(self.round_trips_per_connection())),
+            ("request_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Client)))),
+            ("response_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Server)))),
+            ("retransmissions", numbers(rows.iter().map(|row| row.connection.streams.retransmissions))),
+            ("lost_bytes", numbers(rows.iter().map(|row| row.connection.streams.lost_bytes))),
+            ("gaps", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.connection.streams.gaps)))),
+        ])
+    }
+
+    /// One row a clean in-stream RTT sample.
+    pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
+        let samples: Vec<_> = (0u32..)
+            .zip(self.connections.iter())
+            .flat_map(|(stream, connection)| connection.samples.iter().map(move |&(side, sample)| (stream, side, sample)))
+            .collect();
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|&(stream, ..)| stream)))),
+            ("by_server", booleans(samples.iter().map(|&(_, side, _)| side == Side::Client))),
+            ("time", times(samples.iter().map(|(.., sample)| Some(sample.time_ns)))),
+            ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples.iter().map(|(.., sample)| sample.rtt_ns)))),
+            ("segments", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.segments)))),
+        ])
+    }
+
+    fn exchanges_per_connection(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.connections.len()];
+        for &stream in &self.exchanges.stream {
+            counts[stream as usize] += 1;
+        }
+        counts
+    }
+
+    fn round_trips_per_connection(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.connections.len()];
+        for (&stream, &round_trips) in self.exchanges.stream.iter().zip(&self.exchanges.round_trips) {
+            counts[stream as usize] += u64::from(round_trips);
+        }
+        counts
+    }
+}
+
+struct Row<'a> {
+    connection: &'a Connection,
+    dialogue: Option<&'a Dialogue>,
+}
+
+impl<'a> Row<'a> {
+    fn new((connection, conversation): (&'a Connection, &'a Conversation)) -> Row<'a> {
+        Row { connection, dialogue: conversation.dialogue() }
+    }
+
+    /// A connection that never said a word can only be told by its port.
+    fn protocol(&self) -> Option<&'static str> {
+        let silent = matches!(self.connection.state(), State::Refused | State::Unanswered);
+        let by_port = || protocol_on(self.connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
+        self.dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
+    }
+}
+
+fn address(endpoint: Endpoint) -> String {
+    std::net::SocketAddr::new(endpoint.address, endpoint.port).to_string()
+}
+
+fn severity(note: &Note) -> &'static str {
+    match note.code {
+        NoteCode::FileDamaged | NoteCode::FileUnreadable => "error",
+        _ => "warning",
+    }
+}
+
+/// All exchanges, column by column, so that a million of them cost little more than their numbers.
+#[derive(Debug, Default)]
+pub struct ExchangeColumns {
+    pub stream: Vec<u32>,
+    number: Vec<u32>,
+    command: Vec<u8>,
+    /// What `command` counts in.
+    commands: Vec<&'static str>,
+    fingerprint: Vec<u32>,
+    text: Vec<u32>,
+    parameters: Vec<u64>,
+    frames: [Vec<u32>; 4],
+    times: [Vec<i64>; 4],
+    request_bytes: Vec<u64>,
+    response_bytes: Vec<u64>,
+    pub round_trips: Vec<u32>,
+    waited: Vec<i64>,
+    rows: Vec<u64>,
+    affected_rows: Vec<u64>,
+    errors: Vec<(u32, String)>,
+    error: Vec<u32>,
+    delta: Vec<i64>,
+    client: Vec<i64>,
+    retransmissions: Vec<u32>,
+    complete: Vec<bool>,
+}
+
+/// Stands for null in the columns above: no frame, time, count or text has these values.
+const NO_NUMBER: u32 = u32::MAX;
+const NO_COUNT: u64 = u64::MAX;
+const NO_TIME: i64 = i64::MIN;
+
+impl ExchangeColumns {
+    /// Take the exchanges that a conversation has finished.
+    pub fn take(&mut self, connection: usize, conversation: &mut Conversation) {
+        let Some(dialogue) = conversation.dialogue_mut() else { return };
+        if !dialogue.pairing.has_finished() {
+            return;
+        }
+        for exchange in dialogue.pairing.finished() {
+            self.push(connection as u32, exchange);
+        }
+    }
+
+    fn push(&mut self, stream: u32, exchange: Exchange) {
+        let Exchange { number, command, sql, request, response, .. } = exchange;
+        self.stream.push(stream);
+        self.number.push(number);
+        let command = self.command_number(command);
+        self.command.push(command);
+        self.fingerprint.push(sql.map_or(NO_NUMBER, |sql| sql.fingerprint));
+        self.text.push(sql.map_or(NO_NUMBER, |sql| sql.text));
+        self.parameters.push(sql.map_or(0, |sql| sql.parameters));
+        self.push_marks(request, response);
+        self.request_bytes.push(exchange.request_bytes);
+        self.response_bytes.push(exchange.response_bytes);
+        self.round_trips.push(exchange.round_trips);
+        self.waited.push(exchange.waited_ns.unwrap_or(NO_TIME));
+        self.rows.push(exchange.rows.unwrap_or(NO_COUNT));
+        self.affected_rows.push(exchange.affected_rows.unwrap_or(NO_COUNT));
+        self.error.push(exchange.error.map_or(NO_NUMBER, |error| {
+            self.errors.push((stream, format!("{}: {}", error.code, error.message)));
+            self.errors.len() as u32 - 1
+        }));
+        self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));
+        self.client.push(exchange.client_ns.unwrap_or(NO_TIME));
+        self.retransmissions.push(exchange.retransmissions);
+        self.complete.push(exchange.complete);
+    }
+
+    fn push_marks(&mut self, request: Option<Span>, response: Option<Span>) {
+        let ends = |span: Option<Span>| span.map_or([None, None], |span| [Some(span.first), Some(span.last)]);
+        let [first, last] = ends(request);
+        let [answer, end] = ends(response);
+        let seen = |mark: Option<Mark>| mark.filter(|mark| mark.frame > 0);
+        for (place, mark) in [first, last, answer, end].into_iter().map(seen).enumerate() {
+            self.frames[place].push(mark.map_or(NO_NUMBER, |mark| mark.frame as u32));
+            self.times[place].push(mark.map_or(NO_TIME, |mark| mark.time_ns));
+        }
+    }
+
+    fn command_number(&mut self, command: &'static str) -> u8 {
+        let known = self.commands.iter().position(|&known| known == command);
+        known.unwrap_or_else(|| {
+            self.commands.push(command);
+            self.commands.len() - 1
+        }) as u8
+    }
+
+    /// In the order of connections and requests; they came in the order of their ends.
+    pub fn sorted(mut self) -> ExchangeColumns {
+        let key = |&row: &u32| (self.stream[row as usize], self.number[row as usize]);
+        let mut order: Vec<u32> = (0..self.stream.len() as u32).collect();
+        if order.is_sorted_by_key(key) {
+            return self;
+        }
+        order.sort_unstable_by_key(key);
+        self.permute(&order);
+        self
+    }
+
+    fn permute(&mut self, order: &[u32]) {
+        fn put<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+            *column = order.iter().map(|&row| column[row as usize]).collect();
+        }
+        put(&mut self.stream, order);
+        put(&mut self.number, order);
+        put(&mut self.command, order);
+        put(&mut self.fingerprint, order);
+        put(&mut self.text, order);
+        put(&mut self.parameters, order);
+        self.frames.iter_mut().for_each(|column| put(column, order));
+        self.times.iter_mut().for_each(|column| put(column, order));
+        put(&mut self.request_bytes, order);
+        put(&mut self.response_bytes, order);
+        put(&mut self.round_trips, order);
+        put(&mut self.waited, order);
+        put(&mut self.rows, order);
+        put(&mut self.affected_rows, order);
+        put(&mut self.error, order);
+        put(&mut self.delta, order);
+        put(&mut self.client, order);
+        put(&mut self.retransmissions, order);
+        put(&mut self.complete, order);
+    }
+
+    /// As an Arrow table; the columns move, they are not copied.
+    pub fn into_batch(self) -> Result<RecordBatch, ArrowError> {
+        let [request_frame, request_end_frame, response_frame, response_end_frame] = self.frames.map(optional_numbers);
+        let [request_time, request_end_time, response_time, response_end_time] = self.times.map(optional_times);
+        let errors = &self.errors;
+        let error_text = |&row: &u32| errors.get(row as usize).map(|(_, text)| text.as_str());
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from(self.stream))),
+            ("exchange", Arc::new(UInt32Array::from(self.number))),
+            ("command", dictionary(self.command, self.commands)?),
+            ("fingerprint", optional_numbers(self.fingerprint)),
+            ("text", optional_numbers(self.text)),
+            ("parameters", Arc::new(UInt64Array::from(self.parameters))),
+            ("request_frame", request_frame),
+            ("request_end_frame", request_end_frame),
+            ("response_frame", response_frame),
+            ("response_end_frame", response_end_frame),
+            ("request_time", request_time),
+            ("request_end_time", request_end_time),
+            ("response_time", response_time),
+            ("response_end_time", response_end_time),
+            ("request_bytes", Arc::new(UInt64Array::from(self.request_bytes))),
+            ("response_bytes", Arc::new(UInt64Array::from(self.response_bytes))),
+            ("round_trips", Arc::new(UInt32Array::from(self.round_trips))),
+            ("waited_ns", optional_spans(self.waited)),
+            ("rows", optional_counts(self.rows)),
+            ("affected_rows", optional_counts(self.affected_rows)),
+            ("error", strings(self.error.iter().map(error_text))),
+            ("delta_ns", optional_spans(self.delta)),
+            ("client_ns", optional_spans(self.client)),
+            ("retransmissions", Arc::new(UInt32Array::from(self.retransmissions))),
+            ("complete", Arc::new(BooleanArray::from(self.complete))),
+        ])
+    }
+}
+
+// --- columns ------------------------------------------------------------------------------------------------------------
+
+fn batch(columns: Vec<(&'static str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_from_iter(columns)
+}
+
+fn strings<T: AsRef<str>>(values: impl Iterator<Item = Option<T>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter(values))
+}
+
+fn numbers(values: impl IntoIterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values.map(Some)))
+}
+
+fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(Timestamps::from_iter(values).with_timezone("UTC"))
+}
+
+fn optional_numbers(values: Vec<u32>) -> ArrayRef {
+    let nulls = present(&values, NO_NUMBER);
+    Arc::new(UInt32Array::new(values.into(), nulls))
+}
+
+fn optional_counts(values: Vec<u64>) -> ArrayRef {
+    let nulls = present(&values, NO_COUNT);
+    Arc::new(UInt64Array::new(values.into(), nulls))
+}
+
+fn optional_times(values: Vec<i64>) -> ArrayRef {
+    let nulls = present(&values, NO_TIME);
+    Arc::new(Timestamps::new(values.into(), nulls).with_timezone("UTC"))
+}
+
+fn optional_spans(values: Vec<i64>) -> ArrayRef {
+    let nulls = present(&values, NO_TIME);
+    Arc::new(Int64Array::new(values.into(), nulls))
+}
+
+fn present<T: Copy + PartialEq>(values: &[T], absent: T) -> Option<NullBuffer> {
+    values.contains(&absent).then(|| NullBuffer::from_iter(values.iter().map(|&value| value != absent)))
+}
+
+fn dictionary(keys: Vec<u8>, values: Vec<&'static str>) -> Result<ArrayRef, ArrowError> {
+    let values = Arc::new(StringArray::from_iter_values(values));
+    Ok(Arc::new(DictionaryArray::try_new(UInt8Array::from(keys), values)?))
+}
