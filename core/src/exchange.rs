@@ -64,13 +64,18 @@ pub struct Passage {
     pub length: u64,
     /// Bytes of the other side that the sender had acknowledged with the packet.
     pub acknowledged: u64,
-    /// Where the message ends in its own stream.
+    /// Whoever has acknowledged this much of its stream has received the packet it begins in, and the one it ends in.
+    pub start: u64,
     pub end: u64,
 }
 
 struct Open {
     exchange: Exchange,
     awaits: Awaits,
+    /// The server that answers has acknowledged so much of the client's stream.
+    asked: u64,
+    /// So much of the server's stream had the client received when it asked: the answer begins there.
+    had_received: u64,
     /// The client's last packet that nobody has answered yet.
     waiting_since: Option<Mark>,
     /// The server has spoken in this exchange.
@@ -89,6 +94,8 @@ pub struct Pairing {
     previous_response: Option<Mark>,
     /// Where the last whole response ends in the server's stream.
     answered_until: u64,
+    /// Where the last hole in the server's stream ends.
+    missing_until: u64,
     /// The server spoke first.
     pub greeted: bool,
 }
@@ -104,7 +111,11 @@ impl Pairing {
             Meaning::Rows(rows) => self.rows(rows, passage),
             Meaning::Done(outcome) => self.done(outcome, passage),
             Meaning::Greeting(outcome) => self.greeting(outcome, passage),
-            Meaning::Ended => self.end_all(),
+            Meaning::Text(sql) => self.text(sql),
+            Meaning::Ended => {
+                self.end_with_next();
+                self.end_all();
+            }
             Meaning::Aside => {}
             Meaning::Several(meanings) => {
                 // The bytes are counted once, with the first.
@@ -125,6 +136,12 @@ impl Pairing {
         !self.finished.is_empty()
     }
 
+    /// Can a packet that acknowledges so much of the client's stream answer what is open? An answer is sent by a server
+    /// that has received the question.
+    pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
+        self.open.front().is_none_or(|open| open.answered || acknowledged >= open.asked)
+    }
+
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
@@ -136,11 +153,14 @@ impl Pairing {
         }
     }
 
-    /// Bytes of what is under way were not captured.
-    pub fn gap(&mut self, side: Side) {
+    /// Bytes of what is under way, up to `until`, were not captured.
+    pub fn gap(&mut self, side: Side, until: u64) {
         let touched = match side {
             Side::Client => self.open.back_mut(),
-            Side::Server => self.open.front_mut(),
+            Side::Server => {
+                self.missing_until = until;
+                self.open.front_mut()
+            }
         };
         if let Some(open) = touched {
             open.exchange.complete = false;
@@ -241,6 +261,8 @@ impl Pairing {
         Open {
             exchange,
             awaits: request.awaits,
+            asked: passage.map_or(0, |passage| passage.start),
+            had_received: passage.map_or(0, |passage| passage.acknowledged),
             waiting_since: passage.map(|passage| passage.last),
             answered: false,
             ends_with_next: request.ends_previous,
@@ -293,6 +315,12 @@ impl Pairing {
         open.exchange.sql = sql.or(open.exchange.sql);
     }
 
+    fn text(&mut self, sql: Sql) {
+        if let Some(open) = self.open.back_mut() {
+            open.exchange.sql = Some(sql);
+        }
+    }
+
     /// More of the oldest open response.
     fn server_answers(&mut self, passage: &Passage) -> Option<&mut Open> {
         let previous = self.previous_response;
@@ -307,6 +335,8 @@ impl Pairing {
             // The client went on after the server had spoken, and waited again.
             open.exchange.round_trips += u32::from(open.answered);
         }
+        // Something was lost after the client had asked: this may be the answer to a later question.
+        open.exchange.complete &= open.answered || self.missing_until <= open.had_received;
         open.answered = true;
         open.exchange.response = Span::extend(open.exchange.response, passage.first, passage.last);
         open.exchange.response_bytes += passage.length;

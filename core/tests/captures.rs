@@ -14,7 +14,7 @@ use pcap_parser::{Block, PcapBlockOwned, PcapError};
 use proptest::prelude::*;
 
 fn captures() -> Vec<PathBuf> {
-    let folder = std::env::var_os("LATPCAP_CAPTURES").unwrap_or("/work/shared/captures".into());
+    let folder = std::env::var_os("LATPCAP_CAPTURES").unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures").into());
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {

@@ -186,7 +186,8 @@ proptest! {
     #[test]
     fn any_cut_into_packets_gives_the_same_exchanges(mss in 1usize..200) {
         let dialogue = |mss| {
-            let mut wire = Wire { mss, ..Wire::new() };
+            let mut wire = Wire::new();
+            wire.mss = mss;
             wire.handshake().send(Server, &greeting());
             wire.ask(&login(), &ok(2, 0));
             wire.ask(&query("select a from t"), &result(30, 300));

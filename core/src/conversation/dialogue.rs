@@ -70,12 +70,14 @@ impl Dialogue {
     // --- reading on -------------------------------------------------------------------------------------------------
 
     fn bytes(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
-        if self.lost && !self.finds_footing(chunk) {
+        let stale = chunk.side == Side::Server && !self.pairing.may_be_answered_by(chunk.acknowledged);
+        if stale {
+            // Sent before the server had the request that is open: the answer to something that was lost.
+        } else if self.lost && !self.finds_footing(chunk) {
             self.follow_turns(chunk);
         } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
             self.lose_at(chunk, lost);
         }
-        self.inbox(chunk.side).position += chunk.bytes.len() as u64;
     }
 
     fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], statements: &mut Statements) -> Result<(), Lost> {
@@ -115,7 +117,8 @@ impl Dialogue {
         }
         let inbox = self.inbox(chunk.side);
         if inbox.need > 0 {
-            inbox.add(rest, Origin::of(chunk));
+            let origin = Origin::of(chunk);
+            inbox.add(rest, origin);
             return Ok(());
         }
         if inbox.layer.is_some() == wrapped {
@@ -201,14 +204,15 @@ impl Dialogue {
         Ok(switch.is_some())
     }
 
-    fn passage(&mut self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> Passage {
+    fn passage(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> Passage {
         Passage {
             side: chunk.side,
             first: origin.mark,
             last: chunk.mark,
             length,
             acknowledged: origin.acknowledged,
-            end: self.inbox(chunk.side).position + 1,
+            start: origin.offset + 1,
+            end: chunk.offset + 1,
         }
     }
 
@@ -250,16 +254,16 @@ impl Dialogue {
     fn gap(&mut self, chunk: &Chunk<'_>) {
         let side = chunk.side;
         if self.lost || !self.inbox(side).absorbs(chunk.lost) {
-            self.lose_unseen(side);
+            self.lose_unseen(chunk);
         } else {
-            self.pairing.gap(side);
+            self.pairing.gap(side, chunk.offset);
             self.end_body(chunk);
         }
-        self.inbox(side).position += chunk.lost;
         self.server_spoke = side == Side::Server;
     }
 
-    fn lose_unseen(&mut self, side: Side) {
+    fn lose_unseen(&mut self, chunk: &Chunk<'_>) {
+        let side = chunk.side;
         let unasked = match side {
             Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
             Side::Server => false,
@@ -268,13 +272,12 @@ impl Dialogue {
         if unasked {
             self.pairing.unreadable_request(None);
         }
-        self.pairing.gap(side);
+        self.pairing.gap(side, chunk.offset);
     }
 
     /// The end of a packet that was seen, beyond the snap length.
     fn cut(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
         let side = chunk.side;
-        self.inbox(side).position += chunk.cut;
         if self.lost {
             return;
         }
@@ -311,7 +314,8 @@ impl Dialogue {
             Frame::Message { length, .. } if length > here => {
                 let message = Message { side, bytes: &bytes, length, cut: true };
                 self.inbox(side).need = 0;
-                self.message(chunk, &message, here, origin.unwrap_or(Origin::of(chunk)), statements)?;
+                let origin = origin.unwrap_or(Origin::of(chunk));
+                self.message(chunk, &message, here, origin, statements)?;
             }
             _ => {}
         }
@@ -339,7 +343,8 @@ impl Dialogue {
 
     /// Without its footing, what is left is who speaks when.
     fn follow_turns(&mut self, chunk: &Chunk<'_>) {
-        let passage = self.passage(chunk, Origin::of(chunk), chunk.bytes.len() as u64);
+        let origin = Origin::of(chunk);
+        let passage = self.passage(chunk, origin, chunk.bytes.len() as u64);
         if chunk.side == Side::Client && self.server_spoke {
             self.pairing.unreadable_request(Some(&passage));
         } else {

@@ -9,11 +9,13 @@ use crate::stream::{Chunk, Mark};
 pub struct Origin {
     pub mark: Mark,
     pub acknowledged: u64,
+    /// Where the packet's bytes begin in their stream.
+    pub offset: u64,
 }
 
 impl Origin {
     pub fn of(chunk: &Chunk<'_>) -> Origin {
-        Origin { mark: chunk.mark, acknowledged: chunk.acknowledged }
+        Origin { mark: chunk.mark, acknowledged: chunk.acknowledged, offset: chunk.offset }
     }
 }
 
@@ -36,8 +38,6 @@ pub struct Inbox {
     pub pending: Option<Pending>,
     pub layer: Option<Box<dyn Unwrap>>,
     plain: Vec<u8>,
-    /// Bytes of the stream that have come, as TCP counts them.
-    pub position: u64,
 }
 
 impl Inbox {

@@ -89,18 +89,20 @@ pub struct KeptChunk {
     side: Side,
     mark: crate::stream::Mark,
     acknowledged: u64,
+    offset: u64,
+    lost: u64,
     bytes: Vec<u8>,
     cut: u64,
 }
 
 impl KeptChunk {
     fn of(chunk: &Chunk<'_>) -> KeptChunk {
-        let Chunk { side, mark, acknowledged, bytes, cut, .. } = *chunk;
-        KeptChunk { side, mark, acknowledged, bytes: bytes.to_vec(), cut }
+        let Chunk { side, mark, acknowledged, offset, lost, bytes, cut } = *chunk;
+        KeptChunk { side, mark, acknowledged, offset, lost, bytes: bytes.to_vec(), cut }
     }
 
     fn borrow(&self) -> Chunk<'_> {
-        let KeptChunk { side, mark, acknowledged, ref bytes, cut } = *self;
-        Chunk { side, mark, acknowledged, lost: 0, bytes, cut }
+        let KeptChunk { side, mark, acknowledged, offset, lost, ref bytes, cut } = *self;
+        Chunk { side, mark, acknowledged, offset, lost, bytes, cut }
     }
 }

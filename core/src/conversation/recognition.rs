@@ -41,6 +41,13 @@ pub struct Recognised {
     pub seen: Vec<KeptChunk>,
 }
 
+impl Recognised {
+    fn and(mut self, chunk: &Chunk<'_>) -> Recognised {
+        self.seen.push(KeptChunk::of(chunk));
+        self
+    }
+}
+
 pub struct Recognition {
     hints: Hints,
     seen: Vec<KeptChunk>,
@@ -61,6 +68,10 @@ impl Recognition {
     pub fn read(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
         if chunk.lost > 0 {
             self.hints.from_start = false;
+            // The answer that would tell more was not captured.
+            if let Some(recognised) = self.decide() {
+                return Some(Some(recognised.and(chunk)));
+            }
             self.start_over();
         }
         if self.is_new_turn(chunk) {
@@ -114,7 +125,7 @@ impl Recognition {
             return;
         }
         self.kept_bytes += chunk.bytes.len();
-        self.seen.push(KeptChunk::of(chunk));
+        self.seen.push(KeptChunk { lost: 0, ..KeptChunk::of(chunk) });
     }
 
     fn opening(&self) -> Opening<'_> {

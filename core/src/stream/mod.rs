@@ -28,6 +28,8 @@ pub struct Chunk<'a> {
     pub mark: Mark,
     /// How many bytes of the other side the sender had received when it sent this.
     pub acknowledged: u64,
+    /// Where `bytes` begin in the side's stream.
+    pub offset: u64,
     /// Bytes that were sent before these and never captured.
     pub lost: u64,
     pub bytes: &'a [u8],

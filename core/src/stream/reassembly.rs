@@ -233,10 +233,10 @@ impl Reassembly {
         }
         let known = (stream.next - offset) as usize;
         let bytes = segment.payload.get(known..).unwrap_or_default();
-        let cut = end - stream.next - bytes.len() as u64;
-        stream.next = end;
+        let offset = std::mem::replace(&mut stream.next, end);
+        let cut = end - offset - bytes.len() as u64;
         let mark = Mark { frame: segment.frame, time_ns: segment.time_ns };
-        Some(Chunk { side, mark, acknowledged, lost: 0, bytes, cut })
+        Some(Chunk { side, mark, acknowledged, offset, lost: 0, bytes, cut })
     }
 
     fn wait(&mut self, side: Side, offset: u64, segment: &Segment<'_>) {
@@ -304,25 +304,34 @@ impl Reassembly {
         self.waiting_bytes -= waiting.bytes.len();
         self.released = waiting.bytes;
         let bytes = self.released.get(known as usize..).unwrap_or_default();
-        let cut = end - (offset + known) - bytes.len() as u64;
-        Some(Chunk { side, mark: waiting.mark, acknowledged: waiting.acknowledged, lost, bytes, cut })
+        let offset = offset + known;
+        let cut = end - offset - bytes.len() as u64;
+        Some(Chunk { side, mark: waiting.mark, acknowledged: waiting.acknowledged, offset, lost, bytes, cut })
     }
 
     /// Give up the hole that `side`'s first waiting segment waits for: first what it answers, then what precedes it.
     fn give_up(&mut self, side: Side) -> Option<Chunk<'_>> {
-        let (mark, acknowledged) = {
-            let (_, waiting) = self.stream(side).waiting.first_key_value()?;
-            (waiting.mark, waiting.acknowledged)
-        };
+        let peer = side.other();
+        match (self.unseen_before(side), self.unseen_before(peer)) {
+            (Some((until, mark)), _) if !self.waits_at_its_place(peer) => Some(self.lose(peer, until, mark)),
+            (Some(_), Some((until, mark))) if !self.waits_at_its_place(side) => Some(self.lose(side, until, mark)),
+            _ => self.hand_out(side),
+        }
+    }
+
+    /// Up to where the other side's bytes are missing that `side`'s first waiting segment answers, and the packet that
+    /// proves it. Bytes that wait themselves are not missing.
+    fn unseen_before(&self, side: Side) -> Option<(u64, Mark)> {
+        let (_, waiting) = self.stream(side).waiting.first_key_value()?;
         let peer = self.stream(side.other());
-        if acknowledged <= peer.next {
-            return self.hand_out(side);
-        }
         let peer_waits_at = peer.waiting.first_key_value().map_or(u64::MAX, |(&offset, _)| offset);
-        if peer_waits_at <= peer.next {
-            return self.hand_out(side.other());
-        }
-        Some(self.lose(side.other(), acknowledged.min(peer_waits_at), mark))
+        (waiting.acknowledged > peer.next).then(|| (waiting.acknowledged.min(peer_waits_at), waiting.mark))
+    }
+
+    /// `side`'s first waiting segment continues its stream: only what it answers is missing.
+    fn waits_at_its_place(&self, side: Side) -> bool {
+        let stream = self.stream(side);
+        stream.waiting.first_key_value().is_some_and(|(&offset, _)| offset <= stream.next)
     }
 
     /// Bytes that were acknowledged at the very end and never seen (a byte more may be an unseen FIN).
@@ -340,7 +349,7 @@ impl Reassembly {
         let lost = until - stream.next;
         stream.next = until;
         self.note_loss(lost);
-        Chunk { side, mark, acknowledged: 0, lost, bytes: &[], cut: 0 }
+        Chunk { side, mark, acknowledged: 0, offset: until, lost, bytes: &[], cut: 0 }
     }
 
     fn note_loss(&mut self, lost: u64) {
