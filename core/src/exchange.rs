@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Request, Side};
 use crate::sql::Sql;
-use crate::stream::Mark;
+use crate::stream::{Mark, START};
 
 /// One request and its whole response.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +140,14 @@ impl Pairing {
     /// that has received the question.
     pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
         self.open.front().is_none_or(|open| open.answered || acknowledged >= open.asked)
+    }
+
+    /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: nobody
+    /// can tell which of them the next answer belongs to.
+    pub fn is_doubtful(&self) -> bool {
+        let missing_until = self.missing_until.max(START);
+        let oldest = self.open.front().filter(|_| self.open.len() > 1);
+        oldest.is_some_and(|open| !open.answered && !open.ends_with_next && open.had_received < missing_until)
     }
 
     pub fn is_open(&self) -> bool {
@@ -336,7 +344,7 @@ impl Pairing {
             open.exchange.round_trips += u32::from(open.answered);
         }
         // Something was lost after the client had asked: this may be the answer to a later question.
-        open.exchange.complete &= open.answered || self.missing_until <= open.had_received;
+        open.exchange.complete &= open.answered || self.missing_until.max(START) <= open.had_received;
         open.answered = true;
         open.exchange.response = Span::extend(open.exchange.response, passage.first, passage.last);
         open.exchange.response_bytes += passage.length;

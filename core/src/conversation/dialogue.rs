@@ -70,6 +70,9 @@ impl Dialogue {
     // --- reading on -------------------------------------------------------------------------------------------------
 
     fn bytes(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        if chunk.side == Side::Server && self.pairing.is_doubtful() {
+            self.lose(Lost("an answer is missing from the capture".into()));
+        }
         let stale = chunk.side == Side::Server && !self.pairing.may_be_answered_by(chunk.acknowledged);
         if stale {
             // Sent before the server had the request that is open: the answer to something that was lost.

@@ -125,7 +125,9 @@ impl Recognition {
             return;
         }
         self.kept_bytes += chunk.bytes.len();
-        self.seen.push(KeptChunk { lost: 0, ..KeptChunk::of(chunk) });
+        // An answer that is missing must not be taken from the next one.
+        let lost = if chunk.side == Side::Server { chunk.lost } else { 0 };
+        self.seen.push(KeptChunk { lost, ..KeptChunk::of(chunk) });
     }
 
     fn opening(&self) -> Opening<'_> {

@@ -13,6 +13,10 @@ pub use rtt::RttSample;
 
 use crate::protocols::Side;
 
+/// The offset of the first byte of each stream that was seen. Not 0, so that acknowledgments of bytes before it have
+/// offsets, too.
+pub const START: u64 = 1 << 32;
+
 /// A packet as an event on the time line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::rtt::{InFlight, RttSample};
-use super::{Chunk, Mark};
+use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
 use crate::protocols::Side;
 
@@ -43,7 +43,7 @@ pub struct Accepted<'a> {
     pub retransmission: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Stream {
     /// The sequence number of the stream's first byte; `None` until a packet shows it.
     first: Option<u32>,
@@ -67,6 +67,21 @@ struct Waiting {
     acknowledged: u64,
     bytes: Vec<u8>,
     cut: u64,
+}
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream {
+            first: None,
+            spoke: false,
+            next: START,
+            highest: START,
+            acknowledged: START,
+            end: None,
+            waiting: BTreeMap::new(),
+            in_flight: InFlight::default(),
+        }
+    }
 }
 
 impl Waiting {
@@ -132,7 +147,7 @@ impl Reassembly {
         let Some(first) = peer.first.filter(|_| self.stream(side).first.is_none() && peer.spoke) else {
             return false;
         };
-        let acknowledged = u64::from(segment.acknowledgment.wrapping_sub(first));
+        let acknowledged = START + u64::from(segment.acknowledgment.wrapping_sub(first));
         !segment.flags.has(Flags::SYN) && acknowledged > peer.highest + 1
     }
 
@@ -148,7 +163,7 @@ impl Reassembly {
 
     /// Payload bytes that this side sent, each once, seen or not.
     pub fn bytes_sent(&self, side: Side) -> u64 {
-        self.stream(side).next
+        self.stream(side).next - START
     }
 
     /// The client was the server all along.

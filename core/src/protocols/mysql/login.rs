@@ -1,0 +1,381 @@
+//! How a connection begins: the server's greeting, the client's login, and the change of user, which looks much alike.
+//!
+//! ```text
+//! 0A | version 0 | thread u32 | salt [8] 0 | capabilities u16 | charset u8 | status u16 | capabilities u16 | …   greeting
+//! 09 | version 0 | thread u32 | scramble 0                                                               greeting of 3.20
+//! capabilities u32 | max packet u32 | charset u8 | 0 [23] | user 0 | password | database 0 | plugin 0 | attributes   login
+//! capabilities u16 | max packet u24 | user 0 | password 0 | database                                    login before 4.1
+//! capabilities u32 | max packet u32 | charset u8 | 0 [23]                                  please speak TLS from here on
+//! 11 | user 0 | password | database 0 | charset u16 | plugin 0 | attributes                               change of user
+//! ```
+//!
+//! Which of these fields are there, the client's capabilities say. Passwords are passed over and kept nowhere.
+
+use super::packet::{Packet, lenenc, lenenc_bytes, name, text};
+use crate::cursor::{Cursor, TooShort};
+
+/// What both sides can agree on.
+pub const CONNECT_WITH_DB: u32 = 1 << 3;
+pub const COMPRESS: u32 = 1 << 5;
+pub const PROTOCOL_41: u32 = 1 << 9;
+pub const SSL: u32 = 1 << 11;
+pub const SECURE_CONNECTION: u32 = 1 << 15;
+pub const PLUGIN_AUTH: u32 = 1 << 19;
+pub const CONNECT_ATTRIBUTES: u32 = 1 << 20;
+pub const PLUGIN_AUTH_LENENC_DATA: u32 = 1 << 21;
+pub const DEPRECATE_EOF: u32 = 1 << 24;
+pub const ZSTD_COMPRESSION: u32 = 1 << 26;
+pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
+/// Bit 0 of a server that is not MariaDB.
+const CLIENT_MYSQL: u32 = 1;
+
+const TLS_REQUEST_LENGTH: u32 = 32;
+const OLD_TLS_REQUEST_LENGTH: u32 = 5;
+
+/// What each side can do; `None` where that was not seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    pub client: Option<u32>,
+    pub server: Option<u32>,
+}
+
+impl Capabilities {
+    /// Do both sides have it? `None` where one side's word is missing.
+    pub fn agreed(&self, flag: u32) -> Option<bool> {
+        match (
+            self.client.map(|own| own & flag != 0),
+            self.server.map(|own| own & flag != 0),
+        ) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
+
+    pub fn server_is_mysql(&self) -> bool {
+        self.server.is_some_and(|server| server & CLIENT_MYSQL != 0)
+    }
+
+    /// The name of the compression that begins after the login. Where the greeting was not seen, the client knew it.
+    pub fn compression(&self) -> Option<&'static str> {
+        let agreed = |flag| self.client.is_some() && self.agreed(flag).unwrap_or(true);
+        match (agreed(COMPRESS), agreed(ZSTD_COMPRESSION)) {
+            (true, _) => Some("zlib"),
+            (false, true) => Some("zstd"),
+            (false, false) => None,
+        }
+    }
+}
+
+/// What the server says first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    pub version: String,
+    /// `None` where the capture has cut them off.
+    pub capabilities: Option<u32>,
+}
+
+impl Greeting {
+    pub fn read(packet: &Packet<'_>) -> Result<Greeting, TooShort> {
+        let mut cursor = Cursor::new(packet.payload);
+        let protocol = cursor.u8("protocol version")?;
+        let version = without_prefix(cursor.until(0, "server version")?);
+        let capabilities = match protocol {
+            10 => capabilities_v10(&mut cursor, packet.is_whole()),
+            _ => Some(0),
+        };
+        Ok(Greeting {
+            version,
+            capabilities,
+        })
+    }
+}
+
+/// MariaDB puts "5.5.5-" before its version, for the sake of old replicas.
+fn without_prefix(version: &[u8]) -> String {
+    match version.strip_prefix(b"5.5.5-") {
+        Some(true_version @ [b'0'..=b'9', ..]) => text(true_version),
+        _ => text(version),
+    }
+}
+
+fn capabilities_v10(cursor: &mut Cursor<'_>, whole: bool) -> Option<u32> {
+    cursor.skip(4 + 8 + 1, "thread id and salt").ok()?;
+    let low = u32::from(cursor.u16_le("capabilities").ok()?);
+    let high = cursor
+        .skip(3, "charset and status")
+        .and_then(|()| cursor.u16_le("upper capabilities"));
+    match high {
+        Ok(high) => Some(u32::from(high) << 16 | low),
+        Err(_) => whole.then_some(low),
+    }
+}
+
+/// What the client says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Login {
+    pub capabilities: Option<u32>,
+    pub user: Option<String>,
+    pub database: Option<String>,
+    pub application: Option<String>,
+}
+
+impl Login {
+    /// The login in `payload`. What a cut packet does not show stays unsaid.
+    pub fn read(payload: &[u8]) -> Login {
+        let mut login = Login::default();
+        let mut cursor = Cursor::new(payload);
+        let _ = login.fields(&mut cursor);
+        login
+    }
+
+    /// The change of user in `payload`, behind its command byte.
+    pub fn read_change(payload: &[u8], capabilities: Option<u32>) -> Login {
+        let mut login = Login {
+            capabilities,
+            ..Login::default()
+        };
+        let mut cursor = Cursor::new(payload);
+        let _ = login.changed_fields(&mut cursor);
+        login
+    }
+
+    fn fields(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        let mut ahead = *cursor;
+        let capabilities = ahead.u32_le("capabilities")?;
+        if capabilities & PROTOCOL_41 == 0 {
+            return self.old_fields(cursor);
+        }
+        self.capabilities = Some(capabilities);
+        cursor.skip(4 + 4 + 1 + 23, "capabilities to reserved bytes")?;
+        self.user = name(cursor.until(0, "user")?);
+        self.password(cursor)?;
+        if capabilities & CONNECT_WITH_DB != 0 {
+            self.database = name(cursor.until(0, "database")?);
+        }
+        if capabilities & PLUGIN_AUTH != 0 {
+            cursor.until(0, "authentication plugin")?;
+        }
+        self.attributes(cursor)
+    }
+
+    fn old_fields(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        let capabilities = u32::from(cursor.u16_le("capabilities")?);
+        self.capabilities = Some(capabilities);
+        cursor.skip(3, "max packet")?;
+        self.user = name(cursor.until(0, "user")?);
+        if capabilities & CONNECT_WITH_DB != 0 {
+            cursor.until(0, "password")?;
+            let rest = cursor.rest();
+            self.database = name(rest.split(|byte| *byte == 0).next().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn changed_fields(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        self.user = name(cursor.until(0, "user")?);
+        if self.has(SECURE_CONNECTION) {
+            let length = cursor.u8("password length")?;
+            cursor.skip(length.into(), "password")?;
+        } else {
+            cursor.until(0, "password")?;
+        }
+        self.database = name(cursor.until(0, "database")?);
+        cursor.skip(2, "charset")?;
+        if self.has(PLUGIN_AUTH) {
+            cursor.until(0, "authentication plugin")?;
+        }
+        self.attributes(cursor)
+    }
+
+    fn password(&self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        if self.has(PLUGIN_AUTH_LENENC_DATA) {
+            lenenc_bytes(cursor, "password").map(|_| ())
+        } else if self.has(SECURE_CONNECTION) {
+            let length = cursor.u8("password length")?;
+            cursor.skip(length.into(), "password")
+        } else {
+            cursor.until(0, "password").map(|_| ())
+        }
+    }
+
+    fn attributes(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        if !self.has(CONNECT_ATTRIBUTES) {
+            return Ok(());
+        }
+        let length = lenenc(cursor, "length of the attributes")?;
+        let mut attributes =
+            Cursor::new(cursor.take_up_to(usize::try_from(length).unwrap_or(usize::MAX)));
+        while !attributes.is_empty() {
+            let key = lenenc_bytes(&mut attributes, "attribute name")?;
+            let value = lenenc_bytes(&mut attributes, "attribute value")?;
+            if key == b"program_name" {
+                self.application = name(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the login was not seen, it was one of today's.
+    fn has(&self, flag: u32) -> bool {
+        self.capabilities.is_none_or(|own| own & flag != 0)
+    }
+}
+
+/// A login that ends before the user's name asks for TLS: the true login follows inside.
+pub fn asks_for_tls(packet: &Packet<'_>) -> bool {
+    let mut cursor = Cursor::new(packet.payload);
+    let wanted = cursor
+        .u16_le("capabilities")
+        .is_ok_and(|low| u32::from(low) & SSL != 0);
+    wanted && matches!(packet.length, TLS_REQUEST_LENGTH | OLD_TLS_REQUEST_LENGTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(payload: &[u8]) -> Packet<'_> {
+        Packet {
+            sequence: 0,
+            length: payload.len() as u32,
+            payload,
+        }
+    }
+
+    fn new_login(capabilities: u32, tail: &[u8]) -> Vec<u8> {
+        let capabilities = capabilities | PROTOCOL_41;
+        [
+            &capabilities.to_le_bytes()[..],
+            &[0, 0, 0, 1, 45],
+            &[0; 23],
+            tail,
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn the_prefix_for_old_replicas_is_no_part_of_the_version() {
+        let payload = b"\x0a5.5.5-10.11.6-MariaDB\0\x07\0\0\0abcdefgh\0\xfe\xf7-\x02\0\xff\x81\x15";
+        let greeting = Greeting::read(&packet(payload)).unwrap();
+        assert_eq!(greeting.version, "10.11.6-MariaDB");
+        assert_eq!(greeting.capabilities, Some(0x81ff_f7fe));
+    }
+
+    #[test]
+    fn mysql_5_5_5_keeps_its_version() {
+        assert_eq!(without_prefix(b"5.5.5-m3"), "5.5.5-m3");
+    }
+
+    #[test]
+    fn protocol_9_knows_no_capabilities() {
+        let greeting = Greeting::read(&packet(b"\x093.20.32\0\x07\0\0\0abcdefgh\0")).unwrap();
+        assert_eq!(
+            greeting,
+            Greeting {
+                version: "3.20.32".into(),
+                capabilities: Some(0)
+            }
+        );
+    }
+
+    #[test]
+    fn a_cut_greeting_leaves_its_capabilities_unknown() {
+        let cut = Packet {
+            sequence: 0,
+            length: 90,
+            payload: b"\x0a8.0.33\0\x07\0\0\0abcdefgh\0\xff\xff",
+        };
+        assert_eq!(Greeting::read(&cut).unwrap().capabilities, None);
+    }
+
+    #[test]
+    fn a_login_tells_user_database_and_program() {
+        let flags = SECURE_CONNECTION | CONNECT_WITH_DB | PLUGIN_AUTH | CONNECT_ATTRIBUTES;
+        let tail = b"bob\0\x02\0\0shop\0mysql_native_password\0\x1c\x03_os\x05Linux\x0cprogram_name\x04cron";
+        let login = Login::read(&new_login(flags, tail));
+        let told = [login.user, login.database, login.application].map(Option::unwrap);
+        assert_eq!(told, ["bob", "shop", "cron"]);
+    }
+
+    #[test]
+    fn a_password_may_be_longer_than_one_length_byte_can_say() {
+        let tail = [b"bob\0\xfc\x2c\x01", &[7; 300][..], b"shop\0"].concat();
+        let login = Login::read(&new_login(PLUGIN_AUTH_LENENC_DATA | CONNECT_WITH_DB, &tail));
+        assert_eq!(login.database.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn an_old_login_has_two_capability_bytes() {
+        let login = Login::read(b"\x0d\x24\0\0\x01bob\0scramble\0shop");
+        assert_eq!(
+            (login.capabilities, login.user.as_deref()),
+            (Some(0x240d), Some("bob"))
+        );
+        assert_eq!(login.database.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn a_change_of_user_has_neither_capabilities_nor_a_packet_size() {
+        let login = Login::read_change(
+            b"amy\0\x02\0\0crm\0\x2d\0caching_sha2_password\0\0",
+            Some(u32::MAX),
+        );
+        assert_eq!(
+            (login.user.as_deref(), login.database.as_deref()),
+            (Some("amy"), Some("crm"))
+        );
+    }
+
+    #[test]
+    fn a_cut_login_says_what_is_there() {
+        let payload = new_login(SECURE_CONNECTION | CONNECT_WITH_DB, b"bob\0\x02\0\0sh");
+        let login = Login::read(&payload);
+        assert_eq!((login.user.as_deref(), login.database), (Some("bob"), None));
+        assert_eq!(Login::read(&payload[..3]).user, None);
+        assert_eq!(Login::read(b""), Login::default());
+    }
+
+    #[test]
+    fn only_a_login_without_a_user_asks_for_tls() {
+        assert!(asks_for_tls(&packet(&new_login(SSL, b""))));
+        assert!(asks_for_tls(&packet(b"\x00\x0c\0\0\x01")));
+        assert!(!asks_for_tls(&packet(&new_login(SSL, b"bob\0\0"))));
+        assert!(!asks_for_tls(&packet(&new_login(0, b""))));
+    }
+
+    #[test]
+    fn agreed_is_what_both_sides_can() {
+        let both = Capabilities {
+            client: Some(COMPRESS | SSL),
+            server: Some(COMPRESS),
+        };
+        assert_eq!(
+            (both.agreed(COMPRESS), both.agreed(SSL)),
+            (Some(true), Some(false))
+        );
+        let unseen = Capabilities {
+            client: Some(COMPRESS),
+            server: None,
+        };
+        assert_eq!(
+            (unseen.agreed(COMPRESS), unseen.agreed(SSL)),
+            (None, Some(false))
+        );
+    }
+
+    #[test]
+    fn zlib_wins_over_zstd() {
+        let both = COMPRESS | ZSTD_COMPRESSION;
+        let agreed = |client| {
+            Capabilities {
+                client: Some(client),
+                server: Some(both),
+            }
+            .compression()
+        };
+        assert_eq!(agreed(both), Some("zlib"));
+        assert_eq!(agreed(ZSTD_COMPRESSION), Some("zstd"));
+        assert_eq!(agreed(0), None);
+    }
+}

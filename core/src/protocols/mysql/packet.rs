@@ -1,0 +1,291 @@
+//! Packets, and the three that can end a response: OK, EOF and ERR.
+//!
+//! ```text
+//! length u24 | sequence u8 | payload                            every packet
+//! 00 | affected lenenc | insert id lenenc | status u16 | …      OK (FE in its place: the end of rows)
+//! FE | warnings u16 | status u16                                EOF, which newer servers no longer send
+//! FF | code u16 | '#' state [5] | message                       ERR (before the login without '#' and state)
+//! FF | FF FF | stage | stages | progress u24 | text             MariaDB tells how far it is; no error and no end
+//! ```
+
+use crate::cursor::{Cursor, TooShort};
+use crate::protocols::Error;
+use crate::sql::Statements;
+
+pub const HEADER: usize = 4;
+/// A payload of this length goes on in the next packet, which may be empty.
+pub const FULL: u32 = 0xff_ffff;
+
+pub const OK: u8 = 0x00;
+pub const EOF: u8 = 0xfe;
+pub const ERR: u8 = 0xff;
+const EOF_LENGTH: u32 = 5;
+const PROGRESS: u16 = 0xffff;
+
+/// Bits of the server status in OK and EOF.
+pub const MORE_RESULTS_EXIST: u16 = 0x0008;
+pub const CURSOR_EXISTS: u16 = 0x0040;
+const SESSION_STATE_CHANGED: u16 = 0x4000;
+/// The session state that tells of a new default database.
+const TRACK_SCHEMA: u8 = 1;
+
+/// One packet, or as much of it as is at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    pub sequence: u8,
+    /// The payload's length, as the header says; `payload` may hold less.
+    pub length: u32,
+    pub payload: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// The packet that `bytes` begin with.
+    pub fn read(bytes: &'a [u8]) -> Result<Packet<'a>, TooShort> {
+        let mut cursor = Cursor::new(bytes);
+        let length = cursor.u24_le("packet length")?;
+        let sequence = cursor.u8("sequence number")?;
+        let payload = cursor.take_up_to(length as usize);
+        Ok(Packet {
+            sequence,
+            length,
+            payload,
+        })
+    }
+
+    pub fn first(&self) -> Option<u8> {
+        self.payload.first().copied()
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.payload.len() == self.length as usize
+    }
+
+    pub fn continues(&self) -> bool {
+        self.length == FULL
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.first() == Some(ERR)
+    }
+
+    /// The five-byte EOF, which OK packets replace where DEPRECATE_EOF was agreed (those have seven bytes or more).
+    pub fn is_eof(&self) -> bool {
+        self.first() == Some(EOF) && self.length == EOF_LENGTH
+    }
+
+    /// A row that begins with FE has a first column of 16 MB or more, so it does not fit in its first packet.
+    pub fn ends_rows(&self) -> bool {
+        self.first() == Some(EOF) && self.length < FULL
+    }
+
+    pub fn is_progress(&self) -> bool {
+        self.is_error() && self.error_code() == Some(PROGRESS)
+    }
+
+    pub fn error_code(&self) -> Option<u16> {
+        let mut cursor = Cursor::new(self.payload);
+        cursor.skip(1, "ERR header").ok()?;
+        cursor.u16_le("error code").ok()
+    }
+
+    /// What an ERR packet says, its values removed unless they are shown.
+    pub fn error(&self, statements: &Statements) -> Error {
+        let mut cursor = Cursor::new(self.payload.get(1..).unwrap_or_default());
+        let number = cursor
+            .u16_le("error code")
+            .map_or_else(|_| "?".into(), |code| code.to_string());
+        let state = (cursor.peek_u8() == Some(b'#')).then(|| text(&cursor.take_up_to(6)[1..]));
+        let code = state.map_or_else(|| number.clone(), |state| format!("{number} ({state})"));
+        Error {
+            code,
+            message: statements.redact(&text(cursor.rest())),
+        }
+    }
+}
+
+/// What an OK or EOF packet says. What a cut packet does not show counts as nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    pub affected_rows: u64,
+    pub status: u16,
+    /// The default database is another one now.
+    pub database: Option<String>,
+}
+
+impl Completion {
+    pub fn read(packet: &Packet<'_>) -> Completion {
+        let mut completion = Completion::default();
+        let read = if packet.is_eof() {
+            Completion::eof
+        } else {
+            Completion::ok
+        };
+        // Too short for a field: the packet was cut, or it is of MySQL 4.0, which had neither status nor warnings.
+        let _ = read(&mut completion, &mut Cursor::new(packet.payload));
+        completion
+    }
+
+    fn eof(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        cursor.skip(1, "EOF header")?;
+        cursor.u16_le("warnings")?;
+        self.status = cursor.u16_le("status")?;
+        Ok(())
+    }
+
+    fn ok(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        cursor.skip(1, "OK header")?;
+        self.affected_rows = lenenc(cursor, "affected rows")?;
+        lenenc(cursor, "last insert id")?;
+        let status = cursor.u16_le("status")?;
+        cursor.u16_le("warnings")?;
+        self.status = status;
+        if status & SESSION_STATE_CHANGED != 0 {
+            lenenc_bytes(cursor, "info")?;
+            self.session_state(&mut Cursor::new(lenenc_bytes(cursor, "session state")?))?;
+        }
+        Ok(())
+    }
+
+    fn session_state(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
+        while !cursor.is_empty() {
+            let kind = cursor.u8("kind of session state")?;
+            let mut change = Cursor::new(lenenc_bytes(cursor, "change of session state")?);
+            if kind == TRACK_SCHEMA {
+                self.database = Some(text(lenenc_bytes(&mut change, "schema")?));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn has(&self, status: u16) -> bool {
+        self.status & status != 0
+    }
+}
+
+/// An integer of 1, 3, 4 or 9 bytes, which its first byte tells.
+pub fn lenenc(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, TooShort> {
+    Ok(match cursor.u8(field)? {
+        0xfc => cursor.u16_le(field)?.into(),
+        0xfd => cursor.u24_le(field)?.into(),
+        0xfe => cursor.u64_le(field)?,
+        small => small.into(),
+    })
+}
+
+/// Bytes behind their own length.
+pub fn lenenc_bytes<'a>(
+    cursor: &mut Cursor<'a>,
+    field: &'static str,
+) -> Result<&'a [u8], TooShort> {
+    let length = lenenc(cursor, field)?;
+    cursor.take(usize::try_from(length).unwrap_or(usize::MAX), field)
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A name; an empty one says nothing.
+pub fn name(bytes: &[u8]) -> Option<String> {
+    (!bytes.is_empty()).then(|| text(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(payload: &[u8]) -> Packet<'_> {
+        Packet {
+            sequence: 1,
+            length: payload.len() as u32,
+            payload,
+        }
+    }
+
+    fn completion(payload: &[u8]) -> Completion {
+        Completion::read(&packet(payload))
+    }
+
+    #[test]
+    fn a_packet_that_is_not_all_there_still_tells_its_length() {
+        let packet = Packet::read(b"\xff\xff\xff\x07abc").unwrap();
+        assert_eq!(
+            (packet.length, packet.sequence, packet.payload),
+            (FULL, 7, &b"abc"[..])
+        );
+        assert!(packet.continues() && !packet.is_whole());
+    }
+
+    #[test]
+    fn ok_tells_the_affected_rows_and_the_status() {
+        let completion = completion(&[0x00, 0xfc, 0xe8, 0x03, 0x00, 0x0a, 0x00, 0x00, 0x00]);
+        assert_eq!(
+            (completion.affected_rows, completion.status),
+            (1000, 0x000a)
+        );
+    }
+
+    #[test]
+    fn eof_has_its_status_behind_the_warnings() {
+        assert_eq!(completion(&[0xfe, 1, 0, 0x40, 0]).status, CURSOR_EXISTS);
+        assert_eq!(completion(&[0xfe, 0, 0, 0x22, 0, 0, 0]).status, 0x22);
+    }
+
+    #[test]
+    fn a_change_of_schema_is_found_in_the_session_state() {
+        let state = b"\0\0\0\x02\x40\0\0\0\x11\x00\x0a\x09autocommi\x01\x03\x02db";
+        assert_eq!(completion(state).database.as_deref(), Some("db"));
+    }
+
+    #[test]
+    fn a_cut_ok_is_read_as_far_as_it_goes() {
+        assert_eq!(
+            completion(&[0x00, 5, 0]),
+            Completion {
+                affected_rows: 5,
+                ..Completion::default()
+            }
+        );
+    }
+
+    #[test]
+    fn an_error_has_an_sqlstate_once_the_client_has_logged_in() {
+        let statements = Statements::new(true);
+        let error = packet(b"\xff\x28\x04#42000You have an error").error(&statements);
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            ("1064 (42000)", "You have an error")
+        );
+        let error = packet(b"\xff\x10\x04Too many connections").error(&statements);
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str()),
+            ("1040", "Too many connections")
+        );
+    }
+
+    #[test]
+    fn values_in_an_error_message_are_not_kept() {
+        let error = packet(b"\xff\x26\x04#23000Duplicate entry '42' for key")
+            .error(&Statements::new(false));
+        assert!(!error.message.contains("42"));
+    }
+
+    #[test]
+    fn a_progress_report_is_no_error_code() {
+        assert!(packet(b"\xff\xff\xff\x01\x02\x10\x27\0\x05alter").is_progress());
+        assert!(!packet(b"\xff\x28\x04#42000x").is_progress());
+    }
+
+    #[test]
+    fn a_row_of_16_mb_that_begins_with_fe_does_not_end_the_rows() {
+        assert!(
+            !Packet {
+                sequence: 9,
+                length: FULL,
+                payload: &[0xfe]
+            }
+            .ends_rows()
+        );
+        assert!(packet(&[0xfe, 0, 0, 2, 0, 0, 0]).ends_rows());
+    }
+}

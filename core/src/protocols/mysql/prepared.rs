@@ -1,0 +1,154 @@
+//! The statements a connection has prepared, so that an execute can show its SQL.
+
+use std::collections::BTreeMap;
+
+use super::commands::LAST_PREPARED;
+use crate::sql::{Sql, Statements};
+
+/// More than any connection has open at a time (the server's own default limit is 16,382 for all together).
+const KEPT: usize = 65_536;
+
+#[derive(Clone, Copy, Debug)]
+struct Statement {
+    sql: Option<Sql>,
+    parameters: u16,
+    /// The statement mixed with the long data that was sent for its next execution.
+    long_data: Option<Sql>,
+}
+
+/// Servers number statements upwards, so the lowest number is the oldest.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    statements: BTreeMap<u32, Statement>,
+    /// What the last prepare asked for, whether it was answered yet or not.
+    newest: Option<Sql>,
+}
+
+impl Prepared {
+    /// The client asks for `sql` to be prepared.
+    pub fn asked(&mut self, sql: Option<Sql>) {
+        self.newest = sql;
+    }
+
+    /// The server has prepared `sql`.
+    pub fn answered(&mut self, id: u32, sql: Option<Sql>, parameters: u16) {
+        if self.statements.len() >= KEPT {
+            self.statements.pop_first();
+        }
+        self.statements.insert(
+            id,
+            Statement {
+                sql,
+                parameters,
+                long_data: None,
+            },
+        );
+    }
+
+    pub fn sql(&self, id: u32) -> Option<Sql> {
+        match id {
+            LAST_PREPARED => self.newest,
+            _ => self.statements.get(&id)?.sql,
+        }
+    }
+
+    pub fn parameters(&self, id: u32) -> Option<u16> {
+        self.statements
+            .get(&id)
+            .map(|statement| statement.parameters)
+    }
+
+    /// A piece of a parameter, sent before the execute.
+    pub fn long_data(&mut self, id: u32, data: &[u8]) {
+        if let Some(statement) = self.statements.get_mut(&id) {
+            let before = statement.long_data.or(statement.sql);
+            statement.long_data = before.map(|sql| Statements::with_parameters(sql, data));
+        }
+    }
+
+    /// The statement as it is executed with `binds`.
+    pub fn execute(&mut self, id: u32, binds: &[&[u8]]) -> Option<Sql> {
+        let with_data = self
+            .statements
+            .get_mut(&id)
+            .and_then(|statement| statement.long_data.take());
+        let sql = with_data.or(self.sql(id))?;
+        Some(
+            binds
+                .iter()
+                .fold(sql, |sql, bytes| Statements::with_parameters(sql, bytes)),
+        )
+    }
+
+    /// The long data sent so far is thrown away.
+    pub fn reset(&mut self, id: u32) {
+        if let Some(statement) = self.statements.get_mut(&id) {
+            statement.long_data = None;
+        }
+    }
+
+    pub fn close(&mut self, id: u32) {
+        self.statements.remove(&id);
+    }
+
+    /// All are closed (reset of the connection, change of user).
+    pub fn close_all(&mut self) {
+        *self = Prepared::default();
+    }
+
+    /// Packets are missing: a prepare may be among them.
+    pub fn forget_newest(&mut self) {
+        self.newest = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sql(number: u32) -> Option<Sql> {
+        Some(Sql {
+            fingerprint: number,
+            text: number,
+            parameters: 0,
+        })
+    }
+
+    #[test]
+    fn the_oldest_statements_make_room() {
+        let mut prepared = Prepared::default();
+        for id in 1..=KEPT as u32 + 1 {
+            prepared.answered(id, sql(id), 0);
+        }
+        assert_eq!((prepared.sql(1), prepared.sql(2)), (None, sql(2)));
+    }
+
+    #[test]
+    fn the_newest_needs_no_answer() {
+        let mut prepared = Prepared::default();
+        prepared.asked(sql(7));
+        assert_eq!(prepared.sql(LAST_PREPARED), sql(7));
+    }
+
+    #[test]
+    fn long_data_belongs_to_the_next_execution_alone() {
+        let mut prepared = Prepared::default();
+        prepared.answered(1, sql(7), 1);
+        let plain = prepared.execute(1, &[b"\0"]);
+        prepared.long_data(1, b"blob");
+        let long = prepared.execute(1, &[b"\0"]);
+        assert_ne!(plain, long);
+        assert_eq!(prepared.execute(1, &[b"\0"]), plain);
+        prepared.long_data(1, b"blob");
+        prepared.reset(1);
+        assert_eq!(prepared.execute(1, &[b"\0"]), plain);
+    }
+
+    #[test]
+    fn a_closed_statement_is_forgotten() {
+        let mut prepared = Prepared::default();
+        prepared.answered(1, sql(7), 0);
+        prepared.close(1);
+        assert_eq!(prepared.sql(1), None);
+    }
+}

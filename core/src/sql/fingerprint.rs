@@ -1,0 +1,495 @@
+//! A statement with its literals removed and its lists folded.
+//!
+//! | in the statement | in the fingerprint |
+//! |---|---|
+//! | a literal, a number with its sign, a placeholder | `?` |
+//! | several of them without anything between | `?` |
+//! | `IN (1, 2, 3)`, `IN (1)` | `in (?+)` |
+//! | `IN ((1, 2), (3, 4))` | `in ((?, ?)+)` |
+//! | `ARRAY[1, 2]`, `ARRAY[[1, 2], [3, 4]]` | `array[?+]`, `array[[?, ?]+]` |
+//! | `VALUES (1, 2)` | `values (?, ?)`: one row is not the same as many |
+//! | `VALUES (1, 2), (3, 4)` | `values (?, ?)+`: the first row stands for all |
+//! | a word | in lower case |
+//! | `` `Name` ``, `"Name"` | as it is, or `?`, see below |
+//! | a comment, blanks | one blank; none inside of brackets, one around comparisons |
+//! | `/*+ hint */`, `/*!40101 … */` | kept, its literals removed |
+//! | a quote, comment or dollar quote that nothing closes | `?` for all that follows |
+//! | `;` at the end | nothing |
+//! | more than 4 KiB | cut between two tokens, `…` |
+//!
+//! Text in double quotes is an identifier or a string. It stays only if it looks like an identifier (letters, digits,
+//! `_ $ # -`, single blanks, a letter first) and stands before or after a dot, or the dialect has only identifiers in
+//! double quotes (PostgreSQL, Oracle), or the dialect is not known and it stands where a value rarely does: not after a
+//! comparison, not in an `IN` list, not in a row of `VALUES`, and after no backtick.
+//!
+//! Where a string ends depends on what `\'` means to the server. The dialect's usual reading is taken, unless it leads
+//! to something that no statement holds (a quote never closed, a word right after a string, a backslash outside of
+//! one) and the other reading does not. If both do, all from that string on is `?`.
+//!
+//! Words are taken as names of one case, so MySQL's tables `T` and `t` share a fingerprint. `--` opens a comment even
+//! where MySQL would read two minus signs, unless the dialect is said. Lists of other things than values are not folded:
+//! `in (a, 1)`, `or a = 1 or a = 2`, `union all select 1 union all select 2`.
+
+use std::ops::Range;
+
+use super::fold::{Effect, List, Rows, Show};
+use super::lexer::{Dialect, Kind, Lexer, Token};
+use super::secrets::{Secrets, names_a_password};
+use super::visible;
+
+/// The longest fingerprint, in bytes, its `…` included.
+const LONGEST: usize = 4096;
+/// The longest text that is shown as it was sent.
+const LONGEST_RAW: usize = 64 * 1024;
+/// No dialect has longer identifiers; what is longer is data.
+const LONGEST_NAME: usize = 256;
+const CUT: &str = "…";
+/// What stands in a shown text instead of a password.
+const MASKED: &str = "'***'";
+
+/// Reads statements; its buffers serve for all of them.
+#[derive(Debug, Default)]
+pub struct Fingerprinter {
+    pub fingerprint: String,
+    /// The statement as it was sent, without its passwords.
+    pub raw: String,
+    secrets: Vec<Range<usize>>,
+}
+
+/// What a reading of a statement found.
+struct Reading {
+    parameters: u64,
+    /// Where another reading of backslashes would differ, if this one met something that no statement holds.
+    doubtful_from: Option<usize>,
+}
+
+impl Fingerprinter {
+    /// Read a statement into `fingerprint`; the answer is the hash of its literals.
+    pub fn read(&mut self, dialect: Dialect, text: &[u8]) -> u64 {
+        let backslash = dialect.escapes_with_backslash();
+        let usual = self.compose(dialect, Lexer::new(dialect, backslash, text));
+        let Some(start) = usual.doubtful_from else {
+            return usual.parameters;
+        };
+        let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text));
+        if unusual.doubtful_from.is_none() {
+            return unusual.parameters;
+        }
+        let neither = self.compose(
+            dialect,
+            Lexer::new(dialect, backslash, text).giving_up_at(start),
+        );
+        self.secrets.retain(|secret| secret.end <= start);
+        self.secrets.push(start..text.len());
+        neither.parameters
+    }
+
+    /// Write the statement that was read last into `raw`.
+    pub fn keep_raw(&mut self, text: &[u8]) {
+        self.raw.clear();
+        let mut at = 0;
+        for secret in &self.secrets {
+            append_up_to(&mut self.raw, text, at..secret.start);
+            self.raw.push_str(MASKED);
+            at = secret.end;
+        }
+        append_up_to(&mut self.raw, text, at..text.len());
+        cut(&mut self.raw, LONGEST_RAW);
+    }
+
+    fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>) -> Reading {
+        self.fingerprint.clear();
+        self.secrets.clear();
+        let mut composer = Composer::new(dialect, &mut self.fingerprint, &mut self.secrets);
+        composer.all(lexer)
+    }
+}
+
+/// Append a part of `text`, but not more than is needed to see that `raw` is too long.
+fn append_up_to(raw: &mut String, text: &[u8], part: Range<usize>) {
+    let room = (LONGEST_RAW + 1).saturating_sub(raw.len());
+    visible::append(raw, &text[part.start..part.end.min(part.start + room)]);
+}
+
+/// Cut `text` between two characters, and show it.
+pub fn cut(text: &mut String, longest: usize) {
+    if text.len() > longest {
+        let boundary = (0..=longest - CUT.len())
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(boundary.unwrap_or(0));
+        text.push_str(CUT);
+    }
+}
+
+/// What the blanks between two tokens depend on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Class {
+    Start,
+    Open,
+    Close,
+    Comma,
+    Semicolon,
+    Word,
+    Keyword,
+    Value,
+    /// A value that stays apart from what follows.
+    Secret,
+    Comparison,
+    /// The `+` that stands for more rows.
+    MoreRows,
+    Hint,
+    Other,
+}
+
+impl Class {
+    fn of(token: &Token<'_>, kind: Kind) -> Class {
+        match kind {
+            Kind::Word if token.keyword => Class::Keyword,
+            Kind::Word | Kind::Name | Kind::DoubleQuoted => Class::Word,
+            Kind::Literal | Kind::Placeholder => Class::Value,
+            Kind::Open => Class::Open,
+            Kind::Close => Class::Close,
+            Kind::Comma => Class::Comma,
+            Kind::Semicolon => Class::Semicolon,
+            Kind::Operator if is_comparison(token.bytes) => Class::Comparison,
+            Kind::Operator => Class::Other,
+            Kind::HintOpen | Kind::HintClose => Class::Hint,
+        }
+    }
+
+    fn is_word_or_value(self) -> bool {
+        matches!(self, Class::Word | Class::Keyword | Class::Value)
+    }
+}
+
+fn is_comparison(sign: &[u8]) -> bool {
+    matches!(
+        sign,
+        b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>" | b":=" | b"||"
+    )
+}
+
+/// Does a blank stand between the two? `gap`: in the statement one does.
+fn apart(left: Class, right: Class, gap: bool) -> bool {
+    match (left, right) {
+        (Class::Start | Class::Open, _) => false,
+        (_, Class::Close | Class::Comma | Class::Semicolon | Class::MoreRows) => false,
+        (
+            Class::Comma
+            | Class::Semicolon
+            | Class::Comparison
+            | Class::MoreRows
+            | Class::Hint
+            | Class::Secret,
+            _,
+        ) => true,
+        (_, Class::Comparison | Class::Hint) => true,
+        (Class::Keyword, Class::Open) => true,
+        _ => gap || left.is_word_or_value() && right.is_word_or_value(),
+    }
+}
+
+/// Writes one fingerprint.
+struct Composer<'a> {
+    dialect: Dialect,
+    text: &'a mut String,
+    /// Where the passwords stand, as far as the statement can be shown.
+    places: &'a mut Vec<Range<usize>>,
+    secrets: Secrets,
+    rows: Rows,
+    list: Option<List>,
+    /// The opening bracket of a list may follow.
+    list_opens_with: Option<u8>,
+    previous: Class,
+    /// A dot, or a word like `like`, came before.
+    after_dot: bool,
+    compares: bool,
+    semicolon_waits: bool,
+    backtick_seen: bool,
+    full: bool,
+    literals: Hash,
+}
+
+impl<'a> Composer<'a> {
+    fn new(
+        dialect: Dialect,
+        text: &'a mut String,
+        places: &'a mut Vec<Range<usize>>,
+    ) -> Composer<'a> {
+        Composer {
+            dialect,
+            text,
+            places,
+            secrets: Secrets::default(),
+            rows: Rows::default(),
+            list: None,
+            list_opens_with: None,
+            previous: Class::Start,
+            after_dot: false,
+            compares: false,
+            semicolon_waits: false,
+            backtick_seen: false,
+            full: false,
+            literals: Hash::default(),
+        }
+    }
+
+    fn all(&mut self, mut lexer: Lexer<'_>) -> Reading {
+        while let Some(token) = lexer.next() {
+            let kind = self.kind_of(&token, &lexer);
+            if self.secrets.holds(&token, kind) {
+                let secret = whole_secret(&mut lexer, token);
+                self.secret(&secret);
+                self.token(&secret, Kind::Literal);
+                if self.previous == Class::Value {
+                    self.previous = Class::Secret;
+                }
+            } else {
+                if kind == Kind::Literal {
+                    self.literal(&token);
+                }
+                self.token(&token, kind);
+            }
+        }
+        let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
+        Reading {
+            parameters: self.literals.value(),
+            doubtful_from,
+        }
+    }
+
+    /// What a token is, once it is known what stands around it.
+    fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Kind {
+        self.backtick_seen |= token.kind == Kind::Name;
+        match token.kind {
+            Kind::DoubleQuoted if self.is_name(token, lexer) => Kind::Name,
+            Kind::DoubleQuoted => Kind::Literal,
+            Kind::Word | Kind::Name if visible::width(token.bytes) > LONGEST_NAME => Kind::Literal,
+            kind => kind,
+        }
+    }
+
+    fn is_name(&self, token: &Token<'_>, lexer: &Lexer<'_>) -> bool {
+        if !looks_like_name(token.bytes) {
+            return false;
+        }
+        match self.dialect {
+            _ if self.after_dot || lexer.dot_follows() => true,
+            Dialect::PostgreSql | Dialect::Oracle => true,
+            Dialect::MySql => false,
+            Dialect::Unknown | Dialect::Firebird => !self.value_stands_here(),
+        }
+    }
+
+    fn value_stands_here(&self) -> bool {
+        let in_row = self.list.is_some() || matches!(self.rows, Rows::First { depth: 1 });
+        let first_in_place = matches!(self.previous, Class::Open | Class::Comma);
+        self.backtick_seen || self.compares || in_row && first_in_place
+    }
+
+    fn secret(&mut self, token: &Token<'_>) {
+        self.literals.add(MASKED.as_bytes());
+        if token.start <= LONGEST_RAW {
+            self.places.push(token.start..token.end());
+        }
+    }
+
+    fn literal(&mut self, token: &Token<'_>) {
+        self.literals.add(token.bytes);
+        let shown = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
+        if token.start <= LONGEST_RAW && names_a_password(shown) {
+            self.places.push(token.start..token.end());
+        }
+    }
+
+    fn token(&mut self, token: &Token<'_>, kind: Kind) {
+        let (rows, show) = self.rows.next(token, kind);
+        self.rows = rows;
+        match show {
+            Show::Nothing => {}
+            Show::MoreRows => self.more_rows(),
+            Show::Token => self.show(token, kind),
+            Show::CommaAndToken => {
+                self.put(Class::Comma, b",", false);
+                self.show(token, kind);
+            }
+        }
+    }
+
+    fn more_rows(&mut self) {
+        if self.previous != Class::MoreRows {
+            self.put(Class::MoreRows, b"+", false);
+        }
+    }
+
+    fn show(&mut self, token: &Token<'_>, kind: Kind) {
+        let opens_list = kind == Kind::Open && self.list_opens_with == Some(token.bytes[0]);
+        self.in_list(token, kind);
+        self.put_token(token, kind);
+        if opens_list {
+            self.list = Some(List::new(self.text.len()));
+        }
+        self.list_opens_with = list_opens_with(token, kind);
+        self.after_dot = kind == Kind::Operator && token.bytes == b".";
+        self.compares = compares(token, kind);
+    }
+
+    fn in_list(&mut self, token: &Token<'_>, kind: Kind) {
+        let Some(list) = &mut self.list else { return };
+        match list.next(token, kind) {
+            Effect::GoesOn => {}
+            Effect::Broken => self.list = None,
+            Effect::Complete => self.fold(),
+        }
+    }
+
+    /// Replace the elements of the list by one that stands for all.
+    fn fold(&mut self) {
+        let Some(list) = self.list.take() else { return };
+        if list.start < self.text.len() {
+            self.text.truncate(list.start);
+            self.full = false;
+        }
+        self.previous = Class::Open;
+        match list.rows {
+            None => self.put(Class::Value, b"?", false),
+            Some(rows) => self.row(rows.open, rows.commas),
+        }
+        self.put(Class::MoreRows, b"+", false);
+    }
+
+    fn row(&mut self, open: u8, commas: usize) {
+        let (open, close) = if open == b'[' {
+            (b"[", b"]")
+        } else {
+            (b"(", b")")
+        };
+        self.put(Class::Open, open, false);
+        self.put(Class::Value, b"?", false);
+        for _ in 0..commas {
+            if self.full {
+                return;
+            }
+            self.put(Class::Comma, b",", false);
+            self.put(Class::Value, b"?", false);
+        }
+        self.put(Class::Close, close, false);
+    }
+
+    fn put_token(&mut self, token: &Token<'_>, kind: Kind) {
+        match Class::of(token, kind) {
+            Class::Semicolon => self.semicolon_waits = !self.text.is_empty(),
+            // Strings side by side are one string.
+            Class::Value
+                if matches!(self.previous, Class::Value | Class::Secret)
+                    && !self.semicolon_waits => {}
+            Class::Value => self.put(Class::Value, b"?", token.gap),
+            class => self.put(class, token.bytes, token.gap),
+        }
+    }
+
+    /// Write a token, if there is room for it.
+    fn put(&mut self, class: Class, bytes: &[u8], gap: bool) {
+        if std::mem::take(&mut self.semicolon_waits) {
+            self.put(Class::Semicolon, b";", false);
+        }
+        if self.full {
+            return;
+        }
+        let before = self.text.len();
+        self.append(class, bytes, gap);
+        if self.text.len() > LONGEST - CUT.len() - 1 {
+            self.text.truncate(before);
+            self.append(Class::Word, CUT.as_bytes(), true);
+            self.full = true;
+        }
+        self.previous = class;
+    }
+
+    fn append(&mut self, class: Class, bytes: &[u8], gap: bool) {
+        // Where MySQL sees two minus signs, a blank after them would make them a comment.
+        let would_be_comment = bytes[0] == b'-' && self.text.ends_with('-');
+        if would_be_comment || apart(self.previous, class, gap) {
+            self.text.push(' ');
+        }
+        match class {
+            Class::Keyword | Class::Word if !is_quote(bytes[0]) => {
+                visible::append_lower(self.text, bytes)
+            }
+            _ => visible::append(self.text, bytes),
+        }
+    }
+}
+
+/// Unless it stands in quotes, a secret may hold signs that end a token.
+fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
+    if token.bytes.last().is_some_and(|byte| is_quote(*byte)) {
+        token
+    } else {
+        lexer.extend(token)
+    }
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'\'' | b'"' | b'`')
+}
+
+fn list_opens_with(token: &Token<'_>, kind: Kind) -> Option<u8> {
+    match kind {
+        Kind::Word if token.is("in") => Some(b'('),
+        Kind::Word if token.is("array") => Some(b'['),
+        _ => None,
+    }
+}
+
+/// Does a value follow rather than a name?
+fn compares(token: &Token<'_>, kind: Kind) -> bool {
+    match kind {
+        Kind::Operator => is_comparison(token.bytes),
+        Kind::Word => token.is_any(&["like", "ilike", "rlike", "regexp", "between"]),
+        _ => false,
+    }
+}
+
+/// Is a text in double quotes an identifier, as people name things?
+pub fn looks_like_name(quoted: &[u8]) -> bool {
+    let name = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80;
+    let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || b"$#- ".contains(byte);
+    let blanks = name.iter().filter(|byte| **byte == b' ').count();
+    name.first().is_some_and(is_letter)
+        && name.iter().all(is_part)
+        && blanks <= 3
+        && name.len() <= LONGEST_NAME / 2
+}
+
+/// A hash of literals that is the same in every run (FNV-1a).
+#[derive(Debug, Default)]
+pub struct Hash(u64);
+
+impl Hash {
+    /// Go on from the value of an earlier hash.
+    pub fn from(value: u64) -> Hash {
+        Hash(value)
+    }
+
+    /// Add one literal; where it ends matters.
+    pub fn add(&mut self, literal: &[u8]) {
+        let begin = if self.0 == 0 {
+            0xcbf2_9ce4_8422_2325
+        } else {
+            self.0
+        };
+        let mix = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x100_0000_01b3);
+        let hash = literal
+            .iter()
+            .fold(begin, |hash, byte| mix(hash, u64::from(*byte)));
+        self.0 = mix(hash, 0x100).max(1);
+    }
+
+    /// 0 if nothing was added.
+    pub fn value(&self) -> u64 {
+        self.0
+    }
+}

@@ -1,0 +1,611 @@
+//! SQL text cut into tokens, for every dialect at once.
+//!
+//! One pass, never back. Where dialects disagree, the reading that shows less wins.
+
+use memchr::memchr2;
+use memchr::memmem::find;
+
+/// Whose SQL it is, where the caller knows: dialects disagree about quotes, backslashes and comments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    #[default]
+    Unknown,
+    /// MySQL and MariaDB.
+    MySql,
+    PostgreSql,
+    Oracle,
+    Firebird,
+}
+
+impl Dialect {
+    /// Does `\'` usually stand for a quote inside of '…'?
+    pub fn escapes_with_backslash(self) -> bool {
+        matches!(self, Dialect::Unknown | Dialect::MySql)
+    }
+
+    fn nests_comments(self) -> bool {
+        matches!(self, Dialect::Unknown | Dialect::PostgreSql)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Word,
+    /// An identifier in backticks.
+    Name,
+    /// An identifier or a string, as the dialect and the position say.
+    DoubleQuoted,
+    /// A string or a number.
+    Literal,
+    Placeholder,
+    /// `(` or `[`.
+    Open,
+    /// `)` or `]`.
+    Close,
+    Comma,
+    Semicolon,
+    Operator,
+    /// The beginning of an optimiser hint or of a version comment: `/*+`, `/*!40101`.
+    HintOpen,
+    HintClose,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'a> {
+    pub kind: Kind,
+    pub bytes: &'a [u8],
+    pub start: usize,
+    /// Blanks or a comment stand before it.
+    pub gap: bool,
+    /// A word after which a value may stand: `select`, `and`, `limit`.
+    pub keyword: bool,
+}
+
+impl Token<'_> {
+    pub fn is(&self, word: &str) -> bool {
+        self.kind == Kind::Word && self.bytes.eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    pub fn is_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(word))
+    }
+
+    pub fn is_operator(&self, sign: &str) -> bool {
+        self.kind == Kind::Operator && self.bytes == sign.as_bytes()
+    }
+
+    pub fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+}
+
+/// A word after which a value may stand, and that keeps a blank before a bracket?
+fn is_keyword(word: &[u8]) -> bool {
+    let mut lower = [0; 9];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return false;
+    };
+    lower.copy_from_slice(word);
+    lower.make_ascii_lowercase();
+    matches!(
+        &*lower,
+        b"all"
+            | b"and"
+            | b"any"
+            | b"as"
+            | b"between"
+            | b"by"
+            | b"case"
+            | b"distinct"
+            | b"else"
+            | b"except"
+            | b"exists"
+            | b"fetch"
+            | b"from"
+            | b"having"
+            | b"ilike"
+            | b"in"
+            | b"intersect"
+            | b"into"
+            | b"is"
+            | b"join"
+            | b"like"
+            | b"limit"
+            | b"not"
+            | b"offset"
+            | b"on"
+            | b"or"
+            | b"over"
+            | b"regexp"
+            | b"return"
+            | b"returning"
+            | b"rlike"
+            | b"select"
+            | b"set"
+            | b"some"
+            | b"then"
+            | b"union"
+            | b"using"
+            | b"value"
+            | b"values"
+            | b"when"
+            | b"where"
+            | b"with"
+            | b"xor"
+    )
+}
+
+/// The tokens of a text.
+pub struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+    /// `\'` is a quote inside of a string, not the end of it.
+    backslash: bool,
+    nested_comments: bool,
+    /// Where to stop telling strings from the rest: all that follows is one literal.
+    gives_up_at: usize,
+    open_hints: usize,
+    /// The last token was the end of a value: a sign after it is an operator.
+    after_value: bool,
+    /// The last token was a lone `+`, which also marks folded rows.
+    after_plus: bool,
+    /// Something that no correct statement holds: perhaps strings end elsewhere.
+    pub doubtful: bool,
+    /// The first literal that would end elsewhere if backslashes were read the other way.
+    pub ambiguous: Option<usize>,
+}
+
+impl<'a> Lexer<'a> {
+    pub fn new(dialect: Dialect, backslash: bool, bytes: &'a [u8]) -> Lexer<'a> {
+        Lexer {
+            bytes,
+            at: 0,
+            dialect,
+            backslash,
+            nested_comments: dialect.nests_comments(),
+            gives_up_at: bytes.len(),
+            open_hints: 0,
+            after_value: false,
+            after_plus: false,
+            doubtful: false,
+            ambiguous: None,
+        }
+    }
+
+    /// The same, but all from `at` on is one literal.
+    pub fn giving_up_at(self, at: usize) -> Lexer<'a> {
+        Lexer {
+            gives_up_at: at,
+            ..self
+        }
+    }
+
+    /// A token that turns out to hold a secret goes on to the next blank, bracket, comma or semicolon.
+    pub fn extend(&mut self, token: Token<'a>) -> Token<'a> {
+        let is_end = |byte: &u8| is_blank(*byte) || b",;()[]".contains(byte);
+        let more = self.bytes[self.at..].iter().position(is_end);
+        self.at = more.map_or(self.bytes.len(), |more| self.at + more);
+        Token {
+            bytes: &self.bytes[token.start..self.at],
+            ..token
+        }
+    }
+
+    /// Does a `.` follow?
+    pub fn dot_follows(&self) -> bool {
+        self.bytes[self.at..].iter().find(|byte| !is_blank(**byte)) == Some(&b'.')
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn looking_at(&self, text: &[u8]) -> bool {
+        self.bytes[self.at..].starts_with(text)
+    }
+
+    /// The token that begins here, and where it ends.
+    fn token(&mut self, first: u8) -> (Kind, usize) {
+        let next = self.peek(1);
+        match first {
+            b'\'' => self.string(self.at, self.backslash),
+            b'"' => self.quoted(self.at, b'"', self.backslash, Kind::DoubleQuoted),
+            b'`' => self.quoted(self.at, b'`', false, Kind::Name),
+            b'(' | b'[' => self.sign(Kind::Open),
+            b')' | b']' => self.sign(Kind::Close),
+            b',' => self.sign(Kind::Comma),
+            b';' => self.sign(Kind::Semicolon),
+            b'?' => (
+                Kind::Placeholder,
+                self.end_of(self.at + 1, |byte| byte.is_ascii_digit()),
+            ),
+            b'0'..=b'9' => (Kind::Literal, self.number(self.at)),
+            b'+' | b'-' if !self.after_value && self.number_begins(1) => {
+                (Kind::Literal, self.number(self.at + 1))
+            }
+            b'.' if !self.after_value && self.number_begins(0) => {
+                (Kind::Literal, self.number(self.at))
+            }
+            b'$' => self.dollar(),
+            b':' => self.colon(),
+            b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
+            b'/' if next == Some(b'*') => self.hint_or_unclosed_comment(),
+            b'*' if next == Some(b'/') && self.open_hints > 0 => self.hint_close(),
+            _ if is_word(first) && first != b'#' => self.word(),
+            _ => (Kind::Operator, self.operator()),
+        }
+    }
+
+    fn sign(&self, kind: Kind) -> (Kind, usize) {
+        (kind, self.at + 1)
+    }
+
+    /// What was opened is never closed: nobody knows what stands inside, so it is all one literal.
+    fn rest(&mut self) -> (Kind, usize) {
+        self.doubtful = true;
+        (Kind::Literal, self.bytes.len())
+    }
+
+    fn end_of(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
+        let other = self.bytes[start..].iter().position(|byte| !belongs(*byte));
+        other.map_or(self.bytes.len(), |length| start + length)
+    }
+}
+
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let gap = self.skip_blanks();
+        let start = self.at;
+        let first = *self.bytes.get(start)?;
+        let (kind, end) = if start >= self.gives_up_at {
+            self.rest()
+        } else {
+            self.token(first)
+        };
+        self.at = end;
+        let mut token = Token {
+            kind,
+            bytes: &self.bytes[start..end],
+            start,
+            gap,
+            keyword: false,
+        };
+        token.keyword = kind == Kind::Word && is_keyword(token.bytes);
+        self.after_value = ends_value(&token);
+        self.after_plus = token.is_operator("+");
+        Some(token)
+    }
+}
+
+/// Blanks and comments.
+impl Lexer<'_> {
+    /// Was there anything to skip?
+    fn skip_blanks(&mut self) -> bool {
+        let start = self.at;
+        while let Some(first) = self.peek(0) {
+            match first {
+                _ if is_blank(first) => self.at += 1,
+                b'-' if self.dashes_open_comment() => self.skip_line(),
+                b'#' if self.hash_opens_comment() => self.skip_line(),
+                b'/' => match self.comment_end() {
+                    Some(end) => self.at = end,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        self.at > start
+    }
+
+    fn skip_line(&mut self) {
+        self.at = self.end_of(self.at, |byte| byte != b'\n');
+    }
+
+    /// MySQL wants a blank after `--`, everybody else does not.
+    fn dashes_open_comment(&self) -> bool {
+        self.peek(1) == Some(b'-')
+            && (self.dialect != Dialect::MySql || self.peek(2).is_none_or(is_blank))
+    }
+
+    /// MySQL's comment is an operator elsewhere: `#>`, `#>>`, and `#-` before a value.
+    fn hash_opens_comment(&self) -> bool {
+        match self.dialect {
+            Dialect::MySql => true,
+            Dialect::Unknown => {
+                !(self.looking_at(b"#>") || self.looking_at(b"#-") && self.value_follows(2))
+            }
+            Dialect::PostgreSql | Dialect::Oracle | Dialect::Firebird => false,
+        }
+    }
+
+    fn value_follows(&self, ahead: usize) -> bool {
+        let follows = self.bytes[self.at + ahead..]
+            .iter()
+            .find(|byte| **byte != b' ');
+        follows.is_some_and(|byte| b"'?$:".contains(byte))
+    }
+
+    /// The end of the comment that begins here; hints are none.
+    fn comment_end(&mut self) -> Option<usize> {
+        if !self.looking_at(b"/*") || self.hint_length().is_some() {
+            return None;
+        }
+        if self.nested_comments {
+            let end = self.nested_comment_end();
+            if end.is_some() {
+                return end;
+            }
+            // Not PostgreSQL then, or a broken statement. Asked once: else many of them cost quadratic time.
+            self.nested_comments = false;
+        }
+        find(&self.bytes[self.at + 2..], b"*/").map(|length| self.at + 2 + length + 2)
+    }
+
+    fn nested_comment_end(&self) -> Option<usize> {
+        let mut at = self.at;
+        let mut depth = 0;
+        while let Some(ahead) = memchr2(b'/', b'*', self.bytes.get(at..)?) {
+            at += ahead;
+            match &self.bytes[at..] {
+                [b'/', b'*', ..] => depth += 1,
+                [b'*', b'/', ..] => depth -= 1,
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            }
+            at += 2;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn hint_or_unclosed_comment(&mut self) -> (Kind, usize) {
+        let Some(length) = self.hint_length() else {
+            return self.rest();
+        };
+        self.open_hints += 1;
+        (Kind::HintOpen, self.at + length)
+    }
+
+    /// The length of `/*+`, `/*!`, `/*!40101` or `/*M!100100`.
+    fn hint_length(&self) -> Option<usize> {
+        let version = match &self.bytes[self.at..] {
+            [b'/', b'*', b'+', ..] => return Some(3),
+            [b'/', b'*', b'!', ..] => 3,
+            [b'/', b'*', b'M', b'!', ..] => 4,
+            _ => return None,
+        };
+        let digits = self.bytes[self.at + version..].iter().take(6);
+        Some(version + digits.take_while(|byte| byte.is_ascii_digit()).count())
+    }
+
+    fn hint_close(&mut self) -> (Kind, usize) {
+        self.open_hints -= 1;
+        (Kind::HintClose, self.at + 2)
+    }
+}
+
+/// Strings and quoted names.
+impl Lexer<'_> {
+    /// A string whose quote stands at `open`; its token begins where the lexer stands.
+    fn string(&mut self, open: usize, backslash: bool) -> (Kind, usize) {
+        self.quoted(open, b'\'', backslash, Kind::Literal)
+    }
+
+    /// A string whose prefix says what a backslash means.
+    fn unambiguous_string(&mut self, open: usize, backslash: bool) -> (Kind, usize) {
+        let before = self.ambiguous;
+        let token = self.string(open, backslash);
+        self.ambiguous = before;
+        token
+    }
+
+    fn quoted(&mut self, open: usize, quote: u8, backslash: bool, kind: Kind) -> (Kind, usize) {
+        let mut at = open + 1;
+        while let Some(ahead) = self
+            .bytes
+            .get(at..)
+            .and_then(|rest| memchr2(quote, b'\\', rest))
+        {
+            at += ahead;
+            match (self.bytes[at], self.bytes.get(at + 1)) {
+                (b'\\', next) => {
+                    self.meets_backslash(next == Some(&quote) && quote != b'`');
+                    at += if backslash { 2 } else { 1 };
+                }
+                (_, Some(next)) if *next == quote => at += 2,
+                (_, next) => {
+                    self.doubtful |= quote != b'`' && next.is_some_and(|next| is_word(*next));
+                    return (kind, at + 1);
+                }
+            }
+        }
+        self.rest()
+    }
+
+    fn meets_backslash(&mut self, before_quote: bool) {
+        if before_quote && self.ambiguous.is_none() {
+            self.ambiguous = Some(self.at);
+        }
+    }
+
+    /// Oracle's `q'[…]'`, whose delimiter stands at `open`.
+    fn q_string(&mut self, open: usize) -> (Kind, usize) {
+        let rest = &self.bytes[open..];
+        let width = rest
+            .iter()
+            .skip(1)
+            .take_while(|byte| (0x80..0xc0).contains(*byte))
+            .take(3)
+            .count()
+            + 1;
+        let Some(delimiter) = rest
+            .get(..width)
+            .filter(|delimiter| !is_blank(delimiter[0]))
+        else {
+            return self.string(open - 1, self.backslash);
+        };
+        let mut close = [0; 5];
+        close[..width].copy_from_slice(delimiter);
+        close[0] = closing(delimiter[0]);
+        close[width] = b'\'';
+        match find(&rest[width..], &close[..=width]) {
+            Some(length) => (Kind::Literal, open + width + length + width + 1),
+            None => self.rest(),
+        }
+    }
+
+    /// `$tag$…$tag$`, `$1`, `$name`.
+    fn dollar(&mut self) -> (Kind, usize) {
+        let name_end = self.end_of(self.at + 1, |byte| is_word(byte) && byte != b'$');
+        let named_by_digit = self.peek(1).is_some_and(|byte| byte.is_ascii_digit());
+        match self.bytes.get(name_end) {
+            Some(b'$') if !named_by_digit => self.dollar_string(name_end + 1),
+            _ if name_end > self.at + 1 => (Kind::Placeholder, name_end),
+            _ => self.sign(Kind::Operator),
+        }
+    }
+
+    fn dollar_string(&mut self, start: usize) -> (Kind, usize) {
+        match find(&self.bytes[start..], &self.bytes[self.at..start]) {
+            Some(length) => (Kind::Literal, start + length + start - self.at),
+            None => self.rest(),
+        }
+    }
+}
+
+/// Words, numbers, placeholders, operators.
+impl Lexer<'_> {
+    /// A word, or the string whose prefix it is.
+    fn word(&mut self) -> (Kind, usize) {
+        let end = self.end_of_word();
+        let word = &self.bytes[self.at..end];
+        match (word, &self.bytes[end..]) {
+            (b"e" | b"E", [b'\'', ..]) => self.unambiguous_string(end, true),
+            (b"n" | b"N" | b"x" | b"X" | b"b" | b"B" | [b'_', ..], [b'\'', ..]) => {
+                self.string(end, self.backslash)
+            }
+            (b"q" | b"Q" | b"nq" | b"nQ" | b"Nq" | b"NQ", [b'\'', _, ..]) => self.q_string(end + 1),
+            (b"u" | b"U", [b'&', b'\'', ..]) => self.unambiguous_string(end + 1, false),
+            _ => (Kind::Word, end),
+        }
+    }
+
+    /// `column#>` is a word and PostgreSQL's operator, unless the dialect has `#` in names only.
+    fn end_of_word(&self) -> usize {
+        let end = self.end_of(self.at, is_word);
+        let names_only = matches!(self.dialect, Dialect::Oracle | Dialect::Firebird);
+        match &self.bytes[end - 1..] {
+            [b'#', b'>', ..] if !names_only => end - 1,
+            _ => end,
+        }
+    }
+
+    fn number_begins(&self, ahead: usize) -> bool {
+        let digit = |ahead| self.peek(ahead).is_some_and(|byte| byte.is_ascii_digit());
+        digit(ahead) || self.peek(ahead) == Some(b'.') && digit(ahead + 1)
+    }
+
+    /// The end of a number, with all that sticks to it: `1.5e-3`, `0xFF`, `10L`, `2.5.1`.
+    fn number(&self, start: usize) -> usize {
+        let hexadecimal = matches!(self.bytes[start..], [b'0', b'x' | b'X', ..]);
+        let mut at = start;
+        while let Some(byte) = self.bytes.get(at) {
+            let digit_after =
+                |ahead: usize| self.bytes.get(at + ahead).is_some_and(u8::is_ascii_digit);
+            match byte {
+                b'e' | b'E' if !hexadecimal && self.sign_at(at + 1) && digit_after(2) => at += 2,
+                b'.' if self.bytes.get(at + 1) != Some(&b'.') => at += 1,
+                _ if is_word(*byte) => at += 1,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    fn sign_at(&self, at: usize) -> bool {
+        matches!(self.bytes.get(at), Some(b'+' | b'-'))
+    }
+
+    /// `::type`, `:=`, `:name`, `:1`, `:"name"`.
+    fn colon(&mut self) -> (Kind, usize) {
+        match self.peek(1) {
+            Some(b':' | b'=') => (Kind::Operator, self.at + 2),
+            Some(b'"') => self.quoted(self.at + 1, b'"', false, Kind::Placeholder),
+            Some(next) if is_word(next) => (Kind::Placeholder, self.end_of(self.at + 1, is_word)),
+            _ => self.sign(Kind::Operator),
+        }
+    }
+
+    /// `%s` where a value may stand; after a `+` it may follow folded rows, and is an operator then.
+    fn percent_s(&self) -> bool {
+        let may_stand = !self.after_value && !self.after_plus;
+        let goes_on = self
+            .peek(2)
+            .is_some_and(|byte| is_word(byte) && byte != b'#');
+        may_stand && matches!(self.peek(1), Some(b's' | b'S')) && !goes_on
+    }
+
+    /// The end of an operator. It takes no sign of a number, no comment and no variable with it.
+    fn operator(&mut self) -> usize {
+        let first = self.bytes[self.at];
+        self.doubtful |= first == b'\\';
+        match first {
+            b'.' => self.end_of(self.at, |byte| byte == b'.'),
+            _ if b"=<>!~|&^*/+-@#".contains(&first) => self.long_operator(),
+            _ => self.at + 1,
+        }
+    }
+
+    fn long_operator(&self) -> usize {
+        let mut end = self.at + 1;
+        while self.goes_on_with(end) {
+            end += 1;
+        }
+        end
+    }
+
+    fn goes_on_with(&self, at: usize) -> bool {
+        match &self.bytes[at..] {
+            [b'=' | b'<' | b'>' | b'!' | b'~' | b'|' | b'&' | b'^', ..] => true,
+            [b'+' | b'-' | b'#', b'>', ..] => true,
+            [b'*', ..] => self.bytes[at - 1] == b'~',
+            [b'@', ..] => matches!(self.bytes[at - 1], b'<' | b'@'),
+            _ => false,
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte <= b' ' || byte == 0x7f
+}
+
+/// A part of an identifier: all dialects together, and whatever is not ASCII.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'#' || byte >= 0x80
+}
+
+fn closing(delimiter: u8) -> u8 {
+    match delimiter {
+        b'[' => b']',
+        b'(' => b')',
+        b'{' => b'}',
+        b'<' => b'>',
+        other => other,
+    }
+}
+
+fn ends_value(token: &Token<'_>) -> bool {
+    match token.kind {
+        Kind::Word => !token.keyword,
+        Kind::Name | Kind::DoubleQuoted | Kind::Literal | Kind::Placeholder | Kind::Close => true,
+        Kind::Operator => token.bytes == b".",
+        Kind::Open | Kind::Comma | Kind::Semicolon | Kind::HintOpen | Kind::HintClose => false,
+    }
+}

@@ -1,0 +1,301 @@
+//! Statements: their fingerprints, kept once each.
+//!
+//! A statement comes in as bytes and is remembered as numbers ([`Sql`]). Its fingerprint ([`fingerprint`]) has no
+//! literals, so it groups what the program wrote once and sent many times, and it can be shown to anybody.
+
+pub mod fingerprint;
+mod fold;
+mod lexer;
+mod redact;
+mod secrets;
+mod visible;
+
+#[cfg(test)]
+mod fingerprint_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(test)]
+mod secrets_tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use fingerprint::{Fingerprinter, Hash};
+pub use lexer::Dialect;
+
+/// A statement as an exchange remembers it: numbers into [`Statements`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sql {
+    /// The statement with its literals removed.
+    pub fingerprint: u32,
+    /// The text to show: equals `fingerprint` unless literals are kept.
+    pub text: u32,
+    /// A hash of what was removed (literals) or sent beside (bind values): equal for equal parameters.
+    pub parameters: u64,
+}
+
+/// All texts of a recording, each kept once.
+#[derive(Debug, Default)]
+pub struct Statements {
+    show_literals: bool,
+    reader: Fingerprinter,
+    texts: Texts,
+    overflowed: u64,
+}
+
+impl Statements {
+    /// With `show_literals` the text of a statement keeps its literals (but never its passwords).
+    pub fn new(show_literals: bool) -> Statements {
+        Statements {
+            show_literals,
+            ..Statements::default()
+        }
+    }
+
+    /// The statement in `text`, whatever dialect it is: its fingerprint, the text to show, and a hash of its literals.
+    pub fn sql(&mut self, text: &[u8]) -> Sql {
+        self.sql_in(Dialect::Unknown, text)
+    }
+
+    /// The statement in `text`. The dialect settles what the text leaves open: is `"smith"` a name or a string?
+    pub fn sql_in(&mut self, dialect: Dialect, text: &[u8]) -> Sql {
+        let parameters = self.reader.read(dialect, text);
+        let fingerprint = self.fingerprint();
+        let text = if self.show_literals {
+            self.raw(text, fingerprint)
+        } else {
+            fingerprint
+        };
+        Sql {
+            fingerprint,
+            text,
+            parameters,
+        }
+    }
+
+    /// `sql`, executed with the bind values in `bytes`.
+    pub fn with_parameters(sql: Sql, bytes: &[u8]) -> Sql {
+        let mut parameters = Hash::from(sql.parameters);
+        parameters.add(bytes);
+        Sql {
+            parameters: parameters.value(),
+            ..sql
+        }
+    }
+
+    /// The text behind a number of [`Sql`].
+    pub fn text(&self, id: u32) -> &str {
+        self.texts.list.get(id as usize).map_or("", |text| text)
+    }
+
+    /// How many texts are kept.
+    pub fn len(&self) -> usize {
+        self.texts.list.len()
+    }
+
+    /// Whether no text is kept.
+    pub fn is_empty(&self) -> bool {
+        self.texts.list.is_empty()
+    }
+
+    /// How many statements came when there was no room left for a text of their own.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+
+    /// A server's message with its values replaced by `?`; with literals shown, as it is.
+    pub fn redact(&self, message: &str) -> String {
+        if self.show_literals {
+            redact::keep(message)
+        } else {
+            redact::redact(message)
+        }
+    }
+
+    fn fingerprint(&mut self) -> u32 {
+        self.texts
+            .number(&self.reader.fingerprint, Room::ALL)
+            .unwrap_or_else(|| {
+                self.overflowed += 1;
+                self.texts.number_of_others()
+            })
+    }
+
+    /// The statement as it was sent, or its fingerprint if there is no room: texts with literals may be many, and
+    /// leave a part of the room to fingerprints.
+    fn raw(&mut self, text: &[u8], fingerprint: u32) -> u32 {
+        self.reader.keep_raw(text);
+        self.texts
+            .number(&self.reader.raw, Room::MOST)
+            .unwrap_or_else(|| {
+                self.overflowed += 1;
+                fingerprint
+            })
+    }
+}
+
+/// How much may be kept.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    texts: usize,
+    bytes: usize,
+}
+
+impl Room {
+    const ALL: Room = Room {
+        texts: 1_000_000,
+        bytes: 256 << 20,
+    };
+    const MOST: Room = Room {
+        texts: Room::ALL.texts / 4 * 3,
+        bytes: Room::ALL.bytes / 4 * 3,
+    };
+}
+
+/// What all texts share for which there is no room.
+const OTHERS: &str = "(too many distinct statements)";
+
+/// Distinct texts, numbered in the order they came. The map is only asked, never listed: results do not depend on it.
+#[derive(Debug, Default)]
+struct Texts {
+    list: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    bytes: usize,
+}
+
+impl Texts {
+    /// The number of `text`, which is kept if there is room.
+    fn number(&mut self, text: &str, room: Room) -> Option<u32> {
+        if let Some(number) = self.numbers.get(text) {
+            return Some(*number);
+        }
+        let fits = self.list.len() < room.texts && self.bytes + text.len() <= room.bytes;
+        fits.then(|| self.keep(text))
+    }
+
+    fn number_of_others(&mut self) -> u32 {
+        self.numbers
+            .get(OTHERS)
+            .copied()
+            .unwrap_or_else(|| self.keep(OTHERS))
+    }
+
+    fn keep(&mut self, text: &str) -> u32 {
+        let number = self.list.len() as u32;
+        let text: Arc<str> = text.into();
+        self.bytes += text.len();
+        self.list.push(Arc::clone(&text));
+        self.numbers.insert(text, number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Room = Room {
+        texts: 2,
+        bytes: 10,
+    };
+
+    #[test]
+    fn equal_statements_share_one_number() {
+        let mut statements = Statements::new(false);
+        let one = statements.sql(b"select * from t where id = 1");
+        let two = statements.sql(b"SELECT * FROM t WHERE id=2 -- again");
+        assert_eq!(one.fingerprint, two.fingerprint);
+        assert_eq!(statements.len(), 1);
+    }
+
+    #[test]
+    fn the_text_is_the_fingerprint_unless_literals_are_shown() {
+        let hidden = Statements::new(false).sql(b"select 1");
+        assert_eq!(hidden.text, hidden.fingerprint);
+        let mut statements = Statements::new(true);
+        let shown = statements.sql(b"select 1");
+        assert_eq!(statements.text(shown.text), "select 1");
+        assert_eq!(statements.text(shown.fingerprint), "select ?");
+    }
+
+    #[test]
+    fn parameters_tell_equal_literals_from_others() {
+        let mut statements = Statements::new(false);
+        let mut parameters = |text: &str| statements.sql(text.as_bytes()).parameters;
+        assert_eq!(parameters("select 1, 'a'"), parameters("select 1 , 'a'"));
+        assert_ne!(parameters("select 1, 23"), parameters("select 12, 3"));
+        assert_ne!(
+            parameters("select * from t where id in (1, 2)"),
+            parameters("select * from t where id in (1, 3)")
+        );
+    }
+
+    #[test]
+    fn without_literals_the_parameters_are_zero() {
+        assert_eq!(
+            Statements::new(false)
+                .sql(b"select a from t where b = ?")
+                .parameters,
+            0
+        );
+    }
+
+    #[test]
+    fn the_hash_of_parameters_is_the_same_in_every_run() {
+        assert_eq!(
+            Statements::new(false).sql(b"select 1").parameters,
+            0x07f9_c207_b4bc_0d34
+        );
+    }
+
+    #[test]
+    fn bind_values_are_mixed_into_the_parameters() {
+        let sql = Statements::new(false).sql(b"select a from t where b = ?");
+        let one = Statements::with_parameters(sql, b"1");
+        assert_ne!(one.parameters, sql.parameters);
+        assert_eq!(one, Statements::with_parameters(sql, b"1"));
+        assert_ne!(one, Statements::with_parameters(sql, b"2"));
+    }
+
+    #[test]
+    fn an_unknown_number_has_no_text() {
+        assert_eq!(Statements::new(false).text(7), "");
+        assert!(Statements::new(false).is_empty());
+    }
+
+    #[test]
+    fn a_text_is_kept_while_there_is_room_for_it() {
+        let mut texts = Texts::default();
+        assert_eq!(texts.number("four", SMALL), Some(0));
+        assert_eq!(texts.number("too long", SMALL), None);
+        assert_eq!(texts.number("five", SMALL), Some(1));
+        assert_eq!(texts.number("x", SMALL), None);
+        assert_eq!(texts.number("four", SMALL), Some(0));
+    }
+
+    #[test]
+    fn texts_without_room_share_one() {
+        let mut texts = Texts::default();
+        assert_eq!(texts.number_of_others(), texts.number_of_others());
+        assert_eq!(&*texts.list[0], "(too many distinct statements)");
+    }
+
+    #[test]
+    fn statements_without_room_are_counted() {
+        let mut statements = Statements::new(false);
+        statements.texts.bytes = Room::ALL.bytes;
+        let first = statements.sql(b"select a");
+        let second = statements.sql(b"select b");
+        assert_eq!(first.fingerprint, second.fingerprint);
+        assert_eq!(statements.overflowed(), 2);
+    }
+
+    #[test]
+    fn texts_with_literals_leave_room_for_fingerprints() {
+        let mut statements = Statements::new(true);
+        statements.texts.bytes = Room::MOST.bytes;
+        let sql = statements.sql(b"select 1");
+        assert_eq!(statements.text(sql.text), "select ?");
+        assert_eq!(statements.overflowed(), 1);
+    }
+}

@@ -1,0 +1,242 @@
+//! What holds for every text: made of parts that lexers stumble over, or of any bytes at all.
+
+use proptest::prelude::*;
+
+use super::fingerprint::Fingerprinter;
+use super::{Dialect, Statements};
+
+const DIALECTS: [Dialect; 5] = [
+    Dialect::Unknown,
+    Dialect::MySql,
+    Dialect::PostgreSql,
+    Dialect::Oracle,
+    Dialect::Firebird,
+];
+
+const PARTS: &[&str] = &[
+    "select ",
+    "SELECT",
+    " from t",
+    " in ",
+    "in (",
+    "values ",
+    "values (",
+    "row",
+    "array[",
+    "null",
+    "like ",
+    "set ",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    ";",
+    " ",
+    "\n",
+    "1",
+    "-5",
+    "+",
+    "-",
+    "--",
+    "-- ",
+    "#",
+    "#>",
+    "#- ",
+    "*",
+    "/",
+    "/*",
+    "*/",
+    "/*+",
+    "/*!40101",
+    "/*M!",
+    "'",
+    "''",
+    "'a'",
+    "\\",
+    "\\'",
+    "\"",
+    "\"a\"",
+    "\"a b\"",
+    "`",
+    "`a`",
+    "$",
+    "$$",
+    "$a$",
+    "$1",
+    ":",
+    "::",
+    ":=",
+    ":a",
+    "?",
+    "?|",
+    "%",
+    "%s",
+    "@",
+    "@@",
+    "@a",
+    "=",
+    "<",
+    ">",
+    "<=>",
+    "||",
+    "|",
+    "~",
+    "!",
+    ".",
+    "..",
+    ".5",
+    "1e",
+    "1e-5",
+    "0x",
+    "a",
+    "A1",
+    "é",
+    "…",
+    "q'[",
+    "]'",
+    "e'",
+    "_utf8'",
+    "u&'",
+    "n'",
+    "identified by ",
+    "password",
+    "set password",
+    " replace ",
+    "with ",
+    "\u{0}",
+    "\u{202e}",
+    "\u{9b}",
+    "x'ff'",
+    "{",
+    "}",
+    "^",
+    "&",
+];
+
+fn any_statement() -> impl Strategy<Value = Vec<u8>> {
+    let of_parts = prop::collection::vec(prop::sample::select(PARTS), 0..40);
+    prop_oneof![
+        9 => of_parts.prop_map(|parts| parts.concat().into_bytes()),
+        1 => prop::collection::vec(any::<u8>(), 0..200),
+    ]
+}
+
+fn fingerprint(dialect: Dialect, text: &[u8]) -> String {
+    let mut reader = Fingerprinter::default();
+    reader.read(dialect, text);
+    reader.fingerprint
+}
+
+/// Ways to write a string, each with the dialects that have it.
+const STRINGS: &[(&str, &[Dialect])] = &[
+    ("'{}'", &DIALECTS),
+    ("'it''s {}'", &DIALECTS),
+    ("'{}; -- '", &DIALECTS),
+    ("'/* {}'", &DIALECTS),
+    ("'it\\'s {}'", &[Dialect::Unknown, Dialect::MySql]),
+    ("'{}\\\\'", &DIALECTS),
+    (
+        "'C:\\{}\\'",
+        &[
+            Dialect::Unknown,
+            Dialect::PostgreSql,
+            Dialect::Oracle,
+            Dialect::Firebird,
+        ],
+    ),
+    ("E'it\\'s {}'", &[Dialect::Unknown, Dialect::PostgreSql]),
+    ("U&'\\0441{}'", &[Dialect::Unknown, Dialect::PostgreSql]),
+    ("$${}'$$", &[Dialect::Unknown, Dialect::PostgreSql]),
+    (
+        "$tag$ $$ {} $tag$",
+        &[Dialect::Unknown, Dialect::PostgreSql],
+    ),
+    ("q'[it's {}]'", &[Dialect::Unknown, Dialect::Oracle]),
+    ("nq'!it's {}!'", &[Dialect::Unknown, Dialect::Oracle]),
+    ("N'{}'", &DIALECTS),
+    (
+        "_utf8mb4'{}'",
+        &[Dialect::Unknown, Dialect::MySql, Dialect::Firebird],
+    ),
+    ("\"{}\"", &[Dialect::MySql]),
+    ("\"it's \\\"{}\\\"\"", &[Dialect::MySql]),
+];
+
+/// Statements with a place for a string.
+const STATEMENTS: &[&str] = &[
+    "select {} from t",
+    "select a from t where b = {} and c = 'd'",
+    "select a from t where b={}and c in ({}, {})",
+    "insert into t (a, b) values ({}, 1), (2, {})",
+    "update t set a = {}, b = f(1, {}) where c like {}",
+    "create user bob identified by {}",
+    "call p(-1, {}) /* {} */ -- {}",
+    "select /*+ hint({}) */ array[{}, 'x'], {}",
+];
+
+/// `PROPTEST_CASES=100000` asks for more.
+fn many_cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig {
+        cases: usual.cases * 8,
+        failure_persistence: None,
+        ..usual
+    }
+}
+
+proptest! {
+    #![proptest_config(many_cases())]
+
+    #[test]
+    fn the_fingerprint_of_a_fingerprint_is_itself(text in any_statement(), dialect in prop::sample::select(&DIALECTS[..])) {
+        let once = fingerprint(dialect, &text);
+        prop_assert_eq!(fingerprint(dialect, once.as_bytes()), once, "of {}", String::from_utf8_lossy(&text));
+    }
+
+    #[test]
+    fn any_text_can_be_read_and_shown(text in any_statement()) {
+        let mut statements = Statements::new(true);
+        let sql = statements.sql(&text);
+        let shown = statements.text(sql.text);
+        prop_assert!(!shown.chars().any(char::is_control));
+        prop_assert!(!statements.text(sql.fingerprint).chars().any(char::is_control));
+    }
+
+    #[test]
+    fn any_message_can_be_redacted(text in any_statement()) {
+        let message = String::from_utf8_lossy(&text);
+        prop_assert!(!Statements::new(false).redact(&message).chars().any(char::is_control));
+    }
+
+    #[test]
+    fn literals_never_survive(
+        secret in "[a-z]{4}zq[a-z0-9]{6}",
+        statement in prop::sample::select(STATEMENTS),
+        (string, dialects) in prop::sample::select(STRINGS),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let dialect = *which.get(dialects);
+        let statement = statement.replace("{}", &string.replace("{}", &secret));
+        let shown = fingerprint(dialect, statement.as_bytes());
+        prop_assert!(!shown.contains(&secret), "{} -> {}", statement, shown);
+    }
+
+    #[test]
+    fn numbers_never_survive(number in 100_000_000u64.., statement in prop::sample::select(STATEMENTS)) {
+        let statement = statement.replace("{}", &number.to_string());
+        let shown = fingerprint(Dialect::Unknown, statement.as_bytes());
+        prop_assert!(!shown.contains(&number.to_string()), "{} -> {}", statement, shown);
+    }
+
+    #[test]
+    fn a_cut_statement_shows_no_more_than_the_whole(
+        secret in "[a-z]{4}zq[a-z0-9]{6}",
+        statement in prop::sample::select(STATEMENTS),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let statement = statement.replace("{}", &format!("'it''s {secret}'"));
+        let cut = &statement[..at.index(statement.len())];
+        prop_assert!(!fingerprint(Dialect::Unknown, cut.as_bytes()).contains(&secret));
+    }
+}

@@ -1,0 +1,167 @@
+//! Where passwords stand in a statement: they are never kept, whatever the user asked for.
+//!
+//! ```text
+//! IDENTIFIED BY 'x' | BY x | BY PASSWORD 'x' | BY VALUES 'x' | WITH plugin AS 'x' | VIA plugin USING 'x' [OR …]
+//!                                                                                  … REPLACE 'x'
+//! PASSWORD 'x' | PASSWORD = 'x' | PASSWORD('x') | any_password = 'x' | "password" = md5('x')
+//! SET PASSWORD …                                                       all that follows
+//! ```
+
+use super::lexer::{Kind, Token};
+
+/// What names a secret ends with.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "authentication_string",
+];
+
+/// Follows a statement token by token.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    state: State,
+    /// Tokens of the statement so far, of which the first ones matter.
+    position: usize,
+    begins_with_set: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    Nothing,
+    /// `IDENTIFIED`
+    Identified,
+    /// `IDENTIFIED WITH plugin`
+    Plugin,
+    /// The next value is a secret, even a bare word: Oracle's passwords are.
+    Expected,
+    /// A secret was given; another may follow.
+    Given,
+    /// `password`, perhaps `=`: the next literal is a secret.
+    Named,
+    /// `password = function(`: the literals inside are secrets.
+    Function { depth: usize },
+    /// `SET PASSWORD`: every literal is one.
+    Everything,
+}
+
+impl Secrets {
+    /// Is this token a secret? `kind` is what it turned out to be.
+    pub fn holds(&mut self, token: &Token<'_>, kind: Kind) -> bool {
+        if kind == Kind::Semicolon {
+            *self = Secrets::default();
+            return false;
+        }
+        let (state, secret) = self.next(token, kind);
+        self.state = state;
+        if self.position == 0 {
+            self.begins_with_set = token.is("set");
+        }
+        self.position += 1;
+        secret
+    }
+
+    fn next(&self, token: &Token<'_>, kind: Kind) -> (State, bool) {
+        let afresh = (self.afresh(token, kind), false);
+        match (self.state, kind) {
+            (State::Everything, _) => (State::Everything, kind == Kind::Literal),
+            (State::Expected, _) => expected(token, kind),
+            (State::Named | State::Given, Kind::Literal) => (State::Given, true),
+            (State::Named, _) => named(token, kind).map_or(afresh, |state| (state, false)),
+            (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
+            (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),
+            (State::Identified, Kind::Word) if token.is_any(&["with", "via"]) => {
+                (State::Plugin, false)
+            }
+            (State::Plugin, Kind::Word) if token.is_any(&["as", "by", "using"]) => {
+                (State::Expected, false)
+            }
+            (State::Plugin, Kind::Word | Kind::Name | Kind::Literal) => (State::Plugin, false),
+            (State::Given, Kind::Placeholder) => (State::Given, false),
+            (State::Given, Kind::Word) if token.is("replace") => (State::Expected, false),
+            (State::Given, Kind::Word) if token.is("or") => (State::Plugin, false),
+            _ => afresh,
+        }
+    }
+
+    fn afresh(&self, token: &Token<'_>, kind: Kind) -> State {
+        if token.is("identified") {
+            State::Identified
+        } else if !names_a_secret(token, kind) {
+            State::Nothing
+        } else if self.begins_with_set && self.position == 1 {
+            State::Everything
+        } else {
+            State::Named
+        }
+    }
+}
+
+fn expected(token: &Token<'_>, kind: Kind) -> (State, bool) {
+    match kind {
+        Kind::Word if token.is_any(&["password", "values"]) => (State::Expected, false),
+        Kind::Open => (State::Expected, false),
+        Kind::Operator if matches!(token.bytes, b"=" | b":=") => (State::Expected, false),
+        Kind::Close | Kind::Comma | Kind::Semicolon | Kind::HintOpen | Kind::HintClose => {
+            (State::Nothing, false)
+        }
+        _ => (State::Given, true),
+    }
+}
+
+fn named(token: &Token<'_>, kind: Kind) -> Option<State> {
+    match kind {
+        Kind::Operator | Kind::Open => Some(State::Named),
+        Kind::Word if token.is_any(&["as", "by", "for", "like", "to"]) => Some(State::Named),
+        Kind::Word if token.is("identified") || names_a_secret(token, kind) => None,
+        Kind::Word => Some(State::Function { depth: 0 }),
+        _ => None,
+    }
+}
+
+fn inside_function(depth: usize, kind: Kind) -> Option<(State, bool)> {
+    match (kind, depth) {
+        (Kind::Open, _) => Some((State::Function { depth: depth + 1 }, false)),
+        (_, 0) => None,
+        (Kind::Close, 1) => Some((State::Nothing, false)),
+        (Kind::Close, _) => Some((State::Function { depth: depth - 1 }, false)),
+        _ => Some((State::Function { depth }, kind == Kind::Literal)),
+    }
+}
+
+fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
+    let name = match kind {
+        Kind::Word => token.bytes,
+        Kind::Name => token
+            .bytes
+            .get(1..token.bytes.len() - 1)
+            .unwrap_or_default(),
+        _ => return false,
+    };
+    NAMES
+        .iter()
+        .any(|ending| ends_with(name, ending.as_bytes()))
+}
+
+fn ends_with(name: &[u8], ending: &[u8]) -> bool {
+    name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+}
+
+/// Does a string name a password, as connection strings and JSON do: `password=x`, `"password": "x"`?
+pub fn names_a_password(literal: &[u8]) -> bool {
+    let inside = |ending: &str| {
+        let mut places = literal.windows(ending.len()).enumerate();
+        places.any(|(at, part)| {
+            part.eq_ignore_ascii_case(ending.as_bytes()) && assigns(&literal[at + ending.len()..])
+        })
+    };
+    NAMES.iter().any(|ending| inside(ending))
+}
+
+fn assigns(rest: &[u8]) -> bool {
+    let sign = rest.iter().take(8).find(|byte| !b" \"\\".contains(byte));
+    matches!(sign, Some(b'=' | b':'))
+}

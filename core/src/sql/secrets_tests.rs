@@ -1,0 +1,144 @@
+//! Passwords are never shown, not even with literals.
+
+use super::{Dialect, Statements};
+
+fn shown(statement: &str) -> String {
+    let mut statements = Statements::new(true);
+    let sql = statements.sql(statement.as_bytes());
+    statements.text(sql.text).to_owned()
+}
+
+fn hidden(statement: &str) -> String {
+    let mut statements = Statements::new(false);
+    let sql = statements.sql(statement.as_bytes());
+    statements.text(sql.text).to_owned()
+}
+
+#[test]
+fn passwords_are_masked_where_they_are_set() {
+    for statement in [
+        "CREATE USER 'bob'@'%' IDENTIFIED BY 'Tiger#1'",
+        "create user a identified by 'x', b identified by 'Tiger#1'",
+        "GRANT ALL ON *.* TO bob IDENTIFIED BY PASSWORD 'Tiger#1'",
+        "ALTER USER bob IDENTIFIED WITH mysql_native_password AS 'Tiger#1'",
+        "ALTER USER bob IDENTIFIED WITH 'caching_sha2_password' BY 'new' REPLACE 'Tiger#1'",
+        "CREATE USER bob IDENTIFIED VIA ed25519 USING 'x' OR mysql_native_password USING PASSWORD('Tiger#1')",
+        "CREATE USER bob IDENTIFIED BY Tiger#1",
+        "CREATE USER bob IDENTIFIED BY \"Tiger#1\"",
+        "CREATE USER bob IDENTIFIED BY p@Tiger#1!; select 1",
+        "ALTER USER bob IDENTIFIED BY new REPLACE Tiger#1",
+        "ALTER USER bob IDENTIFIED BY VALUES 'S:Tiger#1'",
+        "CREATE DATABASE LINK l CONNECT TO bob IDENTIFIED BY Tiger#1 USING 'remote'",
+        "SET PASSWORD = 'Tiger#1'",
+        "SET PASSWORD FOR 'bob'@'%' = PASSWORD('Tiger#1')",
+        "SET PASSWORD FOR bob TO 'Tiger#1'",
+        "ALTER ROLE bob WITH LOGIN ENCRYPTED PASSWORD 'Tiger#1' VALID UNTIL '2030-01-01'",
+        "CREATE USER bob PASSWORD 'Tiger#1'",
+        "ALTER USER SYSDBA SET PASSWORD 'Tiger#1'",
+        "CHANGE MASTER TO MASTER_HOST='h', MASTER_PASSWORD='Tiger#1'",
+        "CREATE USER MAPPING FOR bob SERVER s OPTIONS (user 'bob', password 'Tiger#1')",
+        "UPDATE users SET \"password\" = 'Tiger#1' WHERE id = 1",
+        "UPDATE users SET passwd = md5(concat('Tiger#1', salt))",
+        "CREATE SUBSCRIPTION s CONNECTION 'host=h password=Tiger#1' PUBLICATION p",
+        "/*!50000 SET PASSWORD = 'Tiger#1' */",
+        "select 1; SET PASSWORD = 'Tiger#1'",
+    ] {
+        assert!(
+            !shown(statement).contains("Tiger#1"),
+            "{}",
+            shown(statement)
+        );
+        assert!(shown(statement).contains("'***'"), "{}", shown(statement));
+        assert!(
+            !hidden(statement).to_lowercase().contains("tiger"),
+            "{}",
+            hidden(statement)
+        );
+    }
+}
+
+#[test]
+fn only_the_password_is_masked() {
+    let statement = "CREATE USER 'bob'@'%' IDENTIFIED BY 'x' REQUIRE SSL COMMENT 'a'";
+    assert_eq!(
+        shown(statement),
+        "CREATE USER 'bob'@'%' IDENTIFIED BY '***' REQUIRE SSL COMMENT 'a'"
+    );
+    assert_eq!(
+        shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"),
+        "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'"
+    );
+    assert_eq!(
+        shown("where password = 'x' and name = 'y'"),
+        "where password = '***' and name = 'y'"
+    );
+    assert_eq!(
+        shown("select password, 'x' from t"),
+        "select password, 'x' from t"
+    );
+}
+
+#[test]
+fn a_password_without_quotes_is_no_word_of_the_fingerprint() {
+    assert_eq!(
+        hidden("create user bob identified by Tiger account unlock"),
+        "create user bob identified by ? account unlock"
+    );
+    assert_eq!(
+        hidden("alter user bob identified by a@b replace c@d;"),
+        "alter user bob identified by ? replace ?"
+    );
+}
+
+#[test]
+fn passwords_leave_no_trace_in_the_parameters() {
+    let mut statements = Statements::new(false);
+    let one = statements.sql(b"create user bob identified by 'x'");
+    let two = statements.sql(b"create user bob identified by 'y'");
+    assert_eq!(one.parameters, two.parameters);
+}
+
+#[test]
+fn a_shown_text_keeps_its_literals_and_is_one_safe_line() {
+    assert_eq!(
+        shown("select 'it''s', 5\n from t\x1b[31m"),
+        "select 'it''s', 5  from t\u{fffd}[31m"
+    );
+}
+
+#[test]
+fn a_shown_text_is_cut_at_64_kib() {
+    let text = shown(&format!("select '{}'", "é".repeat(100_000)));
+    assert!(text.len() <= 64 * 1024 && text.len() > 64 * 1024 - 8);
+    assert!(text.ends_with('…'));
+}
+
+#[test]
+fn where_nobody_knows_how_strings_end_the_rest_is_masked() {
+    assert_eq!(
+        shown("select a, 'C:\\', 'it\\'s secret', 'a"),
+        "select a, '***'"
+    );
+}
+
+#[test]
+fn messages_stay_as_they_are_where_literals_are_shown() {
+    assert_eq!(
+        Statements::new(true).redact("Duplicate entry 'a' for key 'b'"),
+        "Duplicate entry 'a' for key 'b'"
+    );
+    assert_eq!(
+        Statements::new(false).redact("Duplicate entry 'a' for key 'b'"),
+        "Duplicate entry ? for key ?"
+    );
+}
+
+#[test]
+fn a_string_in_double_quotes_is_masked_in_mysql_too() {
+    let mut statements = Statements::new(true);
+    let sql = statements.sql_in(Dialect::MySql, b"create user bob identified by \"Tiger\"");
+    assert_eq!(
+        statements.text(sql.text),
+        "create user bob identified by '***'"
+    );
+}

@@ -1,0 +1,108 @@
+//! Text that is safe to print: what could steer a terminal or hide other text becomes visible.
+
+/// What stands for a character that must not be printed, and for bytes that are no UTF-8.
+const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// Append `bytes` to `text`. Line ends and tabs become blanks, everything else that is not safe becomes U+FFFD.
+pub fn append(text: &mut String, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        append_valid(text, chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(REPLACEMENT);
+        }
+    }
+}
+
+/// [`append`], with ASCII letters in lower case.
+pub fn append_lower(text: &mut String, bytes: &[u8]) {
+    let before = text.len();
+    append(text, bytes);
+    text[before..].make_ascii_lowercase();
+}
+
+/// How many bytes [`append`] would add.
+pub fn width(bytes: &[u8]) -> usize {
+    if is_plain(bytes) {
+        return bytes.len();
+    }
+    let mut text = String::new();
+    append(&mut text, bytes);
+    text.len()
+}
+
+fn append_valid(text: &mut String, valid: &str) {
+    if is_plain(valid.as_bytes()) {
+        text.push_str(valid);
+    } else {
+        text.extend(valid.chars().map(visible));
+    }
+}
+
+fn is_plain(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| (0x20..0x7f).contains(byte))
+}
+
+fn visible(character: char) -> char {
+    match character {
+        ' '..='~' => character,
+        '\t' | '\n' | '\r' => ' ',
+        _ if is_dangerous(character) => REPLACEMENT,
+        _ => character,
+    }
+}
+
+/// Control characters (C0, DEL, C1), and those that reorder, hide or break a line of text.
+fn is_dangerous(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(bytes: &[u8]) -> String {
+        let mut text = String::new();
+        append(&mut text, bytes);
+        text
+    }
+
+    #[test]
+    fn an_escape_sequence_cannot_reach_the_terminal() {
+        assert_eq!(
+            shown(b"a\x1b[31mb\x07\x7f"),
+            "a\u{fffd}[31mb\u{fffd}\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn c1_controls_and_text_that_changes_direction_become_visible() {
+        assert_eq!(
+            shown("a\u{9b}b\u{202e}c\u{2066}d".as_bytes()),
+            "a\u{fffd}b\u{fffd}c\u{fffd}d"
+        );
+    }
+
+    #[test]
+    fn line_ends_and_tabs_become_blanks() {
+        assert_eq!(shown(b"a\nb\tc\r\nd"), "a b c  d");
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_become_one_sign() {
+        assert_eq!(shown(b"caf\xe9 \xc3\xa9"), "caf\u{fffd} \u{e9}");
+    }
+
+    #[test]
+    fn the_width_is_what_is_appended() {
+        for bytes in [&b"plain"[..], b"caf\xe9", "é\u{202e}".as_bytes(), b""] {
+            assert_eq!(width(bytes), shown(bytes).len());
+        }
+    }
+}
