@@ -1,0 +1,46 @@
+"""latpcap: what the network costs a database application, and what it would cost at another round-trip time.
+
+>>> import latpcap
+>>> capture = latpcap.read("fixtures/mysql/nplus1-300-client.pcapng")  # doctest: +SKIP
+>>> print(capture.analyze().summary.verdict)  # doctest: +SKIP
+>>> capture.project(rtt_ms=[1, 5, 15, 50]).points  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latpcap.analysis import Analysis
+from latpcap.budget import Budget
+from latpcap.capture import Capture, read
+from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
+from latpcap.projection import Projection
+from latpcap.table import Table
+
+__all__ = [
+    "Analysis",
+    "Budget",
+    "Capture",
+    "CaptureError",
+    "LatpcapError",
+    "NoDatabaseTraffic",
+    "Progress",
+    "Projection",
+    "Table",
+    "UsageError",
+    "__version__",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The version and the core's `Progress`, looked up only when somebody asks."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("latpcap")
+    if name == "Progress":
+        from latpcap._core import Progress
+
+        return Progress
+    raise AttributeError(f"module `latpcap` has no attribute `{name}`")

@@ -1,0 +1,47 @@
+"""The Rust core: captures in, columns out. Written in `core/src/python.rs`."""
+
+from typing import Protocol
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class _Readable(Protocol):
+    def read(self, size: int = -1, /) -> bytes: ...
+
+class CaptureError(Exception):
+    """A file cannot be read or is no capture; the message is one line with its path and offset."""
+
+class Progress:
+    """How far a `read` has come; shared with the thread that reads."""
+
+    def __init__(self) -> None: ...
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def total_bytes(self) -> int | None:
+        """`None` when a source does not know its length: a pipe."""
+
+    def cancel(self) -> None:
+        """Ask the reading thread to stop soon."""
+
+def read(
+    sources: list[str | bytes | _Readable],
+    *,
+    show_literals: bool = False,
+    decode_as: dict[int, str] = ...,
+    progress: Progress | None = None,
+) -> Recording:
+    """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content."""
+
+def protocols() -> list[str]:
+    """The names that `decode_as` takes."""
+
+class Recording:
+    """The tables of one recording; each method returns an Arrow stream."""
+
+    def captures(self) -> _ArrowStream: ...
+    def notes(self) -> _ArrowStream: ...
+    def connections(self) -> _ArrowStream: ...
+    def exchanges(self) -> _ArrowStream: ...
+    def statements(self) -> _ArrowStream: ...
+    def rtt_samples(self) -> _ArrowStream: ...

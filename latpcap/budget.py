@@ -1,0 +1,296 @@
+"""Where the runtime went: every instant belongs to exactly one part, so the parts sum to the runtime.
+
+```text
+SYN ─setup─► request ─transfer─► last packet ─network, service─► first packet ─transfer─► last packet ─client─► request
+```
+
+An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
+rest of its wait on the server. Retransmissions make an exchange longer than its clean siblings: that excess is loss.
+Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
+to the waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.clock import SharedClock
+from latpcap.grouped import Grouped
+from latpcap.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.rtt import Baselines
+
+__all__ = ["Budget", "Timeline", "timeline"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The parts of the runtime in seconds; each ≥ 0."""
+
+    network_s: float = 0.0
+    """Waiting for the network: round trips at the baseline."""
+    service_s: float = 0.0
+    """Waiting for the server."""
+    transfer_s: float = 0.0
+    """Between the first and the last packet of a request or a response."""
+    client_s: float = 0.0
+    """No connection waits: the application computes."""
+    think_s: float = 0.0
+    """Stretches of client time above the threshold: never scaled."""
+    setup_s: float = 0.0
+    """TCP handshakes, greetings, TLS, authentication."""
+    loss_s: float = 0.0
+    """What retransmissions added."""
+    unknown_s: float = 0.0
+    """Exchanges that were captured in part."""
+
+    def parts(self) -> dict[str, float]:
+        """Seconds by part, in their order."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The budget, and what it rests on: shared time, so that parallel work counts once."""
+
+    budget: Budget
+    runtime_s: float
+    network_ns: NDArray[Any]
+    """What each exchange waited for the network."""
+    service_ns: NDArray[Any]
+    """What each exchange waited for the server."""
+    own_service_ns: Ints
+    """The same as if nothing ran beside it."""
+    weight: Floats
+    """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
+    round_trips: Floats
+    """Round trips of each connection, its TCP handshake and greeting included."""
+    effective: Floats
+    """The same, each counted by its weight: the runtime grows by these."""
+    setup_network_s: float
+    """The network's part of `setup_s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Non-overlapping busy stretches in ns; `early` is how much near RTT each was given from the gap before it."""
+
+    begin: Ints
+    end: Ints
+    early: Ints
+    unseen: Ints
+    """Near RTT of a connection's first request: it lies in the handshake."""
+    shake_begin: Ints
+    shake_end: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The lengths in ns that an exchange's stretch is cut into, in their order."""
+
+    request: Ints
+    network: Ints
+    service: Ints
+    service_loss: Ints
+    response: Ints
+    response_loss: Ints
+
+    @property
+    def waited(self) -> Ints:
+        return self.network + self.service + self.service_loss
+
+
+def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -> Timeline:
+    """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
+    connections, exchanges = recording.connections, recording.exchanges
+    near = np.rint(baselines.near).astype(np.int64)
+    runtime_ns = round(recording.runtime_s * 1e9)
+    spans = _spans(connections, exchanges, near, runtime_ns)
+    pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
+    clock = SharedClock(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
+    return _add_up(connections, exchanges, baselines, spans, pieces, clock, runtime_ns, think_s)
+
+
+# --- stretches ------------------------------------------------------------------------------------------------------
+
+
+def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_ns: int) -> _Spans:
+    """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
+    connection = exchanges.connection
+    is_first = np.diff(connection, prepend=-1) != 0
+    asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
+    last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
+    shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
+    last = np.maximum(last, shake_end[connection])
+    end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
+    end += connections.start[connection]
+    before = np.where(is_first, shake_end[connection], np.roll(end, 1))
+    begin = np.clip(asked, before, end)
+    hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
+    early = np.where(is_first, 0, np.minimum(hidden, begin - before))
+    return _Spans(
+        begin - early,
+        end,
+        early,
+        np.where(is_first, hidden, 0),
+        np.minimum(connections.start, runtime_ns),
+        np.minimum(shake_end, runtime_ns),
+    )
+
+
+def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:
+    """When each connection's TCP handshake was over: for a server that speaks first, with its greeting."""
+    seen = np.maximum(np.maximum(connections.syn, connections.syn_ack), connections.ack)
+    end = np.where(connections.syn == MISSING, connections.start, np.maximum(seen, connections.start))
+    greeted = np.full(len(connections), MISSING)
+    greeted[spoke] = first_word
+    waits_for_greeting = connections.server_first & (connections.syn != MISSING)
+    end = np.where(waits_for_greeting, np.maximum(end, greeted), end)
+    return np.where(greeted == MISSING, end, np.clip(end, connections.start, np.maximum(greeted, connections.start)))
+
+
+def _latest_so_far(connection: Ints, times: Ints, lengths: Ints) -> Ints:
+    """The running maximum of non-negative `times` within each connection of the given length."""
+    base = np.concatenate(([0], np.cumsum(np.maximum(lengths, 0) + 1)))[:-1]  # connections laid end to end
+    shift = base[connection]
+    return np.maximum.accumulate(np.maximum(times, 0) + shift) - shift
+
+
+# --- pieces ---------------------------------------------------------------------------------------------------------
+
+
+def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -> _Pieces:
+    """Cut each stretch into request, network, service and response."""
+    connection, length = exchanges.connection, spans.end - spans.begin
+    inner = length - spans.early
+    request = np.clip(exchanges.request_end - (spans.begin + spans.early), 0, inner)
+    waited = np.clip(exchanges.waited, 0, inner - request)
+    between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near[connection], inner - request - waited)
+    waited = waited + spans.early + between_waits
+    network = np.rint(exchanges.round_trips * baseline[connection]).astype(np.int64) - spans.unseen
+    network = np.clip(network, 0, waited)
+    nothing = np.zeros_like(length)
+    return _Pieces(request, network, waited - network, nothing, length - request - waited, nothing)
+
+
+def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
+    """Move the excess of exchanges with retransmissions over the median of their clean siblings to loss."""
+    usable = exchanges.complete & ~exchanges.is_setup
+    hit = usable & (exchanges.retransmissions > 0)
+    if not hit.any():
+        return pieces
+    kinds = _kinds(exchanges)
+    clean = usable & ~hit
+    service_loss = _excess(pieces.service, kinds, hit, clean)
+    response_loss = _excess(pieces.response, kinds, hit, clean)
+    return _Pieces(
+        pieces.request,
+        pieces.network,
+        pieces.service - service_loss,
+        service_loss,
+        pieces.response - response_loss,
+        response_loss,
+    )
+
+
+def _kinds(exchanges: Exchanges) -> Ints:
+    """One number for each statement, and for each command without one."""
+    kind = np.where(exchanges.fingerprint >= 0, exchanges.fingerprint, -1 - exchanges.command.codes)
+    _, numbers = np.unique(kind, return_inverse=True)
+    return numbers.astype(np.int64)
+
+
+def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:
+    """How much longer those `hit` are than the median of the `clean` ones of their kind, else of all."""
+    count = int(kinds.max(initial=-1)) + 1
+    usual = Grouped.of(kinds[clean], lengths[clean], count).quantile(0.5)
+    overall = np.median(lengths[clean]) if clean.any() else np.inf
+    usual = np.where(np.isnan(usual), overall, usual)
+    excess = np.zeros_like(lengths)
+    excess[hit] = np.maximum(lengths[hit] - np.minimum(usual[kinds[hit]], lengths[hit]).astype(np.int64), 0)
+    return excess
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+def _add_up(
+    connections: Connections,
+    exchanges: Exchanges,
+    baselines: Baselines,
+    spans: _Spans,
+    pieces: _Pieces,
+    clock: SharedClock,
+    runtime_ns: int,
+    think_s: float,
+) -> Timeline:
+    is_setup, whole = exchanges.is_setup, exchanges.complete
+    normal = whole & ~is_setup
+    request, network, service, service_loss, response, response_loss = _worths(clock, spans.begin, pieces)
+    total = clock.worth(spans.begin, spans.end - spans.begin)
+    shake_length = spans.shake_end - spans.shake_begin
+    shake = clock.worth(spans.shake_begin, shake_length)
+    idle = clock.idle(0, runtime_ns)
+    thinking = idle > think_s * 1e9
+    budget = Budget(
+        network_s=_seconds(network, normal),
+        service_s=_seconds(service, normal),
+        transfer_s=_seconds(request, normal) + _seconds(response, normal),
+        client_s=_seconds(idle, ~thinking),
+        think_s=_seconds(idle, thinking),
+        setup_s=_seconds(shake) + _seconds(total, is_setup),
+        loss_s=_seconds(service_loss, normal) + _seconds(response_loss, normal),
+        unknown_s=_seconds(total, ~whole & ~is_setup),
+    )
+    weight = _weights(exchanges, spans, pieces, clock, total)
+    shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
+    shake_weight = _ratio(shake, shake_length)
+    shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
+    count = len(connections)
+    return Timeline(
+        budget=budget,
+        runtime_s=runtime_ns / 1e9,
+        network_ns=np.where(whole, network, 0),
+        service_ns=np.where(whole, service, 0),
+        own_service_ns=pieces.service + pieces.service_loss,
+        weight=weight,
+        round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float) + shake_trips,
+        effective=np.bincount(exchanges.connection, exchanges.round_trips * weight, count) + shake_trips * shake_weight,
+        setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network),
+    )
+
+
+def _worths(clock: SharedClock, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:
+    """What each piece is worth, one after the other."""
+    for field in fields(pieces):
+        length = getattr(pieces, field.name)
+        yield clock.worth(begin, length)
+        begin = begin + length
+
+
+def _weights(
+    exchanges: Exchanges, spans: _Spans, pieces: _Pieces, clock: SharedClock, total: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Shared ÷ own wait; of the whole stretch where no wait was seen."""
+    if clock.alone:
+        return np.ones(len(exchanges))
+    waited = pieces.waited
+    shared = clock.worth(spans.begin + pieces.request, waited)
+    no_wait = (waited <= 0) | ~exchanges.complete
+    return np.where(no_wait, _ratio(total, spans.end - spans.begin), _ratio(shared, waited))
+
+
+def _ratio(shared: NDArray[Any], own: Ints) -> Floats:
+    return np.where(own > 0, shared / np.maximum(own, 1), 1.0)
+
+
+def _seconds(nanoseconds: NDArray[Any], where: Bools | Literal[True] = True) -> float:
+    return float(nanoseconds.sum(where=where)) / 1e9

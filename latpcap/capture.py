@@ -1,0 +1,255 @@
+"""`read()` and `Capture`: one recording, its tables, its measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from latpcap import columns, sources
+from latpcap.analysis import Analysis, Measures, connection_results, statement_results
+from latpcap.columns import nullable, take
+from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
+from latpcap.projection import Projection
+from latpcap.recording import MISSING, Recording
+from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
+from latpcap.table import Table
+
+__all__ = ["Capture", "read"]
+
+MS = 1e6
+"""Nanoseconds in a millisecond."""
+
+
+def read(
+    source: Any,
+    *,
+    show_literals: bool = False,
+    decode_as: dict[int, str] | None = None,
+    think_s: float = 1.0,
+    rtt_baseline_ms: float | None = None,
+    progress: Any = None,
+) -> Capture:
+    """Read one or several captures as one recording.
+
+    `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy or a reader of dpkt, or a
+    list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
+    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
+    `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
+
+    Raises `CaptureError` where a file cannot be read or is no capture.
+    """
+    from latpcap import _core
+
+    if think_s < 0 or (rtt_baseline_ms is not None and rtt_baseline_ms < 0):
+        raise UsageError("durations cannot be negative")
+    try:
+        tables = _core.read(
+            sources.resolve(source), show_literals=show_literals, decode_as=decode_as or {}, progress=progress
+        )
+    except _core.CaptureError as error:
+        raise CaptureError(str(error)) from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Capture(Recording(tables), think_s=think_s, rtt_baseline_ms=rtt_baseline_ms)
+
+
+class Capture:
+    """One recording: tables of what was seen (`exchanges`, `connections`, `statements`, …) and what follows from it."""
+
+    def __init__(self, recording: Recording, *, think_s: float = 1.0, rtt_baseline_ms: float | None = None) -> None:
+        """Wrap `recording`; use `latpcap.read` to make one from files."""
+        self._recording = recording
+        self._think_s = think_s
+        self._rtt_baseline_ms = rtt_baseline_ms
+
+    def __repr__(self) -> str:
+        files = ", ".join(str(row["path"]) for row in self.captures.to_dicts())
+        counts = f"{len(self._recording.database_rows):,} connections, {len(self._recording.exchanges):,} exchanges"
+        return f"<latpcap.Capture {files}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render
+
+        return render(self.analyze())
+
+    @cached_property
+    def _measures(self) -> Measures:
+        if len(self._recording.database_rows) == 0:
+            raise NoDatabaseTraffic(self._no_traffic())
+        return Measures(self._recording, think_s=self._think_s, rtt_baseline_ms=self._rtt_baseline_ms)
+
+    def _no_traffic(self) -> str:
+        files = columns.texts(self._recording.captures_table, "path")
+        where = f"{files[0]}" if len(files) == 1 else f"{len(files)} files"
+        seen = len(self._recording.all_connections_table)
+        if seen == 0:
+            return f"{where}: no TCP connection in it, so no database traffic"
+        of = "connection" if seen == 1 else "connections"
+        hint = "if a server listens on an unusual port, name it with --decode-as PORT=PROTOCOL"
+        return f"{where}: no database traffic among {seen:,} TCP {of}; {hint}"
+
+    # --- results -----------------------------------------------------------------------------------------------------
+
+    def analyze(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
+        """Return the whole result: verdict, health, budget, connections, statements, projection."""
+        return self._measures.analyze(_ladder(rtt_ms), within_s)
+
+    def project(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Projection:
+        """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds."""
+        return self._measures.project(_ladder(rtt_ms), within_s)
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def captures(self) -> Table:
+        """The files."""
+        return Table(self._recording.captures_table, "files")
+
+    @cached_property
+    def health(self) -> Table:
+        """What limits the trust in the result."""
+        types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
+        return _rows_table([asdict(note) for note in self.analyze().health], types, "notes")
+
+    @cached_property
+    def exchanges(self) -> Table:
+        """One row an exchange: frames, times, bytes, round trips, rows, and its times in ms."""
+        return Table(_exchange_columns(self._recording, self._measures), "exchanges")
+
+    @cached_property
+    def connections(self) -> Table:
+        """One row a database connection, its RTT with `rtt_` before the names."""
+        rows = []
+        for result in connection_results(self._recording, self._measures.baselines):
+            row = asdict(result)
+            rtt = row.pop("rtt")
+            row["start"], row["end"] = np.datetime64(row["start"][:-1]), np.datetime64(row["end"][:-1])
+            rows.append(row | {f"rtt_{name}": value for name, value in rtt.items()})
+        return _rows_table(rows, _CONNECTION_TYPES, "connections")
+
+    @cached_property
+    def statements(self) -> Table:
+        """One row a statement, the costliest first; percentiles with their name before them."""
+        rows = []
+        for result in statement_results(self._measures.statements):
+            row = asdict(result)
+            for name in ("response_ms", "delta_ms"):
+                row |= {f"{name.removesuffix('_ms')}_{which}_ms": value for which, value in row.pop(name).items()}
+            rows.append(row)
+        return _rows_table(rows, _STATEMENT_TYPES, "statements")
+
+
+def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:
+    if rtt_ms is None:
+        return None
+    asked = [float(rtt_ms)] if isinstance(rtt_ms, int | float) else [float(value) for value in rtt_ms]
+    if any(not value >= 0 or value == float("inf") for value in asked):
+        raise UsageError("an RTT is a number of milliseconds from 0 on")
+    return asked
+
+
+# --- exchanges ------------------------------------------------------------------------------------------------------
+
+
+def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
+    """The columns of docs/design.md §4, and what else the core tells."""
+    exchanges, texts = recording.exchanges, recording.statement_texts
+    known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.baselines.baseline)[exchanges.connection]
+    answered = exchanges.complete & (exchanges.response != MISSING)
+    made = {
+        "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
+        "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
+        "statement": take(texts, exchanges.text),
+        "fingerprint": take(texts, exchanges.fingerprint),
+        "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
+        "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
+        "delta_ms": nullable(exchanges.delta / MS, exchanges.delta >= 0),
+        "client_ms": nullable(exchanges.client / MS, exchanges.client >= 0),
+    }
+    return ArrowTable.from_pydict(
+        {name: made[name] if name in made else recording.exchanges_table.column(name) for name in EXCHANGE_COLUMNS}
+    )
+
+
+EXCHANGE_COLUMNS = (
+    "stream",
+    "exchange",
+    "protocol",
+    "command",
+    "statement",
+    "fingerprint",
+    "request_frame",
+    "request_end_frame",
+    "response_frame",
+    "response_end_frame",
+    "request_time",
+    "request_end_time",
+    "response_time",
+    "response_end_time",
+    "request_bytes",
+    "response_bytes",
+    "round_trips",
+    "rows",
+    "affected_rows",
+    "error",
+    "service_ms",
+    "response_spread_ms",
+    "delta_ms",
+    "client_ms",
+    "complete",
+    "parameters",
+    "retransmissions",
+)
+
+
+_TEXT, _COUNT, _FLOAT, _BOOL = DataType.string(), DataType.uint64(), DataType.float64(), DataType.bool()
+_TIME = DataType.timestamp("ns", tz="UTC")
+
+_CONNECTION_TYPES: dict[str, DataType] = {
+    "stream": _COUNT,
+    **dict.fromkeys(("client", "server", "protocol", "server_version", "user", "database", "application"), _TEXT),
+    **dict.fromkeys(("encryption", "compression", "state"), _TEXT),
+    "replication": _BOOL,
+    "start": _TIME,
+    "end": _TIME,
+    **dict.fromkeys(("exchanges", "round_trips", "request_bytes", "response_bytes"), _COUNT),
+    **dict.fromkeys(("retransmissions", "lost_bytes"), _COUNT),
+    **dict.fromkeys(("rtt_baseline_ms", "rtt_low_ms", "rtt_high_ms"), _FLOAT),
+    "rtt_method": _TEXT,
+    "rtt_reason": _TEXT,
+    **dict.fromkeys(("rtt_handshake_ms", "rtt_in_stream_min_ms", "rtt_in_stream_median_ms"), _FLOAT),
+    "rtt_response_floor_ms": _FLOAT,
+    "rtt_samples": _COUNT,
+    "rtt_position": _TEXT,
+}
+
+_STATEMENT_TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("fingerprint", "text", "protocol"), _TEXT),
+    **dict.fromkeys(("executions", "exchanges", "round_trips", "rows", "affected_rows"), _COUNT),
+    **dict.fromkeys(("request_bytes", "response_bytes"), _COUNT),
+    **dict.fromkeys(("network_s", "service_s"), _FLOAT),
+    **{f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES},
+    **{f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES},
+}
+
+
+def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str) -> Table:
+    """A table of few rows from their dictionaries."""
+    return Table(
+        ArrowTable.from_pydict(
+            {column: _column([row[column] for row in rows], kind) for column, kind in types.items()}
+        ),
+        name,
+    )
+
+
+def _column(values: list[Any], kind: DataType) -> Array:
+    if kind is _TIME:
+        return Array.from_numpy(np.array(values, "datetime64[ns]").astype(np.int64)).cast(_TIME)
+    return Array(values, kind)

@@ -1,0 +1,58 @@
+"""Who owns an instant when several connections are busy: each of them, an equal share.
+
+With k(t) connections busy at t, the shared time is F(t) = ∫ dt / k(t) over the instants with k > 0. A stretch from a
+to b of one connection is then worth F(b) − F(a), and all stretches together are worth exactly the time that somebody
+was busy. Eight workers side by side count once; a pool used one connection after the other adds up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SharedClock"]
+
+Ints = NDArray[np.int64]
+
+
+class SharedClock:
+    """The shared time of busy stretches, in ns."""
+
+    def __init__(self, begin: Ints, end: Ints) -> None:
+        """Take the busy stretches of all connections; those of one connection do not overlap."""
+        if np.any(begin[1:] < begin[:-1]):
+            order = np.argsort(begin, kind="stable")  # each connection is a sorted run
+            begin, end = begin[order], end[order]
+        self.alone = not np.any(begin[1:] < end[:-1])
+        """Nothing ever runs beside anything else."""
+        if self.alone:
+            self._first, self._last = (int(begin[0]), int(end[-1])) if len(begin) else (0, 0)
+            self._gaps: Ints = begin[1:] - end[:-1]
+        else:
+            self._integrate(begin, np.sort(end))
+
+    def _integrate(self, begin: Ints, end: Ints) -> None:
+        """F at every instant where k changes."""
+        self._times = np.concatenate((begin, end))
+        order = np.argsort(self._times, kind="stable")
+        busy = np.cumsum(np.where(order < len(begin), 1, -1))[:-1]
+        self._times = self._times[order]
+        steps = np.diff(self._times)
+        self._first, self._last = int(self._times[0]), int(self._times[-1])
+        self._gaps = steps[busy == 0]
+        self._shared = np.concatenate(([0.0], np.cumsum(np.where(busy > 0, steps / np.maximum(busy, 1), 0.0))))
+
+    def worth(self, begin: Ints, length: Ints) -> NDArray[Any]:
+        """What stretches of `length` from `begin` on (within the busy stretches) are worth, in ns."""
+        if self.alone:
+            return length
+        end = np.interp(begin + length, self._times, self._shared)
+        worth: NDArray[np.float64] = np.maximum(end - np.interp(begin, self._times, self._shared), 0)
+        return worth
+
+    def idle(self, begin: int, end: int) -> Ints:
+        """The lengths of the stretches from `begin` to `end` in which no connection is busy, in ns."""
+        edges = [self._first - begin, end - self._last] if self._last > self._first else [end - begin]
+        return np.concatenate((self._gaps[self._gaps > 0], [edge for edge in edges if edge > 0])).astype(np.int64)

@@ -1,0 +1,166 @@
+"""Columns between Arrow and numpy, without a copy where there are no nulls.
+
+Numbers come out as views of the Arrow buffers through the C data interface
+(<https://arrow.apache.org/docs/format/CDataInterface.html>): neither pyarrow nor a Python object per value is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictionary, dictionary_indices
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "Column", "codes", "column", "is_text", "map_text", "nullable", "take", "texts"]
+
+_DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
+
+
+class _ArrowSchema(ctypes.Structure):
+    _fields_ = [("format", ctypes.c_char_p)]  # only the first of its fields is read
+
+
+class _ArrowArray(ctypes.Structure):
+    _fields_ = [
+        ("length", ctypes.c_int64),
+        ("null_count", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("n_buffers", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ]
+
+
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype = ctypes.c_void_p
+_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Values and, where some are null, which of them are valid."""
+
+    values: NDArray[Any]
+    valid: NDArray[np.bool_] | None = None
+
+    def ints(self, missing: int) -> NDArray[np.int64]:
+        """The values as signed integers, with `missing` in the place of nulls."""
+        wide = self.values.dtype == np.uint64  # nothing that is counted reaches 2^63, so no copy is needed
+        values = self.values.view(np.int64) if wide else self.values.astype(np.int64, copy=False)
+        return values if self.valid is None else np.where(self.valid, values, missing)
+
+    def is_valid(self) -> NDArray[np.bool_]:
+        """True where there is a value."""
+        return np.ones(len(self.values), bool) if self.valid is None else self.valid
+
+    def floats(self) -> NDArray[np.float64]:
+        """The values as floats, nulls as NaN."""
+        values = self.values.astype(np.float64)
+        if self.valid is not None:
+            values[~self.valid] = np.nan
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """A text column as numbers: `names[codes[i]]` is the text of row i, and -1 is null."""
+
+    codes: NDArray[np.int64]
+    names: list[str]
+
+    def where(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """True where the text is `wanted`, asked once per distinct text."""
+        table = np.array([wanted(name) for name in self.names] + [False])
+        found: NDArray[np.bool_] = table[self.codes]
+        return found
+
+
+def column(table: Table, name: str) -> Column:
+    """Return a column of numbers, booleans or timestamps (as int64 of their unit)."""
+    return _view(_one_array(table.column(name)))
+
+
+def texts(table: Table, name: str) -> list[str | None]:
+    """Return a text column as Python strings: for small tables."""
+    return list(_one_array(table.column(name)).to_pylist())
+
+
+def codes(table: Table, name: str) -> Codes:
+    """Return a text column as `Codes`; the texts are compared in Rust."""
+    return _codes(_one_array(table.column(name)))
+
+
+def _codes(array: Array) -> Codes:
+    if not str(array.type).startswith("arro3.core.DataType<Dictionary"):
+        array = array.cast(DataType.dictionary(DataType.int32(), DataType.string()))
+    indices = _view(dictionary_indices(array))
+    return Codes(indices.ints(-1), list(dictionary_dictionary(array).to_pylist()))
+
+
+def is_text(array: ChunkedArray) -> bool:
+    """True for a column of text."""
+    return DataType.is_string(array.type) or DataType.is_large_string(array.type)
+
+
+def map_text(array: ChunkedArray, change: Callable[[str], str]) -> Array:
+    """Return the text column with `change` applied to each distinct text once."""
+    coded = _codes(_one_array(array))
+    changed = Array([change(name) for name in coded.names], DataType.string())
+    return take(changed, coded.codes)
+
+
+def take(array: Array, indices: NDArray[np.integer[Any]]) -> Array:
+    """Return `array[indices]`, null where the index is negative."""
+    if not array.field.nullable:
+        array = array.cast(array.type)  # forgets that nothing was null
+    return array.take(Array.from_numpy(indices.astype(np.int64)).cast(DataType.uint64()))
+
+
+def nullable(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Array:
+    """Return an Arrow array of numbers; not `valid` (by default: NaN) becomes null."""
+    values = np.ascontiguousarray(values)
+    if valid is None and values.dtype.kind == "f":
+        valid = ~np.isnan(values)
+    array = Array.from_numpy(values)
+    if valid is None or bool(valid.all()):
+        return array
+    return take(array, np.where(valid, np.arange(len(values)), -1))
+
+
+def _one_array(chunked: ChunkedArray) -> Array:
+    return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
+
+
+def _view(array: Array) -> Column:
+    schema_capsule, array_capsule = array.__arrow_c_array__()
+    arrow = _ArrowArray.from_address(_pointer(array_capsule, b"arrow_array"))
+    kind = (_ArrowSchema.from_address(_pointer(schema_capsule, b"arrow_schema")).format or b"").decode()
+    if arrow.length == 0:
+        return Column(np.empty(0, bool if kind == "b" else _dtype(kind)))
+    valid = _bits(arrow, 0, array_capsule) if array.null_count else None
+    if kind == "b":
+        return Column(_bits(arrow, 1, array_capsule), valid)
+    return Column(_buffer(arrow, 1, _dtype(kind), arrow.offset + arrow.length, array_capsule)[arrow.offset :], valid)
+
+
+def _dtype(kind: str) -> np.dtype[Any]:
+    """The numpy type of an Arrow format string; timestamps and durations are int64."""
+    return np.dtype("i8") if kind[0] == "t" else np.dtype(_DTYPES[kind])
+
+
+def _bits(arrow: _ArrowArray, index: int, owner: object) -> NDArray[np.bool_]:
+    end = arrow.offset + arrow.length
+    packed = _buffer(arrow, index, np.dtype("u1"), (end + 7) // 8, owner)
+    return np.unpackbits(packed, count=end, bitorder="little")[arrow.offset :].view(bool)
+
+
+def _buffer(arrow: _ArrowArray, index: int, dtype: np.dtype[Any], count: int, owner: object) -> NDArray[Any]:
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(arrow.buffers[index])
+    memory.owner = owner  # type: ignore[attr-defined]  # the capsule frees the buffers, so the view keeps it
+    values: NDArray[Any] = np.frombuffer(memoryview(memory), dtype)
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,39 @@
+"""What can go wrong, as exceptions that a caller can tell apart.
+
+```text
+LatpcapError                 everything below; `exit_status` is what the command line ends with
+├── UsageError          2    an option, an argument or an output file is not usable
+├── CaptureError        3    a file cannot be read or is no capture
+└── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
+```
+
+Messages are one line: what happened, where, what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CaptureError", "LatpcapError", "NoDatabaseTraffic", "UsageError"]
+
+
+class LatpcapError(Exception):
+    """Any failure that latpcap explains in one line."""
+
+    exit_status = 1
+
+
+class UsageError(LatpcapError):
+    """An option, an argument or an output file is not usable."""
+
+    exit_status = 2
+
+
+class CaptureError(LatpcapError):
+    """A file cannot be read or is no capture."""
+
+    exit_status = 3
+
+
+class NoDatabaseTraffic(LatpcapError):
+    """The captures were read, but no connection of theirs talks to a database."""
+
+    exit_status = 4

@@ -1,0 +1,104 @@
+"""Options that several commands share, and how their values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from latpcap.durations import parse_list_ms, parse_ms
+from latpcap.errors import UsageError
+
+__all__ = ["Duration", "DurationList", "PortProtocol", "json_option", "output_options", "reading_options", "rtt_option"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Duration(click.ParamType[Any]):
+    """`500us`, `15ms`, `1.5s`, a bare number of milliseconds; the value is in ms."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse `value`."""
+        return self._parsed(parse_ms, value, param, ctx) if isinstance(value, str) else float(value)
+
+    def _parsed(self, parse: Callable[[str], Any], value: str, *where: Any) -> Any:
+        try:
+            return parse(value)
+        except UsageError as error:
+            self.fail(str(error), *where)
+
+
+class DurationList(Duration):
+    """Durations with commas between them; the value is a list in ms."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        return self._parsed(parse_list_ms, value, param, ctx) if isinstance(value, str) else value
+
+
+class PortProtocol(click.ParamType[Any]):
+    """`3307=mysql`: what a server port speaks."""
+
+    name = "port=protocol"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str]:
+        """Parse `value`."""
+        if isinstance(value, tuple):
+            return value
+        port, _, protocol = value.partition("=")
+        if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536 and protocol):
+            self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
+        return int(port), protocol
+
+
+def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+reading_options = _all_of(
+    click.argument("captures", nargs=-1, required=True, metavar="CAPTURE..."),
+    click.option(
+        "--decode-as",
+        type=PortProtocol(),
+        multiple=True,
+        metavar="PORT=PROTOCOL",
+        help="What a server port speaks, where latpcap does not recognise it; repeatable.",
+    ),
+    click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
+                 help="Client time above this is think time: kept as it is at any RTT."),
+    click.option("--rtt-baseline", type=Duration(), metavar="DURATION",
+                 help="The RTT of the captured traffic, where you know it better than the capture."),
+    click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
+    click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
+)  # fmt: skip
+
+rtt_option = click.option(
+    "--rtt",
+    "rtt",
+    type=DurationList(),
+    multiple=True,
+    metavar="LIST",
+    help="RTTs to project onto, for instance `1ms,15ms`; repeatable.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+output_options = _all_of(
+    click.option(
+        "--format",
+        "file_format",
+        type=click.Choice(["table", "csv", "jsonl", "parquet"]),
+        help="How rows are written; by default a table, or what the name after -o says.",
+    ),
+    click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output."),
+)

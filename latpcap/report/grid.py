@@ -1,0 +1,79 @@
+"""Rows and columns for a terminal: figures keep their whole width, the last column takes the room that is left.
+
+rich's own table shrinks every column alike, which cuts figures at 80 columns; here columns that can be spared go first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+__all__ = ["Grid", "Heading"]
+
+GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column: its title, `left` or `right`, its least width, and whether it can be spared in a narrow terminal."""
+
+    title: str
+    justify: str = "right"
+    least: int = 0
+    optional: bool = False
+    style: str = ""
+
+
+class Grid:
+    """A table; its last column is cut where it does not fit, and wants `Heading.least` cells."""
+
+    def __init__(self, headings: Sequence[Heading], rows: Sequence[Sequence[str]], *, show_header: bool = True) -> None:
+        """Take the cells of each row, one a heading."""
+        self.headings = headings
+        self.rows = rows
+        self.show_header = show_header
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the lines."""
+        widths = [
+            max([cell_len(heading.title), heading.least, *(cell_len(row[column]) for row in self.rows)])
+            for column, heading in enumerate(self.headings)
+        ]
+        shown = self._shown(widths, options.max_width)
+        *kept, last = shown
+        room = options.max_width - sum(widths[column] + GAP for column in kept)
+        widths[last] = min(widths[last], max(room, cell_len(self.headings[last].title)))
+        if self.show_header:
+            yield self._line([heading.title for heading in self.headings], shown, widths, bold=True)
+            yield Text("─" * min(sum(widths[column] + GAP for column in shown) - GAP, options.max_width), style="dim")
+        for row in self.rows:
+            yield self._line(row, shown, widths)
+
+    def _shown(self, widths: list[int], width: int) -> list[int]:
+        """The columns that fit, sparing optional ones from the right until the last has its least width."""
+        shown = list(range(len(widths)))
+        for column in reversed(shown[:-1]):
+            needed = sum(widths[each] + GAP for each in shown[:-1]) + min(self.headings[-1].least, widths[-1])
+            if needed > width and self.headings[column].optional:
+                shown.remove(column)
+        return shown
+
+    def _line(self, cells: Sequence[str], shown: list[int], widths: list[int], *, bold: bool = False) -> Text:
+        line = Text(no_wrap=True, overflow="crop")
+        for column in shown:
+            heading, width = self.headings[column], widths[column]
+            text = _fitted(cells[column], width)
+            padding = " " * (width - cell_len(text))
+            line.append(padding if heading.justify == "right" else "")
+            line.append(text, style="bold" if bold else heading.style)
+            line.append((padding if heading.justify == "left" else "") + " " * GAP)
+        line.rstrip()
+        return line
+
+
+def _fitted(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"

@@ -1,0 +1,40 @@
+"""The result in a notebook: the verdict, the budget and the projection as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from latpcap.analysis import Analysis
+
+__all__ = ["render"]
+
+
+def render(result: Analysis) -> str:
+    """Return the result as HTML; everything that a capture contains is escaped."""
+    verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
+    notes = "".join(f"<li>{html.escape(f'{note.severity}: {note.message}')}</li>" for note in result.health)
+    budget = [(name.removesuffix("_s"), f"{seconds:,.3f}") for name, seconds in result.budget.parts().items()]
+    points = [
+        (
+            f"{point.rtt_ms:g}",
+            *(_seconds(value) for value in (point.runtime_s, point.optimistic_s, point.pessimistic_s)),
+        )
+        for point in result.projection.points
+    ]
+    return (
+        f"<div>{verdict}<ul>{notes}</ul>"
+        + _table(("part", "seconds"), budget)
+        + _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), points)
+        + "</div>"
+    )
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:,.3f}"
+
+
+def _table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f"<th>{html.escape(header)}</th>" for header in headers)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,202 @@
+"""The result for people: the verdict first, then what limits it, then the figures.
+
+Works at 80 columns, without colour (the budget's bar then shows letters) and without Unicode.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.text import Text
+
+from latpcap.analysis import Analysis, ConnectionResult, StatementResult
+from latpcap.budget import Budget
+from latpcap.health import HealthNote
+from latpcap.projection import Projection
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import ascii_only, printable
+
+__all__ = ["print_renderables", "projection_parts", "render"]
+
+TOP = 10
+
+PARTS = {
+    "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
+    "service_s": ("S", "service", "yellow", "the server works"),
+    "transfer_s": ("T", "transfer", "cyan", "long requests and responses"),
+    "client_s": ("C", "client", "green", "the application works"),
+    "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
+    "setup_s": ("U", "setup", "magenta", "TCP, TLS, authentication"),
+    "loss_s": ("L", "loss", "bright_red", "retransmissions"),
+    "unknown_s": ("?", "unknown", "bright_black", "captured in part"),
+}
+"""Letter in the bar, name, colour, what it is."""
+
+
+def render(result: Analysis) -> str:
+    """Return the result as text for standard output, with colour where that is a terminal."""
+    return print_renderables(_parts(result))
+
+
+def print_renderables(parts: Iterable[RenderableType]) -> str:
+    """Return rich renderables as text that standard output can take."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        for part in parts:
+            console.print(part)
+    return capture.get() if console.encoding.startswith("utf") else ascii_only(capture.get())
+
+
+def _parts(result: Analysis) -> Iterator[RenderableType]:
+    first, *others = result.summary.verdict.split("\n")
+    yield Text(printable(first), style="bold")
+    yield from (Text(printable(line)) for line in others)
+    yield from _health(result.health)
+    yield from _budget(result.budget)
+    yield from projection_parts(result.projection)
+    yield from _statements(result.statements)
+    yield from _connections(result.connections)
+
+
+def _heading(text: str) -> Text:
+    return Text(f"\n{text}", style="bold underline" if sys.stdout.isatty() else "")
+
+
+# --- health ---------------------------------------------------------------------------------------------------------
+
+
+def _health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
+    styles = {"error": "bold red", "warning": "yellow", "info": "dim"}
+    shown = sorted(notes, key=lambda note: ["error", "warning", "info"].index(note.severity))
+    if shown:
+        yield _heading("Health")
+    for note in shown:
+        yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
+
+
+# --- budget ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StackedBar:
+    """A bar over the whole width, cut into parts: letters on their colour, so that it can do without."""
+
+    parts: list[tuple[str, str, float]]
+    """Letter, colour and share of each; the shares sum to 1, and each gets at least a cell."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the bar."""
+        width, bar, reached = options.max_width, Text(), 0.0
+        for letter, colour, share in self.parts:
+            reached += share
+            bar.append(letter * max(round(reached * width) - len(bar), 1), style=f"black on {colour}")
+        bar.truncate(width)
+        yield bar
+
+
+def _budget(budget: Budget) -> Iterator[RenderableType]:
+    parts = {name: seconds for name, seconds in budget.parts().items() if seconds > 0}
+    total = sum(parts.values())
+    if total <= 0:
+        return
+    yield _heading("Where the time went")
+    yield StackedBar([(PARTS[name][0], PARTS[name][2], seconds / total) for name, seconds in parts.items()])
+    yield Grid(
+        (Heading("part", "left"), Heading("", "left"), Heading("seconds"), Heading("share %"), Heading("what", "left")),
+        [
+            (PARTS[name][1], PARTS[name][0], f"{seconds:,.3f}", f"{100 * seconds / total:.1f}", PARTS[name][3])
+            for name, seconds in parts.items()
+        ],
+    )
+
+
+# --- projection -----------------------------------------------------------------------------------------------------
+
+
+def projection_parts(projection: Projection) -> Iterator[RenderableType]:
+    """The projection's table, and the latency budget where one was asked for."""
+    yield _heading("At another RTT")
+    if projection.baseline_rtt_ms is None:
+        yield Text("unknown, because the baseline RTT is; give it with --rtt-baseline")
+        return
+    titles = ("RTT ms", "runtime s", "optimistic s", "pessimistic s", "statements/s")
+    yield Grid(
+        [Heading(title) for title in titles],
+        [
+            (
+                f"{point.rtt_ms:,g}",
+                *map(_seconds, (point.runtime_s, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)),
+            )
+            for point in projection.points
+        ],
+    )
+    yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
+    if projection.within is not None:
+        yield Text(projection.within.text)
+
+
+# --- statements and connections -------------------------------------------------------------------------------------
+
+
+def _statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableType]:
+    yield _heading(_top("Statements", len(statements)))
+    yield Grid(
+        (
+            *map(Heading, ("network s", "service s", "runs", "round trips", "p50 ms")),
+            Heading("p95 ms", optional=True),
+            Heading("statement", "left", least=40),
+        ),
+        [_statement_row(statement) for statement in statements[:TOP]],
+    )
+
+
+def _statement_row(statement: StatementResult) -> tuple[str, ...]:
+    return (
+        _seconds(statement.network_s),
+        _seconds(statement.service_s),
+        f"{statement.executions:,}" if statement.executions else "",
+        f"{statement.round_trips:,}",
+        _ms(statement.response_ms["p50"]),
+        _ms(statement.response_ms["p95"]),
+        printable(statement.fingerprint) if statement.fingerprint else f"({printable(statement.text)})",
+    )
+
+
+def _connections(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
+    yield _heading(_top("Connections", len(connections)))
+    yield Grid(
+        (
+            *map(Heading, ("stream", "round trips", "RTT ms")),
+            Heading("from", "left", optional=True),
+            Heading("client → server", "left", least=40),
+        ),
+        [_connection_row(each) for each in sorted(connections, key=lambda each: -each.round_trips)[:TOP]],
+    )
+
+
+def _connection_row(connection: ConnectionResult) -> tuple[str, ...]:
+    state = "" if connection.state == "complete" else f", {connection.state}"
+    return (
+        f"{connection.stream}",
+        f"{connection.round_trips:,}",
+        _ms(connection.rtt.baseline_ms),
+        f"{connection.rtt.method}, {connection.rtt.position}",
+        printable(f"{connection.client} → {connection.server} {connection.protocol}{state}"),
+    )
+
+
+def _top(title: str, count: int) -> str:
+    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:,.3f}"

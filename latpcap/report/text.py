@@ -1,0 +1,28 @@
+"""Text that is safe to print: nothing that a capture contains can steer a terminal."""
+
+from __future__ import annotations
+
+__all__ = ["ascii_only", "printable"]
+
+_CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
+_STEERING = [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # writing direction
+_SAFE = dict.fromkeys(_CONTROLS, " ") | dict.fromkeys(_STEERING, "\N{REPLACEMENT CHARACTER}")
+_ASCII = str.maketrans({"µ": "u", "…": "...", "→": "->", "×": "x", "≤": "<=", "█": "#", "─": "-", "━": "-"})
+
+
+def printable(text: str | None) -> str:
+    r"""Return `text` on one line, without control characters and without those that turn the writing direction.
+
+    >>> printable("select 1\n\x1b[31m")
+    'select 1  [31m'
+    """
+    return (text or "").translate(_SAFE)
+
+
+def ascii_only(text: str) -> str:
+    """Return `text` for a terminal that knows ASCII only.
+
+    >>> ascii_only("42 µs … é")
+    '42 us ... ?'
+    """
+    return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

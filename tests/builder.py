@@ -1,0 +1,283 @@
+"""Recordings made from a readable list of exchanges: the core's tables without a capture.
+
+>>> recording = build([Conn(rtt_ms=10, exchanges=[Ex("query", sql="select ?", service_ms=1), Ex("query")])])
+>>> recording.runtime_s
+0.0...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, DataType, Table
+
+from latpcap.recording import Recording
+
+EPOCH_NS = 1_600_000_000_000_000_000
+TIME = DataType.timestamp("ns", tz="UTC")
+U8, U32, U64, I64 = DataType.uint8(), DataType.uint32(), DataType.uint64(), DataType.int64()
+TEXT, BOOL = DataType.string(), DataType.bool()
+
+
+@dataclass
+class Ex:
+    """One exchange. By default its request follows the previous response after `client_ms`, and it waits once."""
+
+    command: str = "query"
+    sql: str | None = None
+    client_ms: float = 0.0
+    service_ms: float = 0.0
+    request_ms: float = 0.0
+    """First → last packet of the request."""
+    transfer_ms: float = 0.0
+    """First → last packet of the response."""
+    round_trips: int = 1
+    answered: bool = True
+    at_ms: float | None = None
+    """When the request starts, in ms since the connection began: for pipelines."""
+    waited_ms: float | None = None
+    rows: int | None = None
+    affected_rows: int | None = None
+    request_bytes: int = 100
+    response_bytes: int = 100
+    error: str | None = None
+    retransmissions: int = 0
+    complete: bool = True
+
+
+@dataclass
+class Conn:
+    """One connection: SYN at `at_ms`, then its exchanges, as seen by whoever captured it."""
+
+    exchanges: list[Ex] = field(default_factory=list)
+    rtt_ms: float = 1.0
+    at_ms: float = 0.0
+    client: str = "10.0.0.1:40000"
+    server: str = "10.0.0.2:3306"
+    protocol: str | None = "mysql"
+    near_share: float = 0.0
+    """The part of the RTT between capture point and client: 0 at the client, 1 at the server."""
+    handshake: bool = True
+    handshake_rtt_ms: float | None = None
+    handshake_retransmitted: bool = False
+    greeting: bool = False
+    replication: bool = False
+    state: str = "complete"
+    encryption: str | None = None
+    user: str | None = "app"
+    database: str | None = "shop"
+    server_version: str | None = "10.11.6-MariaDB"
+    far_ms: list[float] = field(default_factory=list)
+    """In-stream samples of two segments, acknowledged by the server."""
+    near_ms: list[float] = field(default_factory=list)
+    delayed_far_ms: list[float] = field(default_factory=list)
+    """In-stream samples of one segment: candidates for delayed ACKs."""
+    tail_ms: float = 0.0
+    lost_bytes: int = 0
+    retransmissions: int = 0
+
+
+def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None = None) -> Recording:
+    """The recording that the core would give for `connections`."""
+    return Recording(Tables(connections, notes or []))
+
+
+def _ns(milliseconds: float) -> int:
+    return round(milliseconds * 1e6)
+
+
+class Tables:
+    """What `latpcap._core.Recording` offers, from lists of rows."""
+
+    def __init__(self, connections: list[Conn], notes: list[tuple[str, str, str, int]]) -> None:
+        self.texts: list[str] = []
+        self.rows: list[dict[str, Any]] = []
+        self.connection_rows: list[dict[str, Any]] = []
+        self.note_rows = notes
+        self.sample_rows: list[tuple[int, bool, int, int]] = []
+        for stream, connection in enumerate(connections):
+            self._connect(stream, connection)
+
+    def _text(self, sql: str | None) -> int | None:
+        if sql is None:
+            return None
+        if sql not in self.texts:
+            self.texts.append(sql)
+        return self.texts.index(sql)
+
+    def _connect(self, stream: int, c: Conn) -> None:
+        rtt, near = _ns(c.rtt_ms), _ns(c.rtt_ms * c.near_share)
+        start = EPOCH_NS + _ns(c.at_ms)
+        shake = rtt if c.handshake_rtt_ms is None else _ns(c.handshake_rtt_ms)
+        shake_near = round(shake * c.near_share)
+        syn_ack, ack = start + shake - shake_near, start + shake
+        now = ack if c.handshake else start
+        previous_request: int | None = None
+        previous_response: int | None = None
+        first = len(self.rows)
+        if c.greeting:
+            now = now + rtt - near
+            self.rows.append(self._row(stream, 0, Ex("connect", round_trips=0), None, None, now, now, None, None, None))
+            previous_response = now
+            now += near
+        for ex in c.exchanges:
+            request = start + _ns(ex.at_ms) if ex.at_ms is not None else now + _ns(ex.client_ms)
+            request_end = request + _ns(ex.request_ms)
+            waited = (rtt - near) * max(ex.round_trips, 1) + _ns(ex.service_ms)
+            if ex.waited_ms is not None:
+                waited = _ns(ex.waited_ms)
+            response = request_end + waited if ex.answered else None
+            response_end = response + _ns(ex.transfer_ms) if response is not None else None
+            delta = None if previous_request is None else request - previous_request
+            client = None if previous_response is None else request - previous_response
+            times = (request, request_end, response, response_end)
+            number = len(self.rows) - first
+            self.rows.append(self._row(stream, number, ex, *times, waited if ex.answered else None, delta, client))
+            previous_request = request
+            previous_response = response_end or previous_response
+            now = max(now, (response_end or request_end) + (near if ex.round_trips else 0))
+        mine = self.rows[first:]
+        ends = [
+            row[name] for row in mine for name in ("request_end_time", "response_end_time") if row[name] is not None
+        ]
+        data_end = max(ends) + _ns(c.tail_ms) if ends else None
+        self.connection_rows.append(
+            {
+                "stream": stream,
+                "client": c.client,
+                "server": c.server,
+                "protocol": c.protocol,
+                "server_version": c.server_version,
+                "user": c.user,
+                "database": c.database,
+                "application": None,
+                "encryption": c.encryption,
+                "compression": None,
+                "state": c.state,
+                "replication": c.replication,
+                "start": start,
+                "end": data_end or ack,
+                "data_end": data_end,
+                "syn_time": start if c.handshake else None,
+                "syn_ack_time": syn_ack if c.handshake else None,
+                "ack_time": ack if c.handshake else None,
+                "handshake_retransmitted": c.handshake_retransmitted,
+                "server_first": c.greeting,
+                "exchanges": len(mine),
+                "round_trips": sum(row["round_trips"] for row in mine),
+                "request_bytes": sum(row["request_bytes"] for row in mine),
+                "response_bytes": sum(row["response_bytes"] for row in mine),
+                "retransmissions": c.retransmissions,
+                "lost_bytes": c.lost_bytes,
+                "gaps": 1 if c.lost_bytes else 0,
+            }
+        )
+        for by_server, values, segments in (
+            (True, c.far_ms, 2),
+            (False, c.near_ms, 2),
+            (True, c.delayed_far_ms, 1),
+        ):
+            self.sample_rows += [(stream, by_server, _ns(value), segments) for value in values]
+
+    def _row(
+        self,
+        stream: int,
+        number: int,
+        ex: Ex,
+        request: int | None,
+        request_end: int | None,
+        response: int | None,
+        response_end: int | None,
+        waited: int | None,
+        delta: int | None,
+        client: int | None,
+    ) -> dict[str, Any]:
+        frame = len(self.rows) * 2 + 1
+        return {
+            "stream": stream,
+            "exchange": number,
+            "command": ex.command,
+            "fingerprint": self._text(ex.sql),
+            "text": self._text(ex.sql),
+            "parameters": 0,
+            "request_frame": frame if request is not None else None,
+            "request_end_frame": frame if request is not None else None,
+            "response_frame": frame + 1 if response is not None else None,
+            "response_end_frame": frame + 1 if response is not None else None,
+            "request_time": request,
+            "request_end_time": request_end,
+            "response_time": response,
+            "response_end_time": response_end,
+            "request_bytes": ex.request_bytes if request is not None else 0,
+            "response_bytes": ex.response_bytes if response is not None else 0,
+            "round_trips": ex.round_trips,
+            "waited_ns": waited,
+            "rows": ex.rows,
+            "affected_rows": ex.affected_rows,
+            "error": ex.error,
+            "delta_ns": delta,
+            "client_ns": client,
+            "retransmissions": ex.retransmissions,
+            "complete": ex.complete,
+        }
+
+    def captures(self) -> Table:
+        times = [row["start"] for row in self.connection_rows]
+        return _table(
+            [
+                {
+                    "path": "built.pcap",
+                    "format": "pcap",
+                    "packets": 2 * len(self.rows),
+                    "bytes": 1000,
+                    "first_time": min(times, default=None),
+                    "last_time": max((row["end"] for row in self.connection_rows), default=None),
+                }
+            ],
+            {"path": TEXT, "format": TEXT, "packets": U64, "bytes": U64, "first_time": TIME, "last_time": TIME},
+        )
+
+    def notes(self) -> Table:
+        names = ("code", "severity", "message", "count")
+        rows = [dict(zip(names, note, strict=True)) for note in self.note_rows]
+        return _table(rows, {"code": TEXT, "severity": TEXT, "message": TEXT, "count": U64})
+
+    def connections(self) -> Table:
+        types: dict[str, Any] = dict.fromkeys(
+            ("client", "server", "protocol", "server_version", "user", "database", "application", "encryption"), TEXT
+        )
+        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL}
+        types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
+        types |= {"handshake_retransmitted": BOOL, "server_first": BOOL, "exchanges": U32}
+        types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
+        return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32})
+
+    def exchanges(self) -> Table:
+        types: dict[str, Any] = {"stream": U32, "exchange": U32, "command": TEXT, "fingerprint": U32, "text": U32}
+        frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
+        types |= dict.fromkeys(frames, U64)
+        types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
+        types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "waited_ns": I64}
+        types |= {"rows": U64, "affected_rows": U64, "error": TEXT, "delta_ns": I64, "client_ns": I64}
+        return _table(self.rows, types | {"retransmissions": U32, "complete": BOOL})
+
+    def statements(self) -> Table:
+        rows = [{"id": number, "text": text} for number, text in enumerate(self.texts)]
+        return _table(rows, {"id": U32, "text": TEXT})
+
+    def rtt_samples(self) -> Table:
+        names = ("stream", "by_server", "rtt_ns", "segments")
+        rows = [dict(zip(names, sample, strict=True)) | {"time": EPOCH_NS} for sample in self.sample_rows]
+        return _table(rows, {"stream": U32, "by_server": BOOL, "time": TIME, "rtt_ns": I64, "segments": U32})
+
+
+def _table(rows: list[dict[str, Any]], types: dict[str, Any]) -> Table:
+    arrays = {}
+    for name, kind in types.items():
+        values = [row[name] for row in rows]
+        storage = I64 if kind is TIME else kind
+        array = Array(values, storage) if values else Array.from_numpy(np.empty(0, np.int64)).cast(storage)
+        arrays[name] = array.cast(TIME) if kind is TIME else array
+    return Table.from_pydict(arrays)

@@ -1,0 +1,78 @@
+import re
+
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap import Capture
+from latpcap.report import FORMATS
+from latpcap.report.rows import render as render_rows
+from latpcap.report.text import ascii_only, printable
+
+QUERIES = [
+    Ex("query", sql="select * from a_table_with_a_long_name where its_column = ?", service_ms=1, client_ms=2)
+] * 20
+
+
+@pytest.fixture
+def capture() -> Capture:
+    pause = Ex("query", sql="update t set a = ?", client_ms=2000)
+    return Capture(build([Conn(rtt_ms=10, greeting=True, exchanges=[Ex("connect"), *QUERIES, pause])]))
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def test_the_verdict_comes_first(capture: Capture) -> None:
+    assert FORMATS["terminal"](capture.analyze()).startswith("22 round trips at 10 ms are")
+
+
+def test_nothing_is_wider_than_80_columns(capture: Capture) -> None:
+    text = FORMATS["terminal"](capture.analyze())
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_every_heading_is_there(capture: Capture) -> None:
+    text = FORMATS["terminal"](capture.analyze())
+    for heading in ("Where the time went", "At another RTT", "Statements (3)", "Connections (1)"):
+        assert f"\n{heading}\n" in text
+
+
+def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
+    bar = next(line for line in FORMATS["terminal"](capture.analyze()).splitlines() if line.startswith("NN"))
+    assert re.fullmatch("N+S+C+P+U+", bar)
+    assert len(bar) == 80
+
+
+def test_no_control_character_of_a_capture_reaches_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\x9b31m\u202e\u2028[bold]x"
+    connection = Conn(client=evil + ":1", server=evil + ":2", user=evil, exchanges=[Ex(sql=evil, error=evil)])
+    capture = Capture(build([connection], [("note", "warning", evil, 1)]))
+    shown = FORMATS["terminal"](capture.analyze())
+    for table in (capture.exchanges, capture.connections, capture.statements):
+        shown += "".join(render_rows(table))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]", shown)
+    assert "[bold]x" in shown
+
+
+def test_rows_are_printed_with_one_header_however_many_there_are() -> None:
+    capture = Capture(build([Conn(exchanges=[Ex(sql="select ?")] * 1200)]))
+    lines = "".join(render_rows(capture.exchanges)).splitlines()
+    assert sum("statement" in line for line in lines) == 1
+    assert sum("select ?" in line for line in lines) == 1200
+
+
+def test_numbers_have_thousands_separated() -> None:
+    capture = Capture(build([Conn(exchanges=[Ex(sql="select ?")] * 1200)]))
+    assert "1,200" in FORMATS["terminal"](capture.analyze())
+
+
+def test_text_becomes_one_printable_line() -> None:
+    assert printable("a\nb\tc\x1b[0m") == "a b c [0m"
+    assert printable(None) == ""
+
+
+def test_ascii_is_enough() -> None:
+    assert ascii_only("client → server 42 µs…") == "client -> server 42 us..."

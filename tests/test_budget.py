@@ -1,0 +1,156 @@
+import pytest
+from builder import Conn, Ex, build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latpcap.budget import Timeline, timeline
+from latpcap.recording import Recording
+from latpcap.rtt import estimate
+
+
+def measure(*connections: Conn, think_s: float = 1.0, given_ms: float | None = None) -> Timeline:
+    recording = build(list(connections))
+    return timeline(recording, estimate(recording, given_ms), think_s)
+
+
+def parts_ms(*connections: Conn, **options: float) -> dict[str, float]:
+    parts = measure(*connections, **options).budget.parts()
+    return {name.removesuffix("_s"): round(seconds * 1000, 3) for name, seconds in parts.items() if seconds}
+
+
+QUERIES = [Ex("query", sql="select ?", service_ms=1, client_ms=0.5)] * 20
+BUDGET = {"network": 200, "service": 20, "client": 10}
+
+
+def test_a_query_waits_for_the_network_and_for_the_server() -> None:
+    assert parts_ms(Conn(rtt_ms=10, exchanges=QUERIES)) == BUDGET | {"setup": 10}
+
+
+def test_long_requests_and_responses_are_transfer() -> None:
+    exchanges = [Ex(request_ms=3, transfer_ms=7)]
+    assert parts_ms(Conn(rtt_ms=10, exchanges=exchanges)) == {"network": 10, "transfer": 10, "setup": 10}
+
+
+def test_handshake_greeting_and_login_are_setup() -> None:
+    connection = Conn(rtt_ms=10, greeting=True, exchanges=[Ex("connect"), Ex("tls"), Ex("authenticate"), *QUERIES])
+    assert parts_ms(connection) == BUDGET | {"setup": 50}
+
+
+@pytest.mark.parametrize("near_share", [0, 0.4, 0.99])
+def test_what_the_network_took_does_not_depend_on_where_it_was_captured(near_share: float) -> None:
+    last_response_on_its_way = 10 * near_share
+    parts = parts_ms(Conn(rtt_ms=10, near_share=near_share, exchanges=QUERIES))
+    assert parts == BUDGET | {"setup": 10, "network": pytest.approx(200 - last_response_on_its_way)}
+
+
+def test_a_wait_shorter_than_the_baseline_is_all_network() -> None:
+    assert parts_ms(Conn(rtt_ms=10, exchanges=[Ex(waited_ms=4)]), given_ms=10) == {"network": 4, "setup": 10}
+
+
+def test_pipelined_requests_share_their_wait() -> None:
+    piped = [Ex(at_ms=10, service_ms=1), Ex(at_ms=10, round_trips=0, waited_ms=12, service_ms=1)]
+    assert parts_ms(Conn(rtt_ms=10, exchanges=piped))["network"] == 10
+
+
+def test_long_pauses_are_think_time_and_short_ones_the_clients() -> None:
+    exchanges = [Ex(), Ex(client_ms=900), Ex(client_ms=3000)]
+    assert parts_ms(Conn(exchanges=exchanges), think_s=1) == {"network": 3, "client": 900, "think": 3000, "setup": 1}
+    assert parts_ms(Conn(exchanges=exchanges), think_s=5) == {"network": 3, "client": 3900, "setup": 1}
+
+
+def test_a_pause_of_one_connection_is_none_while_another_works() -> None:
+    busy = Conn(rtt_ms=1, exchanges=[Ex(service_ms=5000)])
+    pausing = Conn(rtt_ms=1, exchanges=[Ex(), Ex(client_ms=4000)])
+    assert "think" not in parts_ms(busy, pausing)
+
+
+def test_what_retransmissions_added_is_loss() -> None:
+    exchanges = [*QUERIES, Ex("query", sql="select ?", service_ms=201, client_ms=0.5, retransmissions=1)]
+    parts = parts_ms(Conn(rtt_ms=10, exchanges=exchanges))
+    assert parts == {"network": 210, "service": 21, "client": 10.5, "setup": 10, "loss": 200}
+
+
+def test_a_retransmission_in_the_response_is_loss_too() -> None:
+    exchanges = [*QUERIES, Ex("query", sql="select ?", transfer_ms=200, retransmissions=1)]
+    assert parts_ms(Conn(rtt_ms=10, exchanges=exchanges))["loss"] == 200
+
+
+def test_exchanges_that_were_captured_in_part_are_unknown() -> None:
+    assert parts_ms(Conn(rtt_ms=10, exchanges=[Ex(complete=False)])) == {"unknown": 10, "setup": 10}
+
+
+def test_parallel_workers_count_once() -> None:
+    workers = measure(*[Conn(rtt_ms=10, exchanges=QUERIES)] * 8)
+    assert workers.runtime_s == pytest.approx(0.24)
+    assert workers.budget.network_s == pytest.approx(0.2)
+    assert workers.effective.sum() == pytest.approx(21)
+
+
+def test_a_pool_used_one_after_the_other_adds_up() -> None:
+    pool = measure(*[Conn(rtt_ms=10, at_ms=300 * number, exchanges=QUERIES) for number in range(8)])
+    assert pool.budget.network_s == pytest.approx(1.6)
+    assert pool.effective.sum() == pytest.approx(8 * 21)
+
+
+def test_handshakes_and_greetings_are_round_trips_of_the_projection() -> None:
+    assert measure(Conn(greeting=True, exchanges=[Ex("connect")])).round_trips.tolist() == [3]
+    assert measure(Conn(exchanges=[Ex("connect")])).round_trips.tolist() == [2]
+    assert measure(Conn(handshake=False, exchanges=[Ex()])).round_trips.tolist() == [1]
+
+
+def test_without_a_baseline_all_waiting_is_service() -> None:
+    nothing = Conn(handshake=False, exchanges=[Ex(service_ms=1, round_trips=2)])
+    assert parts_ms(nothing) == {"service": 3}
+
+
+def test_no_traffic_has_no_budget() -> None:
+    assert parts_ms() == {}
+    assert parts_ms(Conn(protocol=None)) == {}
+
+
+MS = st.floats(min_value=0, max_value=3000).map(lambda value: round(value, 3))
+EXCHANGE = st.builds(
+    Ex,
+    command=st.sampled_from(["query", "connect", "authenticate", "quit", "stmt_execute"]),
+    sql=st.sampled_from([None, "select ?", "update t"]),
+    client_ms=MS,
+    service_ms=MS,
+    request_ms=MS,
+    transfer_ms=MS,
+    round_trips=st.integers(0, 3),
+    answered=st.booleans(),
+    at_ms=st.one_of(st.none(), MS),
+    waited_ms=st.one_of(st.none(), MS),
+    retransmissions=st.integers(0, 1),
+    complete=st.booleans(),
+    response_bytes=st.integers(0, 10**7),
+)
+CONNECTION = st.builds(
+    Conn,
+    exchanges=st.lists(EXCHANGE, max_size=6),
+    rtt_ms=st.floats(min_value=0, max_value=200).map(lambda value: round(value, 3)),
+    at_ms=MS,
+    near_share=st.sampled_from([0, 0.3, 1.0]),
+    handshake=st.booleans(),
+    greeting=st.booleans(),
+    tail_ms=MS,
+    client=st.sampled_from(["10.0.0.1:1", "10.0.0.3:1"]),
+)
+RECORDINGS = st.lists(CONNECTION, max_size=4).map(build)
+
+
+@given(RECORDINGS, st.one_of(st.none(), st.floats(min_value=0, max_value=500)))
+@settings(deadline=None, max_examples=300)
+def test_the_parts_are_never_negative_and_sum_to_the_runtime(recording: Recording, given_ms: float | None) -> None:
+    measured = timeline(recording, estimate(recording, given_ms))
+    parts = measured.budget.parts()
+    assert min(parts.values()) >= 0
+    assert sum(parts.values()) == pytest.approx(recording.runtime_s, abs=1e-6)
+
+
+@given(RECORDINGS)
+@settings(deadline=None)
+def test_no_round_trip_counts_more_than_once(recording: Recording) -> None:
+    measured = timeline(recording, estimate(recording))
+    assert ((measured.weight >= 0) & (measured.weight <= 1 + 1e-9)).all()
+    assert (measured.effective <= measured.round_trips + 1e-6).all()

@@ -1,0 +1,116 @@
+"""Every fixture against what is true of it: the counts come from the client that made the traffic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import FIXTURES, Fixture, load_fixture
+
+pytest.importorskip("latpcap._core", reason="the core is not built")
+
+import latpcap
+from latpcap._core import protocols
+
+NAMES = sorted(
+    str(path.relative_to(FIXTURES).with_suffix(""))
+    for protocol in protocols()
+    for path in (FIXTURES / protocol).glob("*.toml")
+)
+
+MYSQL = [name for name in NAMES if name.startswith("mysql/")]
+"""Fixtures whose `exchanges_by_command` counts exchanges; those of other protocols count messages."""
+
+
+@cache
+def loaded(name: str) -> tuple[Fixture, latpcap.Capture]:
+    fixture = load_fixture(name)
+    return fixture, latpcap.read(fixture.path)
+
+
+def fact(name: str, key: str) -> Any:
+    value = loaded(name)[0].facts.get(key)
+    if value is None:
+        pytest.skip(f"{name}.toml tells no `{key}`")
+    return value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_connections(name: str) -> None:
+    assert len(loaded(name)[1].connections) == fact(name, "connections")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_round_trips(name: str) -> None:
+    assert loaded(name)[1].connections.column("round_trips").sum() == fact(name, "round_trips")
+
+
+OPENING = {"connect", "tls", "authenticate"}
+
+
+@pytest.mark.parametrize("name", MYSQL)
+def test_commands(name: str) -> None:
+    """A request that was lost is an `unknown` one; encrypted commands cannot be told."""
+    fixture, capture = loaded(name)
+    if "encrypted" in capture.health.column("code"):
+        pytest.skip("encrypted")
+    true = Counter(fact(name, "exchanges_by_command"))
+    seen = Counter(command for command in capture.exchanges.column("command") if command not in OPENING)
+    unknown = seen.pop("unknown", 0)
+    assert not seen - true
+    assert (true - seen).total() <= (unknown if "derived_from" in fixture.facts else 0)
+
+
+@pytest.mark.parametrize("name", MYSQL)
+def test_rows(name: str) -> None:
+    """The application counts its own rows; those of the queries its driver adds are ours to see, one row each."""
+    capture = loaded(name)[1]
+    if not capture.exchanges.column("complete").all() or {"encrypted", "snap-length"} & set(
+        capture.health.column("code")
+    ):
+        pytest.skip("not everything was captured or can be read")
+    drivers_own = int(capture.statements.column("executions").sum()) - fact(name, "statements")
+    rows = capture.exchanges.column("rows")
+    assert 0 <= int(np.nansum(rows)) - fact(name, "rows") <= max(drivers_own, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_budget_sums_to_the_runtime(name: str) -> None:
+    result = loaded(name)[1].analyze()
+    assert sum(result.budget.parts().values()) == pytest.approx(result.summary.runtime_s, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_runtime_is_the_applications(name: str) -> None:
+    """The application's clock also holds its own start and end, and what it did before its first connection."""
+    result = loaded(name)[1].analyze()
+    assert result.summary.runtime_s <= fact(name, "total_seconds") * 1.01
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_baseline_is_near_the_links_rtt(name: str) -> None:
+    """The link's handshakes are slower than its data by up to 0.3 ms; what is told lies between the two."""
+    baseline = loaded(name)[1].analyze().summary.baseline_rtt_ms
+    if baseline is None:
+        pytest.skip("no RTT in it")
+    handshake = fact(name, "rtt_measured_ms")
+    assert handshake - 0.3 <= baseline <= handshake * 1.2
+
+
+@pytest.mark.parametrize("there", ["nplus1-1000-rtt1", "nplus1-1000-rtt15"])
+def test_a_projection_from_the_least_rtt_meets_the_run_that_was_really_made(there: str) -> None:
+    measured = loaded(f"mysql/{there}")[1].analyze().summary
+    point = loaded("mysql/nplus1-1000")[1].project(measured.baseline_rtt_ms).points[0]
+    assert point.runtime_s == pytest.approx(measured.runtime_s, rel=0.10)
+    assert point.optimistic_s <= measured.runtime_s <= point.pessimistic_s
+
+
+def test_the_same_traffic_costs_the_same_at_both_ends() -> None:
+    client, server = (loaded(f"mysql/nplus1-300-{end}")[1].analyze() for end in ("client", "server"))
+    assert client.connections[0].rtt.position == "client"
+    assert server.connections[0].rtt.position == "server"
+    assert server.budget.network_s == pytest.approx(client.budget.network_s, rel=0.05)
+    assert server.projection.points[-1].runtime_s == pytest.approx(client.projection.points[-1].runtime_s, rel=0.01)

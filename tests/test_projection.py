@@ -1,0 +1,140 @@
+from itertools import pairwise
+
+import pytest
+from builder import Conn, Ex, build
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_budget import RECORDINGS
+
+from latpcap.analysis import Measures
+from latpcap.projection import DEFAULT_LADDER_MS, Point, Projection
+from latpcap.recording import Recording
+
+QUERIES = [Ex("query", sql="select ?", service_ms=0.2, client_ms=0.1)] * 1000
+
+
+def project(*connections: Conn, rtt_ms: list[float] | None = None, **options: float) -> Projection:
+    return Measures(build(list(connections))).project(rtt_ms, **options)
+
+
+def central(*connections: Conn, rtt_ms: float) -> float:
+    runtime_s = project(*connections, rtt_ms=[rtt_ms]).points[0].runtime_s
+    assert runtime_s is not None
+    return runtime_s
+
+
+def test_each_round_trip_grows_by_the_difference_and_the_handshake_is_one() -> None:
+    assert central(Conn(rtt_ms=0.4, exchanges=QUERIES), rtt_ms=10.4) == pytest.approx(0.7004 + 1001 * 0.010)
+
+
+@pytest.mark.parametrize(("here", "there"), [(0.4, 15), (15, 0.4), (5, 50)])
+def test_a_projection_meets_what_the_same_work_takes_there(here: float, there: float) -> None:
+    measured = build([Conn(rtt_ms=there, greeting=True, exchanges=[Ex("connect"), *QUERIES])]).runtime_s
+    projected = central(Conn(rtt_ms=here, greeting=True, exchanges=[Ex("connect"), *QUERIES]), rtt_ms=there)
+    assert projected == pytest.approx(measured, rel=1e-6)
+
+
+def test_at_the_baseline_nothing_changes() -> None:
+    recording = build([Conn(rtt_ms=5, exchanges=QUERIES)])
+    assert Measures(recording).project([5]).points[0].runtime_s == pytest.approx(recording.runtime_s)
+
+
+def test_think_time_is_kept_as_it_is() -> None:
+    thinking = Conn(rtt_ms=1, exchanges=[Ex(), Ex(client_ms=60_000)])
+    assert central(thinking, rtt_ms=101) == pytest.approx(60.003 + 3 * 0.1)
+
+
+def test_parallel_workers_add_one_workers_share() -> None:
+    workers = [Conn(rtt_ms=1, exchanges=QUERIES)] * 8
+    assert central(*workers, rtt_ms=11) == pytest.approx(central(workers[0], rtt_ms=11))
+
+
+def test_the_asked_points_come_back_in_their_order_with_duplicates() -> None:
+    points = project(Conn(exchanges=QUERIES), rtt_ms=[15, 1, 15, 0]).points
+    assert [point.rtt_ms for point in points] == [15, 1, 15, 0]
+
+
+def test_without_a_question_there_is_a_ladder() -> None:
+    assert tuple(point.rtt_ms for point in project(Conn(exchanges=QUERIES)).points) == DEFAULT_LADDER_MS
+
+
+def test_the_slope_is_the_seconds_that_a_millisecond_adds() -> None:
+    projection = project(Conn(rtt_ms=1, exchanges=QUERIES), rtt_ms=[20, 21])
+    low, high = (point.runtime_s for point in projection.points)
+    assert low is not None
+    assert high is not None
+    assert projection.seconds_per_ms == pytest.approx(high - low)
+
+
+def test_the_latency_budget_is_where_the_target_is_met() -> None:
+    connection = Conn(rtt_ms=1, exchanges=QUERIES)
+    within = project(connection, rtt_ms=[1], within_s=60).within
+    assert within is not None
+    assert within.rtt_ms is not None
+    assert central(connection, rtt_ms=within.rtt_ms) == pytest.approx(60)
+
+
+def test_a_target_below_the_work_itself_cannot_be_met() -> None:
+    within = project(Conn(rtt_ms=1, exchanges=QUERIES), within_s=0.1).within
+    assert within is not None
+    assert within.rtt_ms is None
+    assert "cannot be met" in within.text
+
+
+def test_throughput_falls_as_the_runtime_grows() -> None:
+    point = project(Conn(rtt_ms=1, exchanges=QUERIES), rtt_ms=[100]).points[0]
+    assert point.throughput_per_s == pytest.approx(1000 / (point.runtime_s or 0))
+
+
+def test_large_responses_widen_the_range_upwards() -> None:
+    def width(response_bytes: int) -> float:
+        exchanges = [Ex(response_bytes=response_bytes, transfer_ms=1)] * 100
+        point = project(Conn(rtt_ms=1, exchanges=exchanges), rtt_ms=[50]).points[0]
+        return (point.pessimistic_s or 0) - (point.runtime_s or 0)
+
+    assert width(1_000_000) > width(1000) + 100 * 5 * 0.049
+
+
+def test_workers_side_by_side_need_not_wait_for_each_other_in_the_optimistic_case() -> None:
+    workers = [Conn(rtt_ms=1, exchanges=[Ex("query", service_ms=1, client_ms=3)] * 100) for _ in range(2)]
+    workers[1].at_ms = 2.5
+    point = project(*workers, rtt_ms=[101]).points[0]
+    alone = central(workers[0], rtt_ms=101)
+    assert point.optimistic_s == pytest.approx(alone, rel=0.02)
+    assert (point.runtime_s or 0) > alone
+
+
+def test_a_connection_for_every_query_is_a_row_in_every_case() -> None:
+    queries = [Conn(rtt_ms=1, at_ms=10 * number, exchanges=[Ex(service_ms=1)]) for number in range(50)]
+    point = project(*queries, rtt_ms=[101]).points[0]
+    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.02)
+
+
+def test_the_connection_that_ends_last_is_the_pessimistic_case() -> None:
+    report = Conn(rtt_ms=1, exchanges=[Ex(service_ms=1301)])
+    busy = Conn(rtt_ms=1, exchanges=QUERIES)
+    point = project(busy, report, rtt_ms=[101]).points[0]
+    assert point.pessimistic_s == pytest.approx(1.301 + 1001 * 0.1, rel=0.05)
+
+
+def test_without_a_baseline_nothing_is_promised() -> None:
+    projection = project(Conn(handshake=False, exchanges=[Ex(answered=False)]), rtt_ms=[1, 2], within_s=3)
+    assert projection.points == (Point(1, None, None, None, None), Point(2, None, None, None, None))
+    assert projection.seconds_per_ms is None
+    assert projection.within is not None
+    assert "unknown" in projection.within.text
+
+
+LADDERS = st.lists(st.floats(min_value=0, max_value=1000), min_size=2, max_size=8).map(sorted)
+
+
+@given(RECORDINGS, LADDERS)
+@settings(deadline=None)
+def test_a_larger_rtt_is_never_faster_and_the_range_holds_the_middle(recording: Recording, ladder: list[float]) -> None:
+    points = Measures(recording).project(ladder).points
+    for point in points:
+        if point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
+            return
+        assert 0 <= point.optimistic_s <= point.runtime_s <= point.pessimistic_s
+    runtimes = [point.runtime_s or 0 for point in points]
+    assert all(before <= after + 1e-9 for before, after in pairwise(runtimes))

@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap.rtt import estimate
+
+QUERIES = [Ex("query", sql="select ?", service_ms=1)] * 20
+
+
+def baseline(*connections: Conn, index: int = 0, given_ms: float | None = None) -> tuple[float, str]:
+    found = estimate(build(list(connections)), given_ms)
+    return found.baseline[index] / 1e6, found.method_name(index)
+
+
+def position(*connections: Conn) -> str:
+    return estimate(build(list(connections))).position_name(0)
+
+
+def test_the_handshake_is_believed_when_nothing_speaks_against_it() -> None:
+    assert baseline(Conn(rtt_ms=10, exchanges=QUERIES)) == (10, "handshake")
+
+
+@pytest.mark.parametrize("near_share", [0, 0.4, 0.99])
+def test_the_handshake_is_whole_wherever_it_was_captured(near_share: float) -> None:
+    assert baseline(Conn(rtt_ms=10, near_share=near_share, exchanges=QUERIES)) == (10, "handshake")
+
+
+@pytest.mark.parametrize(("near_share", "place"), [(0.01, "client"), (0.4, "between"), (0.99, "server")])
+def test_the_handshakes_halves_tell_where_it_was_captured(near_share: float, place: str) -> None:
+    assert position(Conn(rtt_ms=10, near_share=near_share)) == place
+
+
+def test_one_address_at_both_ends_is_one_machine() -> None:
+    assert position(Conn(client="[::1]:40000", server="[::1]:3306")) == "loopback"
+
+
+def test_a_handshake_slower_than_the_fastest_responses_is_not_believed() -> None:
+    assert baseline(Conn(rtt_ms=0.6, handshake_rtt_ms=1.16, exchanges=[Ex(service_ms=0.1)] * 20)) == (
+        0.7,
+        "response floor",
+    )
+
+
+def test_acknowledgments_of_data_refute_a_slow_handshake() -> None:
+    connection = Conn(rtt_ms=0.6, handshake_rtt_ms=1.16, exchanges=[Ex(service_ms=0.1)] * 20, far_ms=[0.61] * 5)
+    assert baseline(connection) == (0.61, "in-stream")
+
+
+def test_data_that_is_slower_than_the_handshake_is_what_counts() -> None:
+    connection = Conn(rtt_ms=14.7, handshake_rtt_ms=12.9, exchanges=QUERIES, far_ms=[14.7] * 5)
+    assert baseline(connection) == (14.7, "in-stream")
+
+
+def test_many_samples_outweigh_one_handshake_and_few_do_not() -> None:
+    slow = [Ex(service_ms=5)] * 20
+    assert baseline(Conn(rtt_ms=0.7, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.7] * 12)) == (0.7, "in-stream")
+    assert baseline(Conn(rtt_ms=0.7, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.7] * 4)) == (1.2, "handshake")
+
+
+def test_a_host_on_the_way_that_acknowledges_is_not_the_server() -> None:
+    connection = Conn(rtt_ms=14, handshake_rtt_ms=14.8, exchanges=QUERIES, far_ms=[0.3] * 20)
+    found = estimate(build([connection]))
+    assert (found.baseline[0], found.method_name(0)) == (14.8e6, "handshake")
+    assert "host on the way" in found.reason_text(0)
+
+
+def test_delayed_acknowledgments_are_no_samples() -> None:
+    found = estimate(build([Conn(rtt_ms=10, exchanges=QUERIES, far_ms=[10.1] * 3, delayed_far_ms=[50] * 9)]))
+    assert found.in_stream_median[0] == 10.1e6
+    assert found.samples[0] == 1
+
+
+def test_where_all_acknowledgments_are_delayed_there_is_no_in_stream_rtt() -> None:
+    found = estimate(build([Conn(rtt_ms=1, exchanges=QUERIES, delayed_far_ms=[41] * 9)]))
+    assert np.isnan(found.in_stream_median[0])
+
+
+def test_between_both_ends_the_two_halves_of_the_data_are_added() -> None:
+    connection = Conn(rtt_ms=10, near_share=0.4, handshake=False, exchanges=QUERIES, far_ms=[6] * 3, near_ms=[4] * 3)
+    assert baseline(connection) == (10, "in-stream")
+
+
+def test_without_handshake_and_acknowledgments_the_fastest_responses_bound_it() -> None:
+    found = estimate(build([Conn(rtt_ms=10, handshake=False, exchanges=QUERIES)]))
+    assert (found.baseline[0], found.method_name(0), found.low[0]) == (11e6, "response floor", 0)
+
+
+def test_without_anything_it_is_unknown() -> None:
+    found = estimate(build([Conn(handshake=False, exchanges=[Ex(answered=False)])]))
+    assert found.method_name(0) == "unknown"
+    assert np.isnan(found.baseline[0])
+
+
+def test_what_the_user_gives_overrules_all() -> None:
+    assert baseline(Conn(rtt_ms=10, exchanges=QUERIES), given_ms=3) == (3, "given")
+
+
+def test_a_connection_without_a_handshake_borrows_from_its_siblings() -> None:
+    siblings = [Conn(rtt_ms=10, exchanges=QUERIES)] * 3
+    assert baseline(*siblings, Conn(handshake=False, exchanges=[Ex(service_ms=90)]), index=3) == (10, "handshake")
+
+
+def test_an_outlier_among_siblings_is_not_believed() -> None:
+    siblings = [Conn(rtt_ms=10, exchanges=[Ex(service_ms=50)])] * 5
+    found = estimate(build([*siblings, Conn(rtt_ms=10, handshake_rtt_ms=31, exchanges=[Ex(service_ms=90)])]))
+    assert found.baseline[5] == 10e6
+    assert found.reason_text(5) == "handshake of other connections between the same hosts"
+    assert found.handshake[5] == 31e6
+
+
+def test_a_retransmitted_handshake_is_none() -> None:
+    found = estimate(build([Conn(rtt_ms=10, handshake_retransmitted=True, exchanges=QUERIES)]))
+    assert found.method_name(0) == "response floor"
+
+
+def test_other_clients_are_no_siblings() -> None:
+    far_away = [Conn(rtt_ms=90, client="10.9.9.9:1", exchanges=QUERIES)] * 3
+    assert baseline(Conn(rtt_ms=10, exchanges=QUERIES), *far_away)[0] == 10
+
+
+def test_the_range_holds_the_baseline() -> None:
+    for connection in (
+        Conn(rtt_ms=10, exchanges=QUERIES),
+        Conn(rtt_ms=10, exchanges=QUERIES, far_ms=[10.5] * 3),
+        Conn(rtt_ms=14.7, handshake_rtt_ms=12.9, exchanges=QUERIES, far_ms=[14.7] * 5),
+        Conn(rtt_ms=10, handshake=False, exchanges=QUERIES),
+    ):
+        found = estimate(build([connection]))
+        assert found.low[0] <= found.baseline[0] <= found.high[0]

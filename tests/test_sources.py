@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import pytest
+from conftest import load_fixture
+
+import latpcap
+from latpcap import CaptureError, UsageError
+from latpcap.sources import resolve
+
+NPLUS1 = "mysql/nplus1-300-client"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.pcap", "a.pcap", "c.txt"):
+        (tmp_path / name).write_bytes(b"")
+    return tmp_path
+
+
+def test_a_glob_is_expanded_in_the_order_of_names(folder: Path) -> None:
+    assert resolve(f"{folder}/*.pcap") == [f"{folder}/a.pcap", f"{folder}/b.pcap"]
+
+
+def test_lists_may_hold_anything_that_can_be_read(folder: Path) -> None:
+    file = io.BytesIO()
+    assert resolve([folder / "a.pcap", [b"bytes", file]]) == [f"{folder}/a.pcap", b"bytes", file]
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(folder: Path) -> None:
+    (folder / "a[1].pcap").write_bytes(b"")
+    assert resolve(f"{folder}/a[1].pcap") == [f"{folder}/a[1].pcap"]
+
+
+def test_the_pipe_is_no_file() -> None:
+    assert resolve("-") == ["-"]
+
+
+def test_what_is_not_there_is_said(folder: Path) -> None:
+    with pytest.raises(CaptureError, match=r"nothing\.pcap: no such file"):
+        resolve(f"{folder}/nothing.pcap")
+    with pytest.raises(CaptureError, match=r"\*\.gz: no such file"):
+        resolve(f"{folder}/*.gz")
+
+
+def test_a_directory_is_no_capture(folder: Path) -> None:
+    with pytest.raises(CaptureError, match="is a directory; name its files"):
+        resolve(folder)
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(UsageError, match="cannot read a int"):
+        resolve(7)
+
+
+def verdict(source: object) -> str:
+    return latpcap.read(source).analyze().summary.verdict
+
+
+def test_path_bytes_and_file_object_say_the_same() -> None:
+    path = load_fixture(NPLUS1).path
+    with path.open("rb") as file:
+        assert verdict(path) == verdict(str(path)) == verdict(path.read_bytes()) == verdict(file)
+
+
+def pcap(path: Path) -> bytes:
+    """The fixture as plain pcap with microseconds, which scapy and dpkt read alike."""
+    scapy = pytest.importorskip("scapy.all")
+    buffer = io.BytesIO()
+    writer = scapy.RawPcapWriter(buffer, linktype=101, nano=True)
+    writer.write_header(None)
+    with scapy.RawPcapNgReader(str(path)) as reader:
+        for raw, meta in reader:
+            ticks = (meta.tshigh << 32) | meta.tslow
+            writer.write_packet(raw, sec=ticks // meta.tsresol, usec=ticks % meta.tsresol * 10**9 // meta.tsresol)
+    writer.flush()
+    return buffer.getvalue()
+
+
+def test_packets_of_scapy_say_the_same() -> None:
+    scapy = pytest.importorskip("scapy.all")
+    path = load_fixture(NPLUS1).path
+    assert verdict(scapy.rdpcap(str(path))) == verdict(path)
+
+
+def test_a_reader_of_dpkt_says_the_same() -> None:
+    dpkt = pytest.importorskip("dpkt")
+    path = load_fixture(NPLUS1).path
+    assert verdict(dpkt.pcap.Reader(io.BytesIO(pcap(path)))) == verdict(path)
+
+
+def test_three_readers_agree_on_every_packet() -> None:
+    scapy, dpkt = pytest.importorskip("scapy.all"), pytest.importorskip("dpkt")
+    content = pcap(load_fixture(NPLUS1).path)
+    theirs = [(round(time * 10**9), bytes(raw)) for time, raw in dpkt.pcap.Reader(io.BytesIO(content))]
+    others = [(round(packet.time * 10**9), bytes(packet)) for packet in scapy.rdpcap(io.BytesIO(content))]
+    assert theirs == others
+    ours = latpcap.read(content).captures.to_dicts()[0]
+    assert ours["packets"] == len(theirs)
+    assert ours["bytes"] == sum(len(raw) for _, raw in theirs)
+    assert ours["first_time"].timestamp() == pytest.approx(theirs[0][0] / 1e9, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "empty"), (b"hello world, this is text\n" * 9, "text"), (bytes(range(1, 200)), "no capture")],
+)
+def test_what_is_no_capture_is_one_clear_line(content: bytes, message: str) -> None:
+    with pytest.raises(CaptureError, match=message) as error:
+        latpcap.read(content)
+    assert "\n" not in str(error.value)
+
+
+def test_a_capture_without_packets_has_no_database_traffic() -> None:
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    with pytest.raises(latpcap.NoDatabaseTraffic, match="no TCP connection in it"):
+        latpcap.read(header).analyze()
+
+
+def test_a_capture_that_is_cut_is_read_up_to_there() -> None:
+    content = load_fixture(NPLUS1).path.read_bytes()
+    capture = latpcap.read(content[: len(content) // 2 + 7])
+    assert "file-cut" in [note.code for note in capture.analyze().health]
+    assert len(capture.exchanges) > 100
+
+
+def test_an_unknown_protocol_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="mysql"):
+        latpcap.read(load_fixture(NPLUS1).path, decode_as={3306: "nonsense"})

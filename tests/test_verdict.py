@@ -1,0 +1,42 @@
+from builder import Conn, Ex, build
+
+from latpcap.analysis import Measures
+
+QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
+
+
+def verdict(*connections: Conn, rtt_ms: list[float] | None = None) -> list[str]:
+    return Measures(build(list(connections))).analyze(rtt_ms).summary.verdict.split("\n")
+
+
+def test_the_classic_is_told_in_three_lines() -> None:
+    login = [Ex("connect"), Ex("query", sql="select * from employees", service_ms=3, transfer_ms=12)]
+    assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
+        "10,002 round trips at 0.389 ms are 3.89 s of 6.41 s (61%).",
+        "At 15 ms this takes about 153 s (optimistic 152 s, pessimistic 156 s); each extra millisecond adds 10 s.",
+        "Most time goes to waiting for the network (61%), then the server (23%).",
+    ]
+
+
+def test_the_largest_rtt_that_was_asked_for_is_told() -> None:
+    assert verdict(Conn(exchanges=QUERIES[:5]), rtt_ms=[2, 80, 3])[1].startswith("At 80 ms")
+
+
+def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:
+    assert verdict(Conn(rtt_ms=20, exchanges=QUERIES[:5]))[1].startswith("At 50 ms")
+
+
+def test_parallel_work_is_said_to_count_once() -> None:
+    assert "counted once where they ran side by side" in verdict(*[Conn(exchanges=QUERIES[:5])] * 4)[0]
+
+
+def test_an_unknown_baseline_is_said_honestly() -> None:
+    cost, elsewhere, _ = verdict(Conn(handshake=False, exchanges=[Ex(answered=False)]))
+    assert "unknown" in cost
+    assert "--rtt-baseline" in elsewhere
+
+
+def test_the_gravest_note_is_part_of_it() -> None:
+    notes = [("snap-length", "warning", "built.pcap: 3 packets were cut.", 3), ("other", "info", "nothing", 1)]
+    result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
+    assert result.summary.verdict.endswith("Beware: built.pcap: 3 packets were cut.")

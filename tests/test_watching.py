@@ -1,0 +1,24 @@
+import time
+
+import pytest
+
+pytest.importorskip("latpcap._core", reason="the core is not built")
+
+from latpcap.watching import watch
+
+
+def test_the_result_of_the_work_comes_back() -> None:
+    assert watch(lambda _: 42) == 42
+
+
+def test_an_error_of_the_work_is_raised_here() -> None:
+    def fail(_: object) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        watch(fail)
+
+
+def test_no_progress_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    watch(lambda _: time.sleep(0.7))
+    assert capsys.readouterr().err == ""
