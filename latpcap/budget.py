@@ -13,7 +13,7 @@ to the waits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,9 @@ __all__ = ["Budget", "Timeline", "timeline"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+OVERLAP = 0.05
+"""An exchange runs beside others when it shares more than this of its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,31 @@ def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -
     runtime_ns = round(recording.runtime_s * 1e9)
     spans = _spans(connections, exchanges, near, runtime_ns)
     pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
-    clock = SharedClock(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
-    return _add_up(connections, exchanges, baselines, spans, pieces, clock, runtime_ns, think_s)
+    clock = _clock(spans)
+    pace = _pace(exchanges, spans, clock, think_s)
+    return _add_up(connections, exchanges, baselines, spans, pieces, clock, pace, runtime_ns, think_s)
+
+
+def _clock(spans: _Spans) -> SharedClock:
+    """Connections share the instants in which they are busy."""
+    return SharedClock(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
+
+
+def _pace(exchanges: Exchanges, spans: _Spans, clock: SharedClock, think_s: float) -> SharedClock:
+    """What an added round trip is worth: workers that run side by side set each other no pace.
+
+    Most exchanges of such a connection overlap with another connection's. It then counts as busy between its requests
+    as well (think time excepted), so that k workers share each instant by k however short their waits are; the
+    connections of a pool that is used one query after the other never overlap, and add up.
+    """
+    if clock.alone:
+        return clock
+    connection, length = exchanges.connection, spans.end - spans.begin
+    overlaps = clock.worth(spans.begin, length) < length * (1 - OVERLAP)
+    side_by_side = Grouped.of(connection, overlaps.astype(np.int64), len(spans.shake_begin)).quantile(0.5) == 1
+    following = np.where(np.diff(connection, append=-1) == 0, np.roll(spans.begin, -1), spans.end)
+    works_on = side_by_side[connection] & (following - spans.end <= think_s * 1e9)
+    return _clock(replace(spans, end=np.where(works_on, np.maximum(following, spans.end), spans.end)))
 
 
 # --- stretches ------------------------------------------------------------------------------------------------------
@@ -229,6 +255,7 @@ def _add_up(
     spans: _Spans,
     pieces: _Pieces,
     clock: SharedClock,
+    pace: SharedClock,
     runtime_ns: int,
     think_s: float,
 ) -> Timeline:
@@ -250,9 +277,9 @@ def _add_up(
         loss_s=_seconds(service_loss, normal) + _seconds(response_loss, normal),
         unknown_s=_seconds(total, ~whole & ~is_setup),
     )
-    weight = _weights(exchanges, spans, pieces, clock, total)
+    weight = _weights(exchanges, spans, pieces, pace)
     shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
-    shake_weight = _ratio(shake, shake_length)
+    shake_weight = _ratio(pace.worth(spans.shake_begin, shake_length), shake_length)
     shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
     count = len(connections)
     return Timeline(
@@ -276,16 +303,14 @@ def _worths(clock: SharedClock, begin: Ints, pieces: _Pieces) -> Iterator[NDArra
         begin = begin + length
 
 
-def _weights(
-    exchanges: Exchanges, spans: _Spans, pieces: _Pieces, clock: SharedClock, total: NDArray[Any]
-) -> NDArray[np.float64]:
+def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedClock) -> NDArray[np.float64]:
     """Shared ÷ own wait; of the whole stretch where no wait was seen."""
-    if clock.alone:
+    if pace.alone:
         return np.ones(len(exchanges))
-    waited = pieces.waited
-    shared = clock.worth(spans.begin + pieces.request, waited)
+    waited, length = pieces.waited, spans.end - spans.begin
+    shared = pace.worth(spans.begin + pieces.request, waited)
     no_wait = (waited <= 0) | ~exchanges.complete
-    return np.where(no_wait, _ratio(total, spans.end - spans.begin), _ratio(shared, waited))
+    return np.where(no_wait, _ratio(pace.worth(spans.begin, length), length), _ratio(shared, waited))
 
 
 def _ratio(shared: NDArray[Any], own: Ints) -> Floats:

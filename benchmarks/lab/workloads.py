@@ -585,6 +585,8 @@ def client_version(client: str) -> str:
         library = shell(["mariadb_config", "--cc_version"]).strip()
         server = re.search(r"[\d.]+-MariaDB", shell(["mariadb", "--version"]))
         return f"C program on Connector/C {library}" if client == "capi" else f"{client} {server and server[0]}"
+    if client == "psql":
+        return shell(["psql", "--version"]).strip()
     version = importlib.metadata.version(client)
     if client == "mariadb":
         import mariadb

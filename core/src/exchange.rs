@@ -84,6 +84,12 @@ struct Open {
     ends_with_next: bool,
 }
 
+impl Open {
+    fn is_awaited(&self) -> bool {
+        matches!(self.awaits, Awaits::Answer | Awaits::Shared)
+    }
+}
+
 /// The exchanges of one connection.
 #[derive(Default)]
 pub struct Pairing {
@@ -152,6 +158,11 @@ impl Pairing {
 
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// The client waits for an answer.
+    pub fn is_awaited(&self) -> bool {
+        self.open.iter().any(Open::is_awaited)
     }
 
     /// A packet was sent again while these exchanges were under way.
@@ -279,12 +290,11 @@ impl Pairing {
 
     /// Does the client wait once more for this request?
     fn round_trips_of(&self, awaits: Awaits, passage: Option<&Passage>) -> u32 {
-        let awaited = |open: &Open| matches!(open.awaits, Awaits::Answer | Awaits::Shared);
         let had_not_read = passage.is_some_and(|passage| passage.acknowledged < self.answered_until);
         match awaits {
             Awaits::Later | Awaits::Nothing => 0,
             Awaits::Shared if self.next_number > 0 => 0,
-            _ if self.open.iter().any(awaited) || had_not_read => 0,
+            _ if self.is_awaited() || had_not_read => 0,
             _ => 1,
         }
     }
@@ -339,7 +349,9 @@ impl Pairing {
                 _ => asked.time_ns,
             };
             let waited_ns = (passage.first.time_ns - since_ns).max(0);
-            *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
+            if open.is_awaited() {
+                *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
+            }
             // The client went on after the server had spoken, and waited again.
             open.exchange.round_trips += u32::from(open.answered);
         }
@@ -360,7 +372,10 @@ impl Pairing {
     fn done(&mut self, outcome: Outcome, passage: &Passage) {
         if let Some(open) = self.server_answers(passage) {
             open.exchange.end_with(outcome);
-            self.answered_until = passage.end;
+            // An answer that nobody waits for may be on its way while the client asks on, and waits for that.
+            if open.is_awaited() {
+                self.answered_until = passage.end;
+            }
             if let Some(open) = self.open.pop_front() {
                 self.finish_one(open);
             }

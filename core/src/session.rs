@@ -10,6 +10,8 @@ pub struct Session {
     /// `tls`, `wire encryption`; `None` while everything is readable.
     pub encryption: Option<&'static str>,
     pub compression: Option<&'static str>,
-    /// The connection became a replication stream.
+    /// The server pushes and nobody asks: replication, events.
     pub replication: bool,
+    /// Rows whose format was not captured are among those counted: their number was told from the packets around them.
+    pub estimated_rows: bool,
 }

@@ -241,7 +241,10 @@ impl Dialogue {
                 self.decoder = Box::new(Turns::new(self.pairing.is_open()));
                 self.wrap(|| None);
             }
-            Layer::Push => self.decoder = Box::new(Push),
+            Layer::Push => {
+                self.session.replication = true;
+                self.decoder = Box::new(Push);
+            }
         }
     }
 
@@ -297,7 +300,10 @@ impl Dialogue {
     /// Whole messages may hide in what the snap length cut. Packets and times are known all the same, so an exchange
     /// that is alone ends with the last packet before the client speaks again.
     fn lose_the_end(&mut self, chunk: &Chunk<'_>) {
+        // A client that does not wait for anything yet asks with this packet.
+        self.server_spoke = chunk.side == Side::Client && !self.pairing.is_awaited();
         self.follow_turns(&Chunk { bytes: &[], ..*chunk });
+        self.server_spoke = chunk.side == Side::Server;
         self.lost = true;
         self.pairing.cut();
         for inbox in &mut self.inboxes {
@@ -328,7 +334,7 @@ impl Dialogue {
     /// A message could not be read: whatever it was, the packet is there and takes part in the turns.
     fn lose_at(&mut self, chunk: &Chunk<'_>, lost: Lost) {
         self.lose(lost);
-        self.server_spoke |= chunk.side == Side::Client && !self.pairing.is_open();
+        self.server_spoke |= chunk.side == Side::Client && !self.pairing.is_awaited();
         self.follow_turns(chunk);
     }
 

@@ -17,6 +17,9 @@ const APPLICATION_DATA: u8 = 23;
 const RECORD_HEADER: usize = 5;
 /// The largest ciphertext of a record: 2^14 + 2048 (RFC 5246 §6.2.3).
 const RECORD_MAX: u64 = 16_384 + 2_048;
+/// An alert inside TLS 1.3, which hides what a record is: two bytes, the type, the tag. No database message is that
+/// short, so it is the goodbye (close_notify), and nobody waits for the other side's.
+const SEALED_ALERT: u64 = RECORD_HEADER as u64 + 2 + 1 + 16;
 
 /// A change of direction is a new exchange.
 #[derive(Debug, Default)]
@@ -154,6 +157,7 @@ impl Decoder for Tls {
 
     fn message(&mut self, message: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
         let kind = message.bytes.first().copied().unwrap_or(APPLICATION_DATA);
+        let kind = if kind == APPLICATION_DATA && message.length == SEALED_ALERT { ALERT } else { kind };
         Ok(match message.side {
             Side::Client => self.client(kind),
             Side::Server => self.server(kind),

@@ -40,9 +40,12 @@ pub fn look(opening: &Opening<'_>) -> (Verdict, Beginning) {
     }
 }
 
-/// Does the client plainly begin a command here?
+/// Does the client plainly begin a command here? Some clients write the header on its own.
 pub fn begins_command(bytes: &[u8]) -> bool {
-    Asked::read(bytes).is_some()
+    match Packet::read(bytes) {
+        Ok(header) if bytes.len() == HEADER => header.sequence == 0 && header.length > 0,
+        _ => Asked::read(bytes).is_some(),
+    }
 }
 
 fn middle(client: &[u8], server: &[u8]) -> (Verdict, Beginning) {
@@ -545,6 +548,14 @@ mod tests {
         assert_eq!(
             look(&opening(b"", definition, Side::Server, false)).0,
             Verdict::NotThis
+        );
+    }
+
+    #[test]
+    fn a_header_written_on_its_own_begins_a_command() {
+        assert!(begins_command(&PING[..4]) && begins_command(PING));
+        assert!(
+            !begins_command(&OK_1[..4]) && !begins_command(b"\0\0\0\0") && !begins_command(b"abc")
         );
     }
 

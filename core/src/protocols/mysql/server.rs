@@ -1,0 +1,166 @@
+//! What the server says: its greeting, and its answers in the order of the commands.
+
+use super::login::Greeting;
+use super::packet::{self, HEADER, Packet};
+use super::response::{Reply, Response, Step, Success};
+use super::{Mysql, Phase};
+use crate::protocols::{Context, Layer, Lost, Meaning, Outcome};
+
+/// Enough of a server's packet for any error message, status or statement number.
+const SERVER_HEAD: usize = HEADER + 2048;
+
+impl Mysql {
+    pub(super) fn server_head(&self, first: Option<u8>) -> usize {
+        match self.open.front() {
+            Some(Response {
+                continues: true, ..
+            }) => HEADER,
+            Some(Response {
+                reply: Reply::Row | Reply::Definition { .. },
+                ..
+            }) => match first {
+                Some(packet::EOF | packet::ERR) => SERVER_HEAD,
+                _ => HEADER + 1,
+            },
+            _ => SERVER_HEAD,
+        }
+    }
+
+    pub(super) fn server(
+        &mut self,
+        packet: &Packet<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Meaning, Lost> {
+        if self.phase == Phase::Greeting {
+            return self.greeting(packet, context);
+        }
+        if self.is_late_eof(packet) {
+            return Ok(Meaning::Aside);
+        }
+        let Some(response) = self.open.front() else {
+            return unasked(packet);
+        };
+        if response.reply == Reply::Unreadable {
+            return Ok(Meaning::More);
+        }
+        // An error that nobody asked for may cross a command on its way: it is what the client reads as the answer.
+        let crosses =
+            packet.is_error() && packet.sequence == 0 && matches!(response.reply, Reply::First(_));
+        if !crosses {
+            self.check(packet, "server", response.sequence)?;
+        }
+        self.answer(packet, context)
+    }
+
+    fn greeting(
+        &mut self,
+        packet: &Packet<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Meaning, Lost> {
+        self.check(packet, "server", 0)?;
+        self.phase = Phase::Login { sequence: 1 };
+        if packet.is_error() {
+            let error = Some(packet.error(context.statements));
+            return Ok(Meaning::Greeting(Outcome {
+                error,
+                ..Outcome::default()
+            }));
+        }
+        if !matches!(packet.first(), Some(9 | 10) | None) {
+            return Err(Lost("the server does not greet as MySQL does".into()));
+        }
+        match Greeting::read(packet) {
+            Ok(greeting) => {
+                self.capabilities.server = greeting.capabilities;
+                self.layout.eof_without_definitions = self.capabilities.server_is_mysql();
+                context.session.server_version = Some(greeting.version);
+            }
+            Err(missing) if packet.is_whole() => return Err(missing.into()),
+            Err(_) => {}
+        }
+        Ok(Meaning::Greeting(Outcome::default()))
+    }
+
+    /// The first packet after a prepare shows how results are laid out on this connection.
+    fn is_late_eof(&mut self, packet: &Packet<'_>) -> bool {
+        let Some(sequence) = self.late_eof.take() else {
+            return false;
+        };
+        let late = packet.is_eof() && (self.compressed || packet.sequence == sequence);
+        self.layout.deprecate_eof = Some(!late);
+        late
+    }
+
+    fn answer(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        let Some(response) = self.open.front_mut() else {
+            return Ok(Meaning::Aside);
+        };
+        response.sequence = packet.sequence.wrapping_add(1);
+        if std::mem::replace(&mut response.continues, packet.continues()) {
+            return Ok(Meaning::More);
+        }
+        let step = response.step(packet, &mut self.layout, context.statements)?;
+        if let (Some((id, parameters)), Success::Prepared(sql)) =
+            (response.prepared.take(), &response.success)
+        {
+            self.prepared.answered(id, *sql, parameters);
+        }
+        Ok(match step {
+            Step::More => Meaning::More,
+            Step::Row => Meaning::Rows(1),
+            Step::Done(outcome) => {
+                self.done(outcome.error.is_none(), context);
+                Meaning::Done(outcome)
+            }
+        })
+    }
+
+    /// The oldest command has its whole answer.
+    fn done(&mut self, succeeded: bool, context: &mut Context<'_>) {
+        let Some(response) = self.open.pop_front() else {
+            return;
+        };
+        if !succeeded {
+            return;
+        }
+        if self.layout.deprecate_eof.is_none()
+            && matches!(response.reply, Reply::DefinitionsEnd { .. })
+        {
+            self.late_eof = Some(response.sequence);
+        }
+        self.succeed(response.success, context);
+        if response.database.is_some() {
+            context.session.database = response.database;
+        }
+    }
+
+    fn succeed(&mut self, success: Success, context: &mut Context<'_>) {
+        match success {
+            Success::Nothing | Success::Prepared(_) => {}
+            Success::LoggedIn => self.compress(context),
+            Success::Database(database) => context.session.database = database,
+            Success::User { user, database } => {
+                context.session.user = user;
+                context.session.database = database;
+                self.prepared.close_all();
+            }
+            Success::ConnectionReset => self.prepared.close_all(),
+        }
+    }
+
+    fn compress(&mut self, context: &mut Context<'_>) {
+        if let Some(algorithm) = self.capabilities.compression() {
+            self.compressed = true;
+            context.session.compression = Some(algorithm);
+            context.switch = Some(Layer::MysqlCompression);
+        }
+    }
+}
+
+/// Before it hangs up, a server may say why: idle for too long, shut down, killed.
+fn unasked(packet: &Packet<'_>) -> Result<Meaning, Lost> {
+    match packet.is_error() {
+        true => Ok(Meaning::Aside),
+        false => Err(Lost("the server sends what nobody asked for".into())),
+    }
+}

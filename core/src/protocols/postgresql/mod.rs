@@ -1,0 +1,216 @@
+//! PostgreSQL frontend/backend protocol 3.x.
+//!
+//! <https://www.postgresql.org/docs/current/protocol.html>
+//!
+//! ```text
+//! length u32 | code u32 | body                                    (the client's first messages)
+//! tag u8 | length u32, counts itself but not the tag | body       (all others)
+//! ```
+//!
+//! [`messages`] says where a message ends, [`startup`] reads the first ones, [`requests`] what the client asks,
+//! [`answers`] what the server answers.
+
+mod answers;
+mod error;
+mod messages;
+mod names;
+mod requests;
+mod startup;
+#[cfg(test)]
+mod tests;
+
+use super::turns::{self, Tls, Turns};
+use super::{
+    Awaits, Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Outcome, Protocol, Request, Side, Start,
+    Verdict,
+};
+use answers::Answers;
+use requests::Requests;
+use startup::First;
+
+pub const PROTOCOL: Protocol = Protocol { name: "postgresql", ports: &[5432, 5433, 6432], recognise, decoder };
+
+fn recognise(opening: &Opening<'_>) -> Verdict {
+    if turns::is_handshake(opening.client) && startup::asks_for_postgresql(opening.client) {
+        return Verdict::Certain;
+    }
+    match (opening.from_start, opening.first) {
+        (true, Side::Server) => Verdict::NotThis,
+        (true, Side::Client) => startup::recognise(opening.client),
+        (false, _) => recognise_middle(opening),
+    }
+}
+
+/// The capture began late, or something was lost.
+fn recognise_middle(opening: &Opening<'_>) -> Verdict {
+    let begins = startup::recognise(opening.client);
+    let ready = opening.client.is_empty() && messages::ends_ready(opening.server);
+    if begins == Verdict::Certain || ready || messages::begins_request(opening.client) {
+        return Verdict::Certain;
+    }
+    let (side, bytes) = match opening.client {
+        [] => (Side::Server, opening.server),
+        client => (Side::Client, client),
+    };
+    match messages::frame(side, bytes) {
+        Ok(_) => Verdict::Unsure,
+        Err(_) if bytes.is_empty() => Verdict::Unsure,
+        Err(_) if side == Side::Server => Verdict::NotThis,
+        Err(_) => begins,
+    }
+}
+
+fn decoder(opening: &Opening<'_>) -> Start {
+    let begins = startup::recognise(opening.client) == Verdict::Certain;
+    let phase = if opening.from_start || begins { Phase::Startup } else { Phase::Session };
+    let tls = turns::is_handshake(opening.client).then_some(Layer::Tls);
+    Start { decoder: Box::new(Postgresql::new(phase)), layer: tls }
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The client's next message has no tag.
+    Startup,
+    /// The server's next byte says whether TLS (or GSS encryption) follows.
+    Asked(Layer),
+    Session,
+    /// Protocol 2.0, whose messages have no length.
+    Version2(Turns),
+}
+
+#[derive(Debug)]
+struct Postgresql {
+    phase: Phase,
+    requests: Requests,
+    answers: Answers,
+}
+
+impl Postgresql {
+    fn new(phase: Phase) -> Postgresql {
+        Postgresql { phase, requests: Requests::default(), answers: Answers::default() }
+    }
+
+    /// The client's first message, or the next one after its wish for encryption was refused.
+    fn first(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        if turns::is_handshake(message.bytes) {
+            // The server's `S` was not captured.
+            context.switch = Some(Layer::Tls);
+            return Ok(Meaning::More);
+        }
+        let (first, _) = startup::first(message.bytes)?;
+        Ok(match first {
+            First::Tls => self.ask("tls", Layer::Tls),
+            First::Gss => self.ask("gss", Layer::Encrypted),
+            First::Cancel => Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel") }),
+            First::Startup => {
+                startup::introduce(message.bytes, context.session);
+                self.phase = Phase::Session;
+                self.requests.startup(&mut self.answers)?
+            }
+            First::Version2 => {
+                self.phase = Phase::Version2(Turns::new(true));
+                Meaning::Request(Request { ends_previous: true, ..Request::new("authenticate") })
+            }
+        })
+    }
+
+    fn ask(&mut self, command: &'static str, layer: Layer) -> Meaning {
+        self.phase = Phase::Asked(layer);
+        Meaning::Request(Request::new(command))
+    }
+
+    /// One bare byte: `S` or `G` for yes, `N` for no, or an error from a server that does not know the question.
+    fn encryption_answer(
+        &mut self,
+        layer: Layer,
+        message: &Message<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Meaning, Lost> {
+        match message.bytes.first() {
+            Some(b'S' | b'G') => {
+                context.switch = Some(layer);
+                return Ok(Meaning::More);
+            }
+            Some(b'N' | b'E') => {}
+            other => return Err(Lost(format!("{other:02x?} came as the answer to a wish for encryption"))),
+        }
+        self.phase = Phase::Startup;
+        let refused = message.bytes.first() == Some(&b'E');
+        let error = refused.then(|| any_error(message, context));
+        Ok(Meaning::Done(Outcome { error, ..Outcome::default() }))
+    }
+
+    fn server(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        if self.may_be_old_error(message.bytes) && error::is_old(message.bytes) {
+            self.answers = Answers::default();
+            let error = Some(any_error(message, context));
+            return Ok(Meaning::Done(Outcome { error, ..Outcome::default() }));
+        }
+        self.answers.message(message, context)
+    }
+
+    fn may_be_old_error(&self, bytes: &[u8]) -> bool {
+        bytes.first() == Some(&b'E') && self.answers.is_authenticating()
+    }
+}
+
+/// An error of either protocol version, as it may come before a session has begun.
+fn any_error(message: &Message<'_>, context: &Context<'_>) -> super::Error {
+    if error::is_old(message.bytes) {
+        return error::old_error(message.bytes, context.statements);
+    }
+    error::report(message.bytes.get(messages::HEADER..).unwrap_or_default()).error(context.statements)
+}
+
+impl Decoder for Postgresql {
+    fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
+        let may_be_old_error = self.may_be_old_error(bytes);
+        match (side, &mut self.phase) {
+            (_, Phase::Version2(turns)) => turns.frame(side, bytes),
+            (Side::Client, Phase::Asked(_)) if turns::is_handshake(bytes) => Tls::new(true).frame(side, bytes),
+            (Side::Client, Phase::Startup | Phase::Asked(_)) => startup::frame(bytes),
+            (Side::Server, Phase::Asked(_)) if bytes.first() != Some(&b'E') => {
+                Ok(Frame::Message { head: 1, length: 1 })
+            }
+            (Side::Server, Phase::Asked(_)) => any_error_frame(bytes),
+            (Side::Server, _) if may_be_old_error => any_error_frame(bytes),
+            (_, _) => messages::frame(side, bytes),
+        }
+    }
+
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        match (message.side, &mut self.phase) {
+            (_, Phase::Version2(turns)) => turns.message(message, context),
+            (Side::Client, Phase::Startup | Phase::Asked(_)) => self.first(message, context),
+            (Side::Server, Phase::Asked(layer)) => {
+                let layer = *layer;
+                self.encryption_answer(layer, message, context)
+            }
+            (Side::Client, Phase::Session) => self.requests.message(message, &mut self.answers, context),
+            (Side::Server, _) => self.server(message, context),
+        }
+    }
+
+    fn resumes(&self, bytes: &[u8]) -> bool {
+        match &self.phase {
+            Phase::Version2(_) => true,
+            _ => messages::begins_request(bytes),
+        }
+    }
+
+    fn resume(&mut self) {
+        if let Phase::Version2(turns) = &mut self.phase {
+            return turns.resume();
+        }
+        self.phase = Phase::Session;
+        self.requests.resume();
+        self.answers = Answers::default();
+    }
+}
+
+fn any_error_frame(bytes: &[u8]) -> Result<Frame, Lost> {
+    match error::old_frame(bytes)? {
+        Some(frame) => Ok(frame),
+        None => messages::frame(Side::Server, bytes),
+    }
+}

@@ -1,0 +1,264 @@
+//! What the client asks, and where one exchange ends and the next begins.
+//!
+//! A statement of the extended protocol is several messages: Parse, Bind, Describe, Execute, Close in the order the
+//! driver likes, any of them missing. They are one exchange as long as they serve one execution; what the exchange is
+//! shows with its last message, so it is renamed as it grows: `prepare` → `bind` → `execute`.
+//!
+//! The server answers when a Sync or Flush tells it to. Whatever is sent before the next one is sent without waiting,
+//! however the packets fell.
+
+use super::answers::{Answer, Answers};
+use super::messages::{HEADER, text};
+use super::names::{Names, Portal};
+use crate::cursor::Cursor;
+use crate::protocols::{Awaits, Context, Lost, Meaning, Message, Request};
+use crate::sql::{Sql, Statements};
+
+#[derive(Debug, Default)]
+pub struct Requests {
+    names: Names,
+    /// The number of the newest exchange.
+    exchange: u32,
+    group: Option<Group>,
+    /// Something was sent that no Sync and no Flush has followed yet.
+    unflushed: bool,
+}
+
+/// The messages of the extended protocol that are one exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    kind: Kind,
+    /// The statement it is about, once one is named.
+    statement: Option<Box<[u8]>>,
+    portal: Option<Box<[u8]>>,
+}
+
+/// What a group is, in the order in which one grows out of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Close,
+    Describe,
+    Prepare,
+    Bind,
+    Fetch,
+    Execute,
+}
+
+impl Kind {
+    fn command(self) -> &'static str {
+        match self {
+            Kind::Close => "close",
+            Kind::Describe => "describe",
+            Kind::Prepare => "prepare",
+            Kind::Bind => "bind",
+            Kind::Fetch => "fetch",
+            Kind::Execute => "execute",
+        }
+    }
+}
+
+/// A message of the extended protocol: what it does to which statement or portal.
+struct Step<'a> {
+    kind: Kind,
+    answer: Answer,
+    statement: Option<&'a [u8]>,
+    portal: Option<&'a [u8]>,
+    sql: Option<Sql>,
+}
+
+impl Group {
+    /// Does the step serve the same execution?
+    fn takes(&self, step: &Step<'_>) -> bool {
+        let same_statement = self.statement.is_none() || self.statement.as_deref() == step.statement;
+        let same_portal = self.portal.as_deref() == step.portal;
+        match step.answer {
+            Answer::Close => true,
+            _ if self.kind == Kind::Close => true,
+            Answer::Bind => self.kind < Kind::Bind && same_statement,
+            Answer::Describe if step.portal.is_some() => self.kind == Kind::Bind && same_portal,
+            Answer::Describe => self.kind < Kind::Bind && same_statement,
+            Answer::Execute => self.kind == Kind::Bind && same_portal,
+            _ => false,
+        }
+    }
+
+    /// True when the step makes it something else.
+    fn take(&mut self, step: &Step<'_>) -> bool {
+        let grows = step.kind > self.kind;
+        self.kind = self.kind.max(step.kind);
+        if step.answer != Answer::Close {
+            self.statement = step.statement.map(Box::from).or(self.statement.take());
+            self.portal = step.portal.map(Box::from).or(self.portal.take());
+        }
+        grows
+    }
+}
+
+impl Requests {
+    /// What was open is forgotten; statements that were prepared are still there, but for the unnamed one: its name may
+    /// have been given anew.
+    pub fn resume(&mut self) {
+        self.group = None;
+        self.unflushed = false;
+        self.names.forget_unnamed();
+    }
+
+    /// The first message of a connection.
+    pub fn startup(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
+        self.cycle(Request::new("authenticate"), Answer::Startup, answers)
+    }
+
+    /// What a message of the client means.
+    pub fn message(
+        &mut self,
+        message: &Message<'_>,
+        answers: &mut Answers,
+        context: &mut Context<'_>,
+    ) -> Result<Meaning, Lost> {
+        let tag = message.bytes.first().copied().unwrap_or_default();
+        let body = message.bytes.get(HEADER..).unwrap_or_default();
+        match tag {
+            b'Q' => {
+                let sql = statement(body, context.statements);
+                self.cycle(Request { sql, ..Request::new("query") }, Answer::Query, answers)
+            }
+            b'F' => self.cycle(Request::new("function_call"), Answer::Function, answers),
+            b'S' => self.sync(answers),
+            b'H' => Ok(self.flush(answers)),
+            b'X' => Ok(Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("terminate") })),
+            b'p' if answers.is_authenticating() => Ok(Meaning::More),
+            b'p' => Err(Lost("a password that nobody asked for".into())),
+            b'd' | b'c' | b'f' => Ok(answers.copied()),
+            _ => {
+                let step = self.step(tag, body, context.statements);
+                self.extended(step, answers)
+            }
+        }
+    }
+
+    /// A request that ReadyForQuery ends.
+    fn cycle(&mut self, request: Request, answer: Answer, answers: &mut Answers) -> Result<Meaning, Lost> {
+        let request = Request { awaits: self.awaits(), ..request };
+        self.begin();
+        self.unflushed = false;
+        answers.expect(answer, self.exchange)?;
+        Ok(Meaning::Request(request))
+    }
+
+    fn begin(&mut self) {
+        self.exchange = self.exchange.wrapping_add(1);
+        self.group = None;
+    }
+
+    /// The server keeps its answers until it is told to send them: nobody waits before that.
+    fn awaits(&self) -> Awaits {
+        if self.unflushed { Awaits::Shared } else { Awaits::Answer }
+    }
+
+    fn sync(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
+        if self.group.is_none() || !answers.is_newest(self.exchange) {
+            return self.cycle(Request::new("sync"), Answer::Sync, answers);
+        }
+        self.group = None;
+        self.unflushed = false;
+        answers.expect(Answer::Sync, self.exchange)?;
+        Ok(Meaning::Unwaited)
+    }
+
+    fn flush(&mut self, answers: &Answers) -> Meaning {
+        self.unflushed = false;
+        if answers.is_newest(self.exchange) { Meaning::Unwaited } else { Meaning::Aside }
+    }
+
+    fn extended(&mut self, step: Step<'_>, answers: &mut Answers) -> Result<Meaning, Lost> {
+        let is_open = answers.is_newest(self.exchange);
+        let meaning = match &mut self.group {
+            Some(group) if is_open && group.takes(&step) => match group.take(&step) {
+                true => Meaning::Becomes { command: step.kind.command(), sql: step.sql },
+                false => Meaning::Unwaited,
+            },
+            _ => self.new_group(&step),
+        };
+        self.unflushed = true;
+        answers.expect(step.answer, self.exchange)?;
+        Ok(meaning)
+    }
+
+    fn new_group(&mut self, step: &Step<'_>) -> Meaning {
+        self.begin();
+        self.group = Some(Group {
+            kind: step.kind,
+            statement: step.statement.filter(|_| step.answer != Answer::Close).map(Box::from),
+            portal: step.portal.filter(|_| step.answer != Answer::Close).map(Box::from),
+        });
+        let request = Request { sql: step.sql, awaits: self.awaits(), ..Request::new(step.kind.command()) };
+        Meaning::Request(request)
+    }
+
+    /// Read a message of the extended protocol, as far as the capture has it, and remember what it names.
+    fn step<'a>(&mut self, tag: u8, body: &'a [u8], statements: &mut Statements) -> Step<'a> {
+        let mut cursor = Cursor::new(body);
+        match tag {
+            b'P' => self.parse(&mut cursor, statements),
+            b'B' => self.bind(&mut cursor, statements),
+            b'E' => self.execute(&mut cursor),
+            b'C' => self.close(&mut cursor),
+            _ => self.describe(&mut cursor, statements),
+        }
+    }
+
+    fn parse<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
+        let name = name(cursor);
+        let sql = statement(cursor.rest(), statements);
+        self.names.prepare(name, sql);
+        Step { kind: Kind::Prepare, answer: Answer::Parse, statement: Some(name), portal: None, sql }
+    }
+
+    fn bind<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
+        let (portal, statement) = (name(cursor), name(cursor));
+        let sql = self.names.statement(statement, statements);
+        let sql = sql.map(|sql| Statements::with_parameters(sql, cursor.rest()));
+        self.names.bind(portal, sql);
+        Step { kind: Kind::Bind, answer: Answer::Bind, statement: Some(statement), portal: Some(portal), sql }
+    }
+
+    fn execute<'a>(&mut self, cursor: &mut Cursor<'a>) -> Step<'a> {
+        let portal = name(cursor);
+        let (kind, sql) = match self.names.execute(portal) {
+            Some(Portal { executed: false, sql }) => (Kind::Execute, sql),
+            Some(Portal { executed: true, sql }) => (Kind::Fetch, sql),
+            None => (Kind::Fetch, None),
+        };
+        Step { kind, answer: Answer::Execute, statement: None, portal: Some(portal), sql }
+    }
+
+    fn describe<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
+        let (is_portal, name) = target(cursor);
+        let (statement, portal) = if is_portal { (None, Some(name)) } else { (Some(name), None) };
+        let sql = if is_portal { self.names.portal(name) } else { self.names.statement(name, statements) };
+        Step { kind: Kind::Describe, answer: Answer::Describe, statement, portal, sql }
+    }
+
+    fn close<'a>(&mut self, cursor: &mut Cursor<'a>) -> Step<'a> {
+        let (is_portal, name) = target(cursor);
+        let (statement, portal) = if is_portal { (None, Some(name)) } else { (Some(name), None) };
+        let sql = self.names.close(is_portal, name);
+        Step { kind: Kind::Close, answer: Answer::Close, statement, portal, sql }
+    }
+}
+
+/// A statement or portal: `S` or `P`, and its name.
+fn target<'a>(cursor: &mut Cursor<'a>) -> (bool, &'a [u8]) {
+    let is_portal = cursor.u8("kind") == Ok(b'P');
+    (is_portal, name(cursor))
+}
+
+fn name<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
+    cursor.until(0, "name").unwrap_or_else(|_| cursor.rest())
+}
+
+/// The statement's text; an empty one (a ping) is no statement.
+fn statement(body: &[u8], statements: &mut Statements) -> Option<Sql> {
+    let text = text(body);
+    (!text.trim_ascii().is_empty()).then(|| statements.sql(&text))
+}

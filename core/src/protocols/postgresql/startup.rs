@@ -1,0 +1,139 @@
+//! The first messages of a connection, the only ones without a tag.
+//!
+//! ```text
+//! length u32, counts itself | code u32 | body
+//! ```
+//!
+//! | code | message | body | answer |
+//! |---|---|---|---|
+//! | 80877103 | SSLRequest | – | one bare byte: `S` or `N` |
+//! | 80877104 | GSSENCRequest | – | one bare byte: `G` or `N` |
+//! | 80877102 | CancelRequest | process u32, key of 4 to 256 bytes | none |
+//! | 3 << 16 \| minor | StartupMessage | (key, value)*, each ends in 0; 0 | authentication |
+//! | 2 << 16 | StartupPacket of protocol 2.0 | fixed fields, 296 bytes in all | messages without a length |
+
+use crate::cursor::Cursor;
+use crate::protocols::{Frame, Lost, Verdict};
+use crate::session::Session;
+
+/// Length and code.
+const HEADER: usize = 8;
+/// Servers refuse longer ones.
+const LONGEST: u32 = 10_000;
+const CANCEL_MIN: u32 = 16;
+const CANCEL_MAX: u32 = 12 + 256;
+const VERSION_2_LENGTH: u32 = 296;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    Tls,
+    Gss,
+    Cancel,
+    Startup,
+    Version2,
+}
+
+/// The message that begins with these bytes; its whole body is read.
+pub fn frame(bytes: &[u8]) -> Result<Frame, Lost> {
+    if bytes.len() < HEADER {
+        return Ok(Frame::Need(HEADER));
+    }
+    let (first, length) = first(bytes)?;
+    if first == First::Startup && ends_early(bytes, length) {
+        return Err(Lost("the startup message ends before its length says".into()));
+    }
+    Ok(Frame::Message { head: length, length: length as u64 })
+}
+
+/// Which first message begins here, and how long it says it is.
+pub fn first(bytes: &[u8]) -> Result<(First, usize), Lost> {
+    let mut cursor = Cursor::new(bytes);
+    let length = cursor.u32_be("startup length")?;
+    let code = cursor.u32_be("startup code")?;
+    let first = match (code, length) {
+        (80_877_103, 8) => First::Tls,
+        (80_877_104, 8) => First::Gss,
+        (80_877_102, CANCEL_MIN..=CANCEL_MAX) => First::Cancel,
+        (0x0002_0000..=0x0002_ffff, VERSION_2_LENGTH) => First::Version2,
+        (0x0003_0000..=0x0003_ffff, 9..=LONGEST) => First::Startup,
+        _ => return Err(Lost(format!("no connection begins with {length} bytes of code {code:#010x}"))),
+    };
+    Ok((first, length as usize))
+}
+
+/// An empty name ends the list of parameters, and with it the message.
+fn ends_early(bytes: &[u8], length: usize) -> bool {
+    let mut cursor = Cursor::new(bytes);
+    if cursor.skip(HEADER, "header").is_err() {
+        return false;
+    }
+    while let Ok(name) = cursor.until(0, "name") {
+        if name.is_empty() {
+            return cursor.position() < length;
+        }
+        if cursor.until(0, "value").is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+/// Names and values of a StartupMessage.
+fn parameters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut cursor = Cursor::new(bytes.get(HEADER..).unwrap_or_default());
+    std::iter::from_fn(move || {
+        let name = cursor.until(0, "name").ok().filter(|name| !name.is_empty())?;
+        Some((name, cursor.until(0, "value").ok()?))
+    })
+}
+
+/// What a StartupMessage tells about the session.
+pub fn introduce(bytes: &[u8], session: &mut Session) {
+    for (name, value) in parameters(bytes) {
+        let value = Some(String::from_utf8_lossy(value).into_owned());
+        match name {
+            b"user" => session.user = value,
+            b"database" => session.database = value,
+            b"application_name" => session.application = value,
+            _ => {}
+        }
+    }
+    if session.database.is_none() {
+        session.database.clone_from(&session.user);
+    }
+}
+
+/// Does a connection of this protocol begin with these bytes?
+pub fn recognise(bytes: &[u8]) -> Verdict {
+    if bytes.len() < HEADER {
+        // Every length is below 10,001.
+        return if matches!(bytes, [] | [0] | [0, 0, ..]) { Verdict::Unsure } else { Verdict::NotThis };
+    }
+    match first(bytes) {
+        Ok((First::Startup, _)) if !has_names(bytes) => Verdict::NotThis,
+        Ok(_) => Verdict::Certain,
+        Err(_) if is_mistaken(bytes) => Verdict::Unsure,
+        Err(_) => Verdict::NotThis,
+    }
+}
+
+/// Kafka's first request may have the same code; what follows tells them apart.
+fn has_names(bytes: &[u8]) -> bool {
+    let mut body = Cursor::new(bytes.get(HEADER..).unwrap_or_default());
+    let name = body.until(0, "name").unwrap_or_else(|_| body.rest());
+    name.iter().all(|byte| byte.is_ascii_graphic()) && (!name.is_empty() || body.is_empty())
+}
+
+/// Not what a client should say, but framed like a first message: its code or its length is right.
+fn is_mistaken(bytes: &[u8]) -> bool {
+    let mut cursor = Cursor::new(bytes);
+    let (length, code) = (cursor.u32_be("length").unwrap_or(0), cursor.u32_be("code").unwrap_or(0));
+    let right_length = length <= LONGEST && length as usize == bytes.len();
+    let right_code = code == 0x0003_0000 && has_names(bytes);
+    right_length || right_code
+}
+
+/// The name by which TLS from the first byte on says what is inside (ALPN, RFC 7301): `postgresql`, its length before it.
+pub fn asks_for_postgresql(hello: &[u8]) -> bool {
+    memchr::memmem::find(hello, b"\x0apostgresql").is_some()
+}
