@@ -24,10 +24,23 @@ Bools = NDArray[np.bool_]
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not tell."""
 
-SETUP_COMMANDS = frozenset({"connect", "tls", "authenticate"})
+SETUP_COMMANDS = frozenset(
+    {
+        *("connect", "tls", "gss", "authenticate"),
+        *("native_services", "protocol", "data_types", "fast_authentication", "version"),  # Oracle
+        *("attach", "service_attach", "crypt", "crypt_key_callback"),  # Firebird
+    }
+)
 """Exchanges that open a connection; their time is set-up."""
 
-STATEMENT_COMMANDS = frozenset({"query", "stmt_execute", "stmt_bulk_execute", "execute"})
+STATEMENT_COMMANDS = frozenset(
+    {
+        *("query", "execute"),
+        *("stmt_execute", "stmt_bulk_execute"),  # MySQL
+        *("reexecute", "reexecute_fetch"),  # Oracle
+        *("execute2", "exec_immediate", "exec_immediate2"),  # Firebird
+    }
+)
 """Commands that run a statement once."""
 
 

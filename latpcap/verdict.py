@@ -30,6 +30,8 @@ def verdict(
     base: Basis, budget: Budget, round_trips: int, projection: Projection, health: Sequence[HealthNote], *, asked: bool
 ) -> str:
     """Return the verdict; `asked` says that the user chose the projection's RTTs."""
+    if round_trips == 0:
+        return f"{_cost(base, 0, projection)}\n{_gravest(health)}".rstrip()
     return "\n".join(
         (_cost(base, round_trips, projection), _elsewhere(base, projection, asked), _besides(budget, health))
     )
@@ -38,6 +40,8 @@ def verdict(
 def _cost(base: Basis, round_trips: int, projection: Projection) -> str:
     trips = f"{round_trips:,} round trip{'' if round_trips == 1 else 's'}"
     runtime = format_s(base.runtime_s)
+    if round_trips == 0:
+        return f"No request was seen in {runtime}: nothing waited for the network."
     if projection.baseline_rtt_ms is None:
         return f"{trips} in {runtime}; the RTT of this capture is unknown, so their cost is, too."
     aside = ", counted once where they ran side by side," if base.effective_round_trips < 0.95 * round_trips else ""
