@@ -57,6 +57,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from _health(result.health)
     yield from _budget(result.budget)
     yield from projection_parts(result.projection)
+    yield from _provenance(result.connections)
     yield from _statements(result.statements)
     yield from _connections(result.connections)
 
@@ -136,6 +137,24 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
     if projection.within is not None:
         yield Text(projection.within.text)
+
+
+def _provenance(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
+    """How the RTT of the connection that waited most is known."""
+    busiest = max(connections, key=lambda connection: connection.round_trips, default=None)
+    if busiest is None or busiest.rtt.baseline_ms is None:
+        return
+    rtt = busiest.rtt
+    measured = {
+        "handshake": rtt.handshake_ms,
+        "in-stream": rtt.in_stream_median_ms,
+        "fastest responses": rtt.response_floor_ms,
+    }
+    figures = ", ".join(f"{name} {value:.3g} ms" for name, value in measured.items() if value is not None)
+    where = {"unknown": "captured at an unknown place", "between": "captured on the way", "loopback": "on one machine"}
+    place = where.get(rtt.position, f"captured at the {rtt.position}")
+    yield _heading("How the RTT is known")
+    yield Text(f"connection {busiest.stream}, {rtt.method}: {rtt.reason} ({figures}; {place})")
 
 
 # --- statements and connections -------------------------------------------------------------------------------------

@@ -1,0 +1,362 @@
+//! The operations a client may ask for, and what their packets are made of.
+//!
+//! Codes and layouts: Firebird's `src/remote/protocol.h` and `protocol.cpp` (3.0 to 6.0), and the wire protocol manual,
+//! <https://github.com/FirebirdSQL/firebird-documentation> (`firebird-wire-protocol`).
+
+/// A part of a client's packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A database, transaction or service: its value tells nothing that matters here.
+    Handle,
+    Statement,
+    Blob,
+    Request,
+    /// A 16-bit number that is no handle.
+    Short,
+    Number,
+    Quad,
+    Buffer,
+    Sql,
+    /// A number that is only there from this protocol version on.
+    Since(u16),
+    /// The protocol versions a client offers in `connect`, as many as the number before says.
+    Offers,
+    /// One row in the format of the BLR before it, if the number before is 1.
+    Row,
+    /// One message of a compiled request, never packed.
+    Message,
+    /// An array's elements, as the SDL in the first buffer describes them.
+    Slice,
+    /// `length u32 | bytes`, the bytes not padded.
+    Stream,
+    /// Rows, read one at a time after the packet's header: they end it.
+    BatchRows,
+}
+
+/// Does the client wait for the answer?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    Always,
+    /// Not where both sides have agreed on lazy sending: the answer comes before the next awaited one.
+    UnlessLazy,
+    /// There is no answer.
+    Never,
+    /// The client's part of an authentication dialogue: opens an exchange only if none is open.
+    InDialogue,
+    /// Filler.
+    Ignored,
+}
+
+/// One operation of the client.
+#[derive(Debug)]
+pub struct Operation {
+    pub code: u32,
+    /// The protocol's name of it, without the `op_`.
+    pub name: &'static str,
+    pub waits: Waits,
+    pub fields: &'static [Field],
+}
+
+pub const CONNECT: u32 = 1;
+pub const ACCEPT: u32 = 3;
+pub const REJECT: u32 = 4;
+pub const DISCONNECT: u32 = 6;
+pub const RESPONSE: u32 = 9;
+pub const ATTACH: u32 = 19;
+pub const CREATE: u32 = 20;
+pub const COMPILE: u32 = 22;
+pub const START_AND_RECEIVE: u32 = 73;
+pub const START_SEND_AND_RECEIVE: u32 = 74;
+pub const SEND: u32 = 25;
+pub const RECEIVE: u32 = 26;
+pub const RELEASE: u32 = 28;
+pub const TRANSACTION: u32 = 29;
+pub const CREATE_BLOB: u32 = 34;
+pub const OPEN_BLOB: u32 = 35;
+pub const GET_SEGMENT: u32 = 36;
+pub const CANCEL_BLOB: u32 = 38;
+pub const CLOSE_BLOB: u32 = 39;
+pub const INFO_DATABASE: u32 = 40;
+pub const EVENT: u32 = 52;
+pub const OPEN_BLOB2: u32 = 56;
+pub const CREATE_BLOB2: u32 = 57;
+pub const GET_SLICE: u32 = 58;
+pub const SLICE: u32 = 60;
+pub const ALLOCATE: u32 = 62;
+pub const EXECUTE: u32 = 63;
+pub const EXEC_IMMEDIATE: u32 = 64;
+pub const FETCH: u32 = 65;
+pub const FETCH_RESPONSE: u32 = 66;
+pub const FREE_STATEMENT: u32 = 67;
+pub const PREPARE: u32 = 68;
+pub const INFO_SQL: u32 = 70;
+pub const DUMMY: u32 = 71;
+pub const RESPONSE_PIGGYBACK: u32 = 72;
+pub const EXEC_IMMEDIATE2: u32 = 75;
+pub const EXECUTE2: u32 = 76;
+pub const SQL_RESPONSE: u32 = 78;
+pub const SERVICE_ATTACH: u32 = 82;
+pub const SERVICE_INFO: u32 = 84;
+pub const TRUSTED_AUTH: u32 = 90;
+pub const CONT_AUTH: u32 = 92;
+pub const ACCEPT_DATA: u32 = 94;
+pub const CRYPT: u32 = 96;
+pub const CRYPT_KEY_CALLBACK: u32 = 97;
+pub const COND_ACCEPT: u32 = 98;
+pub const BATCH_CREATE: u32 = 99;
+pub const BATCH_MSG: u32 = 100;
+pub const BATCH_EXEC: u32 = 101;
+pub const BATCH_CS: u32 = 103;
+pub const FETCH_SCROLL: u32 = 112;
+pub const INLINE_BLOB: u32 = 114;
+
+use Field::*;
+use Waits::*;
+
+const fn operation(
+    code: u32,
+    name: &'static str,
+    waits: Waits,
+    fields: &'static [Field],
+) -> Operation {
+    Operation {
+        code,
+        name,
+        waits,
+        fields,
+    }
+}
+
+/// `h object | h incarnation | buf items | u32 buffer length`
+const INFO: &[Field] = &[Handle, Short, Buffer, Number];
+/// `h request | h incarnation | h transaction | h message number | h messages`
+const REQUEST: &[Field] = &[Request, Short, Handle, Short, Short];
+const REQUEST_WITH_MESSAGE: &[Field] = &[Request, Short, Handle, Short, Short, Message];
+const ARRAY: &[Field] = &[Handle, Quad, Number, Buffer, Buffer, Slice];
+
+/// Everything a client may begin a packet with.
+pub const CLIENT: &[Operation] = &[
+    operation(
+        EXECUTE,
+        "execute",
+        Always,
+        &[
+            Statement,
+            Handle,
+            Buffer,
+            Short,
+            Short,
+            Row,
+            Since(16),
+            Since(18),
+            Since(19),
+        ],
+    ),
+    operation(FETCH, "fetch", Always, &[Statement, Buffer, Short, Short]),
+    operation(GET_SEGMENT, "get_segment", Always, &[Blob, Short, Buffer]),
+    operation(OPEN_BLOB2, "open_blob2", Always, &[Buffer, Handle, Quad]),
+    operation(CLOSE_BLOB, "close_blob", UnlessLazy, &[Blob]),
+    operation(
+        FREE_STATEMENT,
+        "free_statement",
+        UnlessLazy,
+        &[Statement, Short],
+    ),
+    operation(ALLOCATE, "allocate_statement", UnlessLazy, &[Handle]),
+    operation(
+        PREPARE,
+        "prepare_statement",
+        Always,
+        &[Handle, Statement, Short, Sql, Buffer, Number, Since(20)],
+    ),
+    operation(TRANSACTION, "transaction", Always, &[Handle, Buffer]),
+    operation(30, "commit", Always, &[Handle]),
+    operation(31, "rollback", Always, &[Handle]),
+    operation(50, "commit_retaining", Always, &[Handle]),
+    operation(86, "rollback_retaining", Always, &[Handle]),
+    operation(32, "prepare", Always, &[Handle]),
+    operation(51, "prepare2", Always, &[Handle, Buffer]),
+    operation(33, "reconnect", Always, &[Handle, Buffer]),
+    operation(
+        EXECUTE2,
+        "execute2",
+        Always,
+        &[
+            Statement,
+            Handle,
+            Buffer,
+            Short,
+            Short,
+            Row,
+            Buffer,
+            Short,
+            Since(16),
+            Since(18),
+            Since(19),
+        ],
+    ),
+    operation(
+        EXEC_IMMEDIATE,
+        "exec_immediate",
+        Always,
+        &[Handle, Handle, Short, Sql, Buffer, Number, Since(20)],
+    ),
+    operation(
+        EXEC_IMMEDIATE2,
+        "exec_immediate2",
+        Always,
+        &[
+            Buffer,
+            Short,
+            Short,
+            Row,
+            Buffer,
+            Short,
+            Since(19),
+            Handle,
+            Handle,
+            Short,
+            Sql,
+            Buffer,
+            Number,
+            Since(20),
+        ],
+    ),
+    operation(
+        FETCH_SCROLL,
+        "fetch_scroll",
+        Always,
+        &[Statement, Buffer, Short, Short, Short, Number],
+    ),
+    operation(
+        INFO_SQL,
+        "info_sql",
+        Always,
+        &[Statement, Short, Buffer, Number],
+    ),
+    operation(69, "set_cursor", Always, &[Statement, Buffer, Short]),
+    operation(CREATE_BLOB, "create_blob", Always, &[Handle, Quad]),
+    operation(OPEN_BLOB, "open_blob", Always, &[Handle, Quad]),
+    operation(
+        CREATE_BLOB2,
+        "create_blob2",
+        Always,
+        &[Buffer, Handle, Quad],
+    ),
+    operation(37, "put_segment", Always, &[Blob, Short, Buffer]),
+    operation(44, "batch_segments", Always, &[Blob, Short, Buffer]),
+    operation(CANCEL_BLOB, "cancel_blob", UnlessLazy, &[Blob]),
+    operation(61, "seek_blob", Always, &[Blob, Short, Number]),
+    operation(43, "info_blob", Always, &[Blob, Short, Buffer, Number]),
+    operation(INFO_DATABASE, "info_database", Always, INFO),
+    operation(41, "info_request", Always, INFO),
+    operation(42, "info_transaction", Always, INFO),
+    operation(
+        111,
+        "info_batch",
+        Always,
+        &[Statement, Short, Buffer, Number],
+    ),
+    operation(
+        113,
+        "info_cursor",
+        Always,
+        &[Statement, Short, Buffer, Number],
+    ),
+    operation(
+        CONNECT,
+        "connect",
+        Always,
+        &[Number, Number, Number, Buffer, Short, Buffer, Offers],
+    ),
+    operation(ATTACH, "attach", Always, &[Handle, Buffer, Buffer]),
+    operation(CREATE, "create", Always, &[Handle, Buffer, Buffer]),
+    operation(
+        SERVICE_ATTACH,
+        "service_attach",
+        Always,
+        &[Handle, Buffer, Buffer],
+    ),
+    operation(21, "detach", Always, &[Handle]),
+    operation(83, "service_detach", Always, &[Handle]),
+    operation(81, "drop_database", Always, &[Handle]),
+    operation(DISCONNECT, "disconnect", Never, &[]),
+    operation(2, "exit", Never, &[]),
+    operation(
+        CONT_AUTH,
+        "authenticate",
+        InDialogue,
+        &[Buffer, Buffer, Buffer, Buffer],
+    ),
+    operation(TRUSTED_AUTH, "authenticate", InDialogue, &[Buffer]),
+    operation(CRYPT, "crypt", Always, &[Buffer, Buffer]),
+    // The reply size is there from protocol 14 on, and before any protocol is agreed on.
+    operation(
+        CRYPT_KEY_CALLBACK,
+        "crypt_key_callback",
+        InDialogue,
+        &[Buffer, Since(14)],
+    ),
+    operation(
+        SERVICE_INFO,
+        "service_info",
+        Always,
+        &[Handle, Short, Buffer, Buffer, Number],
+    ),
+    operation(85, "service_start", Always, &[Handle, Short, Buffer]),
+    operation(
+        48,
+        "que_events",
+        Always,
+        &[Handle, Buffer, Number, Number, Number],
+    ),
+    operation(49, "cancel_events", Always, &[Handle, Number]),
+    operation(53, "connect_request", Always, &[Short, Handle, Number]),
+    operation(95, "abort_aux_connection", Never, &[]),
+    operation(91, "cancel", Never, &[Short]),
+    operation(93, "ping", Always, &[]),
+    operation(DUMMY, "dummy", Ignored, &[]),
+    operation(55, "ddl", Always, &[Handle, Handle, Buffer]),
+    operation(COMPILE, "compile", Always, &[Handle, Buffer]),
+    operation(23, "start", Always, REQUEST),
+    operation(24, "start_and_send", Always, REQUEST_WITH_MESSAGE),
+    operation(START_AND_RECEIVE, "start_and_receive", Always, REQUEST),
+    operation(
+        START_SEND_AND_RECEIVE,
+        "start_send_and_receive",
+        Always,
+        REQUEST_WITH_MESSAGE,
+    ),
+    operation(SEND, "send", Always, REQUEST_WITH_MESSAGE),
+    operation(RECEIVE, "receive", Always, REQUEST),
+    operation(RELEASE, "release", UnlessLazy, &[Request]),
+    operation(GET_SLICE, "get_slice", Always, ARRAY),
+    operation(59, "put_slice", Always, ARRAY),
+    operation(87, "update_account_info", Always, &[Handle, Buffer]),
+    operation(88, "authenticate_user", Always, &[Handle, Buffer, Buffer]),
+    operation(
+        BATCH_CREATE,
+        "batch_create",
+        UnlessLazy,
+        &[Statement, Buffer, Number, Buffer],
+    ),
+    operation(
+        BATCH_MSG,
+        "batch_msg",
+        UnlessLazy,
+        &[Statement, Number, BatchRows],
+    ),
+    operation(BATCH_EXEC, "batch_exec", Always, &[Statement, Handle]),
+    operation(102, "batch_rls", UnlessLazy, &[Statement]),
+    operation(109, "batch_cancel", Always, &[Statement]),
+    operation(104, "batch_regblob", UnlessLazy, &[Statement, Quad, Quad]),
+    operation(105, "batch_blob_stream", UnlessLazy, &[Statement, Stream]),
+    operation(106, "batch_set_bpb", UnlessLazy, &[Statement, Buffer]),
+    operation(107, "repl_data", Always, &[Handle, Buffer]),
+    operation(110, "batch_sync", Always, &[]),
+];
+
+/// The client's operation with this code.
+pub fn client(code: u32) -> Option<&'static Operation> {
+    CLIENT.iter().find(|operation| operation.code == code)
+}

@@ -1,0 +1,267 @@
+//! Row formats: BLR says what a row is made of, and a row says nothing itself.
+//!
+//! ```text
+//! 05 02 | 04 message u8, items u16le, item… | FF 4C       each column: its value and `07 00`, the null indicator
+//! ```
+//!
+//! Until protocol 12 every value is sent, each followed by its null indicator; from 13 on a row begins with a bitmap of
+//! the nulls, and only what is not null follows. Blob and array columns are 8-byte ids.
+
+use super::wire::{Stop, Wire, lost};
+use crate::cursor::Cursor;
+
+/// How long a value is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Fixed(u16),
+    /// Its length comes first; never more bytes than this.
+    Varying(u16),
+}
+
+/// The columns of a row, or the items of a request's message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Format {
+    shapes: Vec<Shape>,
+    /// A column holds blob ids.
+    pub has_blobs: bool,
+}
+
+/// The messages of a compiled request by their number.
+pub type Messages = Vec<(u8, Format)>;
+
+impl Format {
+    /// The format of rows, from the BLR that comes with a statement. `None` if it cannot be read.
+    pub fn of_rows(blr: &[u8]) -> Option<Format> {
+        let (_, items) = messages(blr)?.into_iter().next()?;
+        let pairs = items.shapes.chunks_exact(2);
+        let whole = pairs.remainder().is_empty();
+        let shapes = pairs.map(|pair| pair[0]).collect();
+        whole.then_some(Format {
+            shapes,
+            has_blobs: items.has_blobs,
+        })
+    }
+
+    /// How much memory it takes, in values.
+    pub fn size(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Pass one row.
+    pub fn row(&self, packed: bool, wire: &mut Wire<'_>) -> Result<(), Stop> {
+        if packed {
+            self.packed_row(wire)
+        } else {
+            self.plain_row(wire)
+        }
+    }
+
+    fn packed_row(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
+        let nulls = wire.opaque(self.shapes.len().div_ceil(8), "null bitmap")?;
+        for (column, shape) in self.shapes.iter().enumerate() {
+            let bits = nulls.get(column / 8).copied().unwrap_or(0);
+            if bits >> (column % 8) & 1 == 0 {
+                shape.pass(wire)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn plain_row(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
+        for shape in &self.shapes {
+            shape.pass(wire)?;
+            match wire.number("null indicator")? {
+                0 | 0xffff_ffff | 0xffff => {}
+                other => return lost(format!("a null indicator is {other:#x}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pass one message of a request: every item, whatever the protocol version.
+    pub fn message(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
+        self.shapes.iter().try_for_each(|shape| shape.pass(wire))
+    }
+}
+
+impl Shape {
+    fn pass(self, wire: &mut Wire<'_>) -> Result<(), Stop> {
+        let length = match self {
+            Shape::Fixed(length) => length,
+            Shape::Varying(limit) => wire.short("length of a value")?.min(limit),
+        };
+        wire.opaque(length.into(), "value").map(|_| ())
+    }
+}
+
+/// All messages that a BLR begins with.
+pub fn messages(blr: &[u8]) -> Option<Messages> {
+    const VERSIONS: [u8; 2] = [4, 5];
+    const BEGIN: u8 = 2;
+    const MESSAGE: u8 = 4;
+    let mut cursor = Cursor::new(blr);
+    let version = cursor.u8("version").ok()?;
+    if !VERSIONS.contains(&version) || cursor.u8("begin").ok()? != BEGIN {
+        return None;
+    }
+    let mut messages = Messages::new();
+    while cursor.peek_u8() == Some(MESSAGE) {
+        cursor.u8("message").ok()?;
+        let number = cursor.u8("message number").ok()?;
+        messages.push((number, items(&mut cursor)?));
+    }
+    Some(messages)
+}
+
+fn items(cursor: &mut Cursor<'_>) -> Option<Format> {
+    let count = cursor.u16_le("items").ok()?;
+    let mut format = Format::default();
+    for _ in 0..count {
+        let (shape, is_blob) = item(cursor)?;
+        format.shapes.push(shape);
+        format.has_blobs |= is_blob;
+    }
+    Some(format)
+}
+
+/// One item and whether it is a blob id.
+fn item(cursor: &mut Cursor<'_>) -> Option<(Shape, bool)> {
+    let kind = cursor.u8("type").ok()?;
+    let shape = match kind {
+        // text, with or without a character set
+        14 => Shape::Fixed(cursor.u16_le("length").ok()?),
+        15 => Shape::Fixed(after_charset(cursor)?),
+        // varying and C strings
+        37 | 40 => Shape::Varying(cursor.u16_le("length").ok()?),
+        38 | 41 => Shape::Varying(after_charset(cursor)?),
+        // numbers with a scale: short, long, quad, int64, int128
+        7 | 8 => scaled(cursor, 4)?,
+        9 | 16 => scaled(cursor, 8)?,
+        26 => scaled(cursor, 16)?,
+        // float; double, d_float; decfloat
+        10 => Shape::Fixed(4),
+        27 | 11 | 24 => Shape::Fixed(8),
+        25 => Shape::Fixed(16),
+        // blob
+        17 => {
+            cursor.u32_le("subtype and character set").ok()?;
+            Shape::Fixed(8)
+        }
+        // date, time; timestamp, time with zone; timestamp with zone and their extended forms
+        12 | 13 => Shape::Fixed(4),
+        35 | 28 => Shape::Fixed(8),
+        29 | 30 => Shape::Fixed(12),
+        31 => Shape::Fixed(16),
+        // boolean
+        23 => Shape::Fixed(1),
+        _ => return None,
+    };
+    Some((shape, matches!(kind, 9 | 17)))
+}
+
+fn after_charset(cursor: &mut Cursor<'_>) -> Option<u16> {
+    cursor.u16_le("character set").ok()?;
+    cursor.u16_le("length").ok()
+}
+
+fn scaled(cursor: &mut Cursor<'_>, length: u16) -> Option<Shape> {
+    cursor.u8("scale").ok()?;
+    Some(Shape::Fixed(length))
+}
+
+/// The elements of an array: `bytes` of them in memory, as the SDL describes one.
+pub fn slice(sdl: &[u8], bytes: usize, wire: &mut Wire<'_>) -> Result<(), Stop> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let Some((shape, in_memory)) = element(sdl) else {
+        return lost("an array whose elements are not described");
+    };
+    let count = bytes / in_memory.max(1);
+    match shape {
+        Shape::Fixed(length) => {
+            let length = usize::from(length)
+                .next_multiple_of(4)
+                .saturating_mul(count);
+            wire.opaque(length, "array").map(|_| ())
+        }
+        Shape::Varying(_) => (0..count).try_for_each(|_| shape.pass(wire)),
+    }
+}
+
+/// An array's element: its shape on the wire and its size in memory. SDL: `01 | 06 01 type | …`.
+fn element(sdl: &[u8]) -> Option<(Shape, usize)> {
+    const VERSION: u8 = 1;
+    const STRUCT: u8 = 6;
+    let [VERSION, STRUCT, 1, rest @ ..] = sdl else {
+        return None;
+    };
+    let (shape, _) = item(&mut Cursor::new(rest))?;
+    let in_memory = match (rest.first()?, shape) {
+        (7, _) => 2,
+        // A varying text keeps its 16-bit length before it.
+        (37 | 38, Shape::Varying(length)) => usize::from(length) + 2,
+        (_, Shape::Varying(length) | Shape::Fixed(length)) => usize::from(length),
+    };
+    Some((shape, in_memory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// integer, varchar(10), blob
+    const BLR: &[u8] = &[
+        5, 2, 4, 0, 6, 0, 8, 0, 7, 0, 37, 10, 0, 7, 0, 17, 0, 0, 0, 0, 7, 0, 0xff, 0x4c,
+    ];
+
+    fn length(format: &Format, packed: bool, bytes: &[u8]) -> Result<usize, Stop> {
+        let mut wire = Wire::new(bytes);
+        format.row(packed, &mut wire).map(|()| wire.position())
+    }
+
+    #[test]
+    fn blr_tells_the_columns_and_that_one_is_a_blob() {
+        let format = Format::of_rows(BLR).unwrap();
+        assert_eq!(
+            format.shapes,
+            [Shape::Fixed(4), Shape::Varying(10), Shape::Fixed(8)]
+        );
+        assert!(format.has_blobs);
+        assert_eq!(
+            Format::of_rows(b"\x05\x02\x04\0\x02\0\xee\0\x07\0\xff\x4c"),
+            None
+        );
+    }
+
+    #[test]
+    fn a_packed_row_leaves_its_nulls_out() {
+        let format = Format::of_rows(BLR).unwrap();
+        let row = [0b101, 0, 0, 0, 0, 0, 0, 3, b'a', b'b', b'c', 0, 0xee];
+        assert_eq!(length(&format, true, &row), Ok(12));
+        assert_eq!(length(&format, true, &row[..6]), Err(Stop::Need(8)));
+    }
+
+    #[test]
+    fn a_plain_row_sends_its_nulls_and_says_so_after_each() {
+        let format = Format::of_rows(BLR).unwrap();
+        let mut row = vec![0, 0, 0, 7, 0, 0, 0, 0];
+        row.extend([0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
+        row.extend([0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0]);
+        assert_eq!(length(&format, false, &row), Ok(28));
+        row[4] = 7;
+        assert!(matches!(length(&format, false, &row), Err(Stop::Lost(_))));
+    }
+
+    #[test]
+    fn an_array_is_as_long_as_its_elements() {
+        let longs = [1, 6, 1, 8, 0, 2];
+        let mut wire = Wire::new(&[0; 100]);
+        slice(&longs, 12, &mut wire).unwrap();
+        assert_eq!(wire.position(), 12);
+        let shorts = [1, 6, 1, 7, 0, 2];
+        slice(&shorts, 6, &mut wire).unwrap();
+        assert_eq!(wire.position(), 24);
+        assert!(slice(b"what", 4, &mut wire).is_err());
+    }
+}
