@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from latpcap import columns
 from latpcap.budget import Budget, Timeline, timeline
+from latpcap.fetches import fetch_savings
 from latpcap.health import HealthNote, core_notes, measured_notes
 from latpcap.projection import Projection, basis, project
+from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
 from latpcap.rtt import Baselines, estimate
 from latpcap.statements import StatementGroups, group
@@ -145,6 +147,7 @@ class Analysis:
     health: tuple[HealthNote, ...]
     summary: Summary
     budget: Budget
+    purposes: tuple[PurposeResult, ...]
     connections: tuple[ConnectionResult, ...]
     statements: tuple[StatementResult, ...]
     projection: Projection
@@ -179,11 +182,13 @@ class Measures:
         self.baselines: Baselines = estimate(recording, rtt_baseline_ms)
         self.timeline: Timeline = timeline(recording, self.baselines, think_s)
         self.statements: StatementGroups = group(recording, self.timeline)
+        self.fetches = tuple(fetch_savings(recording))
+        self.purposes = tuple(purpose_results(recording.exchanges))
         self.basis = basis(recording, self.baselines, self.timeline)
 
     def project(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
-        return project(self.basis, rtt_ms, within_s)
+        return replace(project(self.basis, rtt_ms, within_s), fetches=self.fetches)
 
     def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
         """Build the result."""
@@ -194,6 +199,7 @@ class Measures:
             health=health,
             summary=self._summary(projection, health, asked=rtt_ms is not None),
             budget=self.timeline.budget,
+            purposes=self.purposes,
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
             projection=projection,
@@ -213,7 +219,9 @@ class Measures:
             baseline_rtt_ms=projection.baseline_rtt_ms,
             network_share=network_share,
             seconds_per_ms=projection.seconds_per_ms,
-            verdict=verdict(self.basis, self.timeline.budget, round_trips, projection, health, asked=asked),
+            verdict=verdict(
+                self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, asked=asked
+            ),
         )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from latpcap.budget import Timeline
 from latpcap.durations import format_ms, format_s
+from latpcap.fetches import FetchSaving
 from latpcap.lanes import lanes
 from latpcap.recording import Recording
 from latpcap.rtt import Baselines
@@ -93,6 +94,8 @@ class Projection:
     points: tuple[Point, ...]
     seconds_per_ms: float | None
     within: LatencyBudget | None = None
+    fetches: tuple[FetchSaving, ...] = ()
+    """Statements that fetch few rows at a time, and what larger fetches would save."""
     assumptions: tuple[Assumption, ...] = ASSUMPTIONS
 
     def plot(self) -> Any:

@@ -8,11 +8,15 @@ from latpcap.budget import Budget
 from latpcap.durations import format_ms, format_s
 from latpcap.health import HealthNote
 from latpcap.projection import Basis, Point, Projection
+from latpcap.purposes import PURPOSES, PurposeResult
 
 __all__ = ["verdict"]
 
 TYPICAL_RTT_MS = 15.0
 """The RTT that the verdict speaks of when none was asked: two sites of one country."""
+
+NOTABLE = 0.3
+"""Round trips beside the statements are worth a sentence from this share on."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -27,14 +31,20 @@ PART_NAMES = {
 
 
 def verdict(
-    base: Basis, budget: Budget, round_trips: int, projection: Projection, health: Sequence[HealthNote], *, asked: bool
+    base: Basis,
+    budget: Budget,
+    round_trips: int,
+    purposes: Sequence[PurposeResult],
+    projection: Projection,
+    health: Sequence[HealthNote],
+    *,
+    asked: bool,
 ) -> str:
     """Return the verdict; `asked` says that the user chose the projection's RTTs."""
     if round_trips == 0:
         return f"{_cost(base, 0, projection)}\n{_gravest(health)}".rstrip()
-    return "\n".join(
-        (_cost(base, round_trips, projection), _elsewhere(base, projection, asked), _besides(budget, health))
-    )
+    besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), _besides(budget, health))))
+    return "\n".join((_cost(base, round_trips, projection), _elsewhere(base, projection, asked), besides))
 
 
 def _cost(base: Basis, round_trips: int, projection: Projection) -> str:
@@ -62,6 +72,14 @@ def _elsewhere(base: Basis, projection: Projection, asked: bool) -> str:
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
     )
+
+
+def _beside_statements(purposes: Sequence[PurposeResult], round_trips: int) -> str:
+    """Where most round trips run no statement, say what they do."""
+    first = purposes[0]
+    if first.purpose in {"statements", "setup", "unreadable", "others"} or first.round_trips < NOTABLE * round_trips:
+        return ""
+    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
 
 
 def _telling_point(projection: Projection, asked: bool) -> Point | None:

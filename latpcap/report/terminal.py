@@ -16,12 +16,14 @@ from latpcap.analysis import Analysis, ConnectionResult, StatementResult
 from latpcap.budget import Budget
 from latpcap.health import HealthNote
 from latpcap.projection import Projection
+from latpcap.purposes import PURPOSES, PurposeResult
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
 
 __all__ = ["print_renderables", "projection_parts", "render"]
 
 TOP = 10
+SAVINGS = 3
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -56,6 +58,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from (Text(printable(line)) for line in others)
     yield from _health(result.health)
     yield from _budget(result.budget)
+    yield from _purposes(result.purposes)
     yield from projection_parts(result.projection)
     yield from _provenance(result.connections)
     yield from _statements(result.statements)
@@ -114,6 +117,20 @@ def _budget(budget: Budget) -> Iterator[RenderableType]:
     )
 
 
+def _purposes(purposes: tuple[PurposeResult, ...]) -> Iterator[RenderableType]:
+    if len(purposes) < 2:
+        return
+    total = sum(purpose.round_trips for purpose in purposes)
+    yield _heading("What the round trips do")
+    yield Grid(
+        (Heading("purpose", "left"), Heading("round trips"), Heading("share %"), Heading("they", "left")),
+        [
+            (item.purpose, f"{item.round_trips:,}", f"{100 * item.round_trips / total:.1f}", PURPOSES[item.purpose])
+            for item in purposes
+        ],
+    )
+
+
 # --- projection -----------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +154,9 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
     if projection.within is not None:
         yield Text(projection.within.text)
+    farthest = max((point.rtt_ms for point in projection.points), default=projection.baseline_rtt_ms)
+    for saving in projection.fetches[:SAVINGS]:
+        yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
 
 
 def _provenance(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
