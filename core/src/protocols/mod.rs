@@ -5,14 +5,17 @@
 //! resynchronisation, compression and the change to an unreadable stream are the conversation's work, done once for
 //! all. Adding a protocol is one file here and one line in [`REGISTRY`].
 
+pub mod firebird;
 pub mod mysql;
+pub mod oracle;
+pub mod postgresql;
 pub mod turns;
 
 use crate::session::Session;
 use crate::sql::{Sql, Statements};
 
 /// Every protocol latpcap reads, in the order in which they are asked.
-pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL];
+pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL];
 
 /// A protocol as the registry sees it.
 #[derive(Debug)]
@@ -121,6 +124,8 @@ pub enum Meaning {
     Unwaited,
     /// As `Unwaited`, and now it shows that the newest exchange is something else than it seemed.
     Becomes { command: &'static str, sql: Option<Sql> },
+    /// From the client: the statement of the newest exchange, where its text ended in a later message.
+    Text(Sql),
     /// From the server: so many rows of the oldest open exchange.
     Rows(u64),
     /// From the server: the oldest open exchange has its whole response.
@@ -202,7 +207,7 @@ pub enum Layer {
     Tls,
     /// Wire encryption of the protocol's own.
     Encrypted,
-    /// A stream that is no dialogue (replication): kept out of the counts.
+    /// A stream that is no dialogue (replication, events): kept out of the counts.
     Push,
 }
 

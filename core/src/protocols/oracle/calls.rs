@@ -1,0 +1,394 @@
+//! The call that a client's message makes.
+//!
+//! ```text
+//! 03 function u8 | sequence u8 | [token] | arguments      a call
+//! 11 function u8 | sequence u8 | [token] | arguments      a piggyback: rides in front of a call, has no answer of its own
+//! 1A function u8 | sequence u8 | [token] | arguments      a call without an answer
+//! ```
+//!
+//! The sequence counts 1…255 (JDBC: 1…127) and begins again at 1; go-ora always sends 0. From 23ai on a token follows it. Nothing says
+//! how long a piggyback is: the next header is known by its sequence.
+
+use super::encodings::{Family, pointer, universal};
+use crate::cursor::Cursor;
+
+pub const CALL: u8 = 0x03;
+pub const PIGGYBACK: u8 = 0x11;
+pub const ONE_WAY: u8 = 0x1a;
+pub const HEADER: usize = 3;
+
+/// Function codes that the decoder treats in a way of its own.
+pub const REEXECUTE: u8 = 4;
+pub const FETCH: u8 = 5;
+pub const PARSE_V7: u8 = 62;
+pub const EXECUTE_V7: u8 = 71;
+pub const REEXECUTE_AND_FETCH: u8 = 78;
+pub const EXECUTE: u8 = 94;
+pub const LOB: u8 = 96;
+pub const CLOSE_CURSORS: u8 = 105;
+pub const PIPELINE_BEGIN: u8 = 199;
+pub const PIPELINE_END: u8 = 200;
+
+/// A sequence may skip a few numbers (piggybacks count too).
+const SEQUENCE_STEP: u8 = 16;
+/// After these it begins again at 1: JDBC, all others.
+const LAST_SEQUENCES: [u8; 2] = [127, 255];
+const CLOSED_AT_ONCE: u64 = 65_535;
+const OCI_POINTER: &[u8] = &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+
+/// The name of a function's exchange, `None` for codes nobody knows.
+pub fn command(function: u8) -> Option<&'static str> {
+    Some(match function {
+        2 => "open_cursor",
+        3 | PARSE_V7 | 74 => "parse",
+        REEXECUTE => "reexecute",
+        FETCH | 72 => "fetch",
+        8 => "close_cursor",
+        9 => "logoff",
+        10 | 43 | 98 | 119 => "describe",
+        11 => "define",
+        12 | 13 => "autocommit",
+        14 => "commit",
+        15 => "rollback",
+        20 | 120 => "cancel",
+        39 | EXECUTE_V7 | EXECUTE => "execute",
+        59 => "version",
+        76 => "procedure",
+        REEXECUTE_AND_FETCH => "reexecute_fetch",
+        1 | 81 | 82 | 115 | 118 => "authenticate",
+        84 => "open_session",
+        LOB => "lob",
+        103 => "transaction_switch",
+        104 => "transaction_end",
+        CLOSE_CURSORS => "close_cursors",
+        107 => "session_switch",
+        121 | 145 => "enqueue",
+        122 => "dequeue",
+        125 | 187 => "notification",
+        127..=130 => "direct_path",
+        135 | 152 | 154 | 176 | 191 | 192 | 205 => "call",
+        147 => "ping",
+        162 => "session_get",
+        163 => "session_release",
+        PIPELINE_BEGIN => "pipeline_begin",
+        PIPELINE_END => "pipeline_end",
+        _ => return None,
+    })
+}
+
+/// The header of a call, a piggyback or a one-way call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub kind: u8,
+    pub function: u8,
+    pub sequence: u8,
+}
+
+impl Header {
+    pub fn read(bytes: &[u8]) -> Option<Header> {
+        match *bytes {
+            [kind @ (CALL | PIGGYBACK | ONE_WAY), function, sequence, ..] => Some(Header {
+                kind,
+                function,
+                sequence,
+            }),
+            _ => None,
+        }
+    }
+
+    /// As `read`, for a function that is known.
+    pub fn known(bytes: &[u8]) -> Option<Header> {
+        Header::read(bytes).filter(|header| command(header.function).is_some())
+    }
+
+    /// May this header come soon after one with the sequence `previous`?
+    pub fn follows(&self, previous: u8) -> bool {
+        if self.sequence == 0 || previous == 0 {
+            return self.sequence == previous;
+        }
+        let step = match LAST_SEQUENCES
+            .iter()
+            .find(|&&last| self.sequence <= previous && previous <= last)
+        {
+            Some(last) => last - previous + self.sequence,
+            None => self.sequence.saturating_sub(previous),
+        };
+        (1..=SEQUENCE_STEP).contains(&step)
+    }
+
+    fn is_next_after(&self, previous: u8) -> bool {
+        match self.sequence {
+            0 => previous == 0,
+            1 => previous == 0 || LAST_SEQUENCES.contains(&previous),
+            sequence => sequence - 1 == previous,
+        }
+    }
+}
+
+/// A message's call, and what rode in front of it.
+#[derive(Debug, PartialEq)]
+pub struct Found<'a> {
+    pub header: Header,
+    /// Begins at the call's header.
+    pub bytes: &'a [u8],
+    pub closed_cursors: Vec<u32>,
+    pub begins_pipeline: bool,
+}
+
+/// Walks over the piggybacks to the call. A message of piggybacks alone is named by the last of them.
+pub fn find(message: &[u8]) -> Option<Found<'_>> {
+    let header = Header::read(message)?;
+    let mut found = Found {
+        header,
+        bytes: message,
+        closed_cursors: Vec::new(),
+        begins_pipeline: false,
+    };
+    while found.header.kind == PIGGYBACK {
+        found.begins_pipeline |= found.header.function == PIPELINE_BEGIN;
+        let Some((at, closed)) = after_piggyback(found.header, found.bytes) else {
+            break;
+        };
+        found.closed_cursors.extend(closed);
+        found.bytes = found.bytes.get(at..)?;
+        found.header = Header::read(found.bytes)?;
+    }
+    Some(found)
+}
+
+/// Where the header after this piggyback is, and the cursors that it closes.
+fn after_piggyback(header: Header, bytes: &[u8]) -> Option<(usize, Vec<u32>)> {
+    let closing = || {
+        token_lengths(bytes)
+            .into_iter()
+            .find_map(|token| closing(header, bytes, token))
+    };
+    if header.function == CLOSE_CURSORS
+        && let Some(closing) = closing()
+    {
+        return Some(closing);
+    }
+    let is_next = |at: &usize| next_header(header, bytes, *at).is_some();
+    (HEADER..bytes.len())
+        .find(is_next)
+        .map(|at| (at, Vec::new()))
+}
+
+fn next_header(previous: Header, bytes: &[u8], at: usize) -> Option<Header> {
+    Header::known(bytes.get(at..)?).filter(|header| header.is_next_after(previous.sequence))
+}
+
+/// Close cursors, as thin clients and as OCI write it.
+fn closing(header: Header, bytes: &[u8], token: usize) -> Option<(usize, Vec<u32>)> {
+    let mut cursor = Cursor::new(bytes);
+    cursor.skip(HEADER + token, "token").ok()?;
+    let wide = cursor.peek().starts_with(OCI_POINTER);
+    let count = if wide {
+        cursor.skip(OCI_POINTER.len(), "pointer").ok()?;
+        u64::from(cursor.u32_le("cursors").ok()?)
+    } else {
+        pointer(&mut cursor).filter(|&present| present)?;
+        universal(&mut cursor)?
+    };
+    let number = |cursor: &mut Cursor<'_>| {
+        if wide {
+            cursor.u32_le("cursor").ok()
+        } else {
+            universal(cursor)?.try_into().ok()
+        }
+    };
+    let closed = (0..count.min(CLOSED_AT_ONCE))
+        .map(|_| number(&mut cursor))
+        .collect::<Option<Vec<u32>>>()?;
+    let at = cursor.position();
+    next_header(header, bytes, at).map(|_| (at, closed))
+}
+
+/// How many bytes the token after a header may take: none, a universal number, or one of OCI's two fixed widths.
+pub fn token_lengths(bytes: &[u8]) -> [usize; 5] {
+    let universal = bytes
+        .get(HEADER)
+        .map_or(1, |&count| 1 + usize::from(count & 0x0f));
+    [0, universal, 2, 11, 14]
+}
+
+/// FETCH: a cursor and how many rows. Consuming the whole message tells how it is written.
+pub fn fetch(bytes: &[u8]) -> Option<(u32, u64, Family)> {
+    (token_lengths(bytes).into_iter()).find_map(|token| {
+        let arguments = bytes.get(HEADER + token..)?;
+        let mut cursor = Cursor::new(arguments);
+        if arguments.len() == 8 && token != 1 {
+            let id = cursor.u32_le("cursor").ok()?;
+            return Some((id, cursor.u32_le("rows").ok()?.into(), Family::Wide));
+        }
+        let id = universal(&mut cursor)?.try_into().ok()?;
+        let rows = universal(&mut cursor)?;
+        (cursor.is_empty() && id != 0).then_some((id, rows, Family::Universal))
+    })
+}
+
+/// Arguments of a re-execution: the cursor, how many rows to fetch (or times to execute), and its bind values.
+#[derive(Debug, PartialEq)]
+pub struct Reexecution<'a> {
+    pub cursor: u32,
+    pub rows: u64,
+    pub binds: &'a [u8],
+}
+
+pub fn reexecution(bytes: &[u8]) -> Option<Reexecution<'_>> {
+    token_lengths(bytes).into_iter().find_map(|token| {
+        let mut cursor = Cursor::new(bytes.get(HEADER + token..)?);
+        let id = universal(&mut cursor)?.try_into().ok()?;
+        let rows = universal(&mut cursor)?;
+        universal(&mut cursor)?;
+        universal(&mut cursor)?;
+        let ends_well = matches!(cursor.peek_u8(), None | Some(7));
+        (ends_well && id != 0).then(|| Reexecution {
+            cursor: id,
+            rows,
+            binds: cursor.rest(),
+        })
+    })
+}
+
+/// The command of a LOB operation. Those that read serve the query the locator came from.
+pub fn lob(bytes: &[u8]) -> &'static str {
+    let operation = token_lengths(bytes)
+        .into_iter()
+        .find_map(|token| lob_operation(bytes.get(HEADER + token..)?));
+    operation.unwrap_or("lob")
+}
+
+fn lob_operation(arguments: &[u8]) -> Option<&'static str> {
+    let mut cursor = Cursor::new(arguments);
+    pointer(&mut cursor)?;
+    universal(&mut cursor)?;
+    pointer(&mut cursor)?;
+    for _ in 0..3 {
+        universal(&mut cursor)?;
+    }
+    for _ in 0..3 {
+        pointer(&mut cursor)?;
+    }
+    Some(match universal(&mut cursor)? {
+        1 => "lob_length",
+        2 => "lob_read",
+        0x20 => "lob_trim",
+        0x40 => "lob_write",
+        0x100 | 0x200 => "lob_file_open",
+        0x110 => "lob_create_temporary",
+        0x111 => "lob_free_temporary",
+        0x400 => "lob_is_open",
+        0x800 => "lob_file_exists",
+        0x4000 => "lob_chunk_size",
+        0x8000 => "lob_open",
+        0x1_0000 => "lob_close",
+        0x1_1000 => "lob_is_open",
+        0x8_0000 => "lob_array",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piggyback_that_closes_cursors_is_walked_over() {
+        let message = b"\x11\x69\x08\x01\x01\x01\x01\x02\x03\x5e\x09\x02\x80\x21";
+        let found = find(message).unwrap();
+        assert_eq!((found.header.function, found.header.sequence), (EXECUTE, 9));
+        assert_eq!(found.closed_cursors, [2]);
+    }
+
+    #[test]
+    fn piggybacks_with_tokens_lead_to_their_call() {
+        let message =
+            b"\x11\x69\x0e\x00\x01\x01\x04\x01\x05\x01\x04\x01\x03\x01\x02\x03\x09\x0f\x00";
+        let found = find(message).unwrap();
+        assert_eq!(
+            (found.header.function, found.closed_cursors),
+            (9, vec![5, 4, 3, 2])
+        );
+    }
+
+    #[test]
+    fn an_unknown_piggyback_ends_where_the_next_sequence_begins() {
+        let message =
+            b"\x11\x69\x05\x01\x01\x01\x01\x01\x11\xbf\x06\x01\x01\x09\x00512,0,0,0\x03\x09\x07";
+        assert_eq!(
+            find(message).unwrap().header,
+            Header {
+                kind: CALL,
+                function: 9,
+                sequence: 7
+            }
+        );
+    }
+
+    #[test]
+    fn cursors_closed_by_oci_are_fixed_width_numbers() {
+        let mut message = b"\x11\x69\x05".to_vec();
+        message.extend(OCI_POINTER);
+        message.extend(b"\x02\0\0\0\x03\0\0\0\x04\0\0\0\x03\x0e\x06");
+        let found = find(&message).unwrap();
+        assert_eq!(
+            (found.header.function, found.closed_cursors),
+            (14, vec![3, 4])
+        );
+    }
+
+    #[test]
+    fn a_sequence_begins_again_at_one() {
+        let header = |sequence| Header {
+            kind: CALL,
+            function: 14,
+            sequence,
+        };
+        assert!(header(1).follows(255));
+        assert!(header(2).follows(126));
+        assert!(header(128).follows(127));
+        assert!(header(9).follows(8));
+        assert!(header(0).follows(0));
+        assert!(!header(8).follows(9));
+        assert!(!header(0).follows(9));
+    }
+
+    #[test]
+    fn a_fetch_is_read_with_and_without_token_and_from_oci() {
+        assert_eq!(
+            fetch(b"\x03\x05\x17\x01\x0a\x01\x64"),
+            Some((10, 100, Family::Universal))
+        );
+        assert_eq!(
+            fetch(b"\x03\x05\x06\x00\x01\x01\x01\x64"),
+            Some((1, 100, Family::Universal))
+        );
+        assert_eq!(
+            fetch(b"\x03\x05\x1d\x02\0\0\0\x19\0\0\0"),
+            Some((2, 25, Family::Wide))
+        );
+    }
+
+    #[test]
+    fn a_reexecution_names_its_cursor_and_brings_values() {
+        let read = reexecution(b"\x03\x04\x0b\x01\x04\x01\x01\x00\x00\x07\x02\xc1\x02").unwrap();
+        assert_eq!(
+            (read.cursor, read.rows, read.binds),
+            (4, 1, &b"\x07\x02\xc1\x02"[..])
+        );
+    }
+
+    #[test]
+    fn lob_operations_are_told_apart() {
+        assert_eq!(
+            lob(b"\x03\x60\x07\x00\x01\x01\x28\0\0\0\0\0\0\0\x01\x02\0\0\x01\x01"),
+            "lob_read"
+        );
+        assert_eq!(
+            lob(b"\x03\x60\x07\x01\x01\x28\0\0\0\0\0\0\0\x02\x40\x00\0\0"),
+            "lob_chunk_size"
+        );
+        assert_eq!(lob(b"\x03\x60\x07"), "lob");
+    }
+}

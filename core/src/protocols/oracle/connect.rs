@@ -1,0 +1,199 @@
+//! CONNECT and its answers.
+//!
+//! ```text
+//! CONNECT   8 version u16 | 10 lowest version u16 | … | 24 data length u16 | 26 data offset u16 | … | data
+//! ACCEPT    8 version u16 | 10 options u16 | 12 SDU u16 | … | 32 SDU u32 (version ≥ 315) | …
+//! REFUSE    8 reasons u8 u8 | 10 length u16 | (DESCRIPTION=…(ERR=12514)…)
+//! REDIRECT  8 length u16 | (ADDRESS=…) [00 connect data]
+//! ```
+//!
+//! Offsets count from the packet's first byte. The data of CONNECT, REFUSE and REDIRECT may come in a DATA packet of
+//! its own.
+
+use super::packet::{Form, HEADER};
+use crate::cursor::{Cursor, TooShort};
+use crate::protocols::Error;
+use crate::session::Session;
+
+/// From this version on lengths have four bytes after ACCEPT.
+const LARGE_FORM_VERSION: u16 = 315;
+/// TNS versions in use: 8i has 308, 23ai 319.
+const VERSIONS: std::ops::RangeInclusive<u16> = 300..=340;
+
+/// What a CONNECT says of itself: how long its data is, and where it is.
+pub struct Connect<'a> {
+    pub versions: (u16, u16),
+    /// Empty where it comes in the next packet.
+    pub data: &'a [u8],
+    data_length: usize,
+    data_offset: usize,
+}
+
+impl<'a> Connect<'a> {
+    /// `body` begins after the packet header.
+    pub fn read(body: &'a [u8]) -> Result<Connect<'a>, TooShort> {
+        let mut cursor = Cursor::new(body);
+        let versions = (cursor.u16_be("version")?, cursor.u16_be("lowest version")?);
+        cursor.skip(12, "service options")?;
+        let data_length = usize::from(cursor.u16_be("connect data length")?);
+        let data_offset = usize::from(cursor.u16_be("connect data offset")?);
+        let data = body
+            .get(data_offset.saturating_sub(HEADER)..)
+            .unwrap_or_default();
+        Ok(Connect {
+            versions,
+            data: data.get(..data_length).unwrap_or(data),
+            data_length,
+            data_offset,
+        })
+    }
+
+    /// Does the data come in a packet of its own, after this one of `length` bytes?
+    pub fn data_follows(&self, length: u64) -> bool {
+        self.data_length > 0 && length <= self.data_offset as u64
+    }
+
+    pub fn is_plausible(&self) -> bool {
+        let (wanted, lowest) = self.versions;
+        VERSIONS.contains(&wanted)
+            && lowest <= wanted
+            && (self.data.is_empty() || self.data.contains(&b'('))
+    }
+}
+
+/// What matters of an ACCEPT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accept {
+    pub form: Form,
+    pub session_data_unit: u32,
+}
+
+impl Accept {
+    pub fn read(body: &[u8]) -> Result<Accept, TooShort> {
+        let mut cursor = Cursor::new(body);
+        let version = cursor.u16_be("version")?;
+        cursor.skip(2, "service options")?;
+        let small = u32::from(cursor.u16_be("session data unit")?);
+        if version < LARGE_FORM_VERSION {
+            return Ok(Accept {
+                form: Form::Small,
+                session_data_unit: small,
+            });
+        }
+        let large = cursor
+            .skip(18, "reserved")
+            .and_then(|()| cursor.u32_be("session data unit"));
+        Ok(Accept {
+            form: Form::Large,
+            session_data_unit: large.unwrap_or(small),
+        })
+    }
+}
+
+/// The text of REFUSE or REDIRECT, or `None` where it comes in the next packet. `reasons`: bytes before its length.
+pub fn text(body: &[u8], reasons: usize) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(body);
+    cursor.skip(reasons, "reasons").ok()?;
+    let length = cursor.u16_be("text length").ok()?;
+    let text = cursor.rest();
+    (length == 0 || !text.is_empty()).then_some(text)
+}
+
+/// Why the listener refused; `None` for an answer to a ping of the listener.
+pub fn refusal(text: &[u8]) -> Option<Error> {
+    let number: u32 = value(&String::from_utf8_lossy(text), "ERR")
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0);
+    (number != 0).then(|| Error {
+        code: format!("ORA-{number:05}"),
+        message: "the listener refused the connection".into(),
+    })
+}
+
+/// Who connects to what, as the connect data tells.
+pub fn tell(session: &mut Session, data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let service = value(&text, "SERVICE_NAME").or_else(|| value(&text, "SID"));
+    let client = text
+        .to_ascii_uppercase()
+        .find("CID")
+        .and_then(|at| text.get(at..))
+        .unwrap_or_default();
+    if let Some(service) = service {
+        session.database.get_or_insert_with(|| service.to_owned());
+    }
+    if let Some(program) = value(client, "PROGRAM") {
+        session
+            .application
+            .get_or_insert_with(|| program.to_owned());
+    }
+}
+
+/// The value of `(KEY = value)`, the first of that name.
+fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('(') {
+        rest = after;
+        let Some((name, assigned)) = after.split_once('=') else {
+            break;
+        };
+        if name.trim().eq_ignore_ascii_case(key) {
+            let value = assigned.split([')', '(']).next().unwrap_or_default().trim();
+            return (!value.is_empty()).then_some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_the_clients_and_the_service_the_servers() {
+        let data = b"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=db)(PORT=1521))(CONNECT_DATA=(service_name = orders)\
+                     (CID=(PROGRAM=C:\\Program Files\\app.exe)(HOST=pc)(USER=ann))))";
+        let mut session = Session::default();
+        tell(&mut session, data);
+        assert_eq!(session.database.as_deref(), Some("orders"));
+        assert_eq!(
+            session.application.as_deref(),
+            Some("C:\\Program Files\\app.exe")
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_its_code_and_a_listener_ping_is_none() {
+        let code = |text| refusal(text).map(|error| error.code);
+        assert_eq!(
+            code(b"(DESCRIPTION=(TMP=)(VSNNUM=1)(ERR=12514)(ERROR_STACK=(ERROR=(CODE=1))))"),
+            Some("ORA-12514".into())
+        );
+        assert_eq!(
+            code(b"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR=0)(ALIAS=LISTENER))"),
+            None
+        );
+    }
+
+    #[test]
+    fn accept_tells_the_form_of_what_follows() {
+        let old = b"\x01\x3a\x00\x01\x20\x00\x7f\xff\0\0\0\0\0\0\0\0";
+        assert_eq!(
+            Accept::read(old),
+            Ok(Accept {
+                form: Form::Small,
+                session_data_unit: 8192
+            })
+        );
+        let mut new = b"\x01\x3e\x00\x01\xff\xff\xff\xff".to_vec();
+        new.extend([0; 16]);
+        new.extend(b"\x00\x1f\xff\xff\0\0\0\0");
+        assert_eq!(
+            Accept::read(&new),
+            Ok(Accept {
+                form: Form::Large,
+                session_data_unit: 0x1f_ffff
+            })
+        );
+    }
+}

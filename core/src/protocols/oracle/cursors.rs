@@ -1,0 +1,111 @@
+//! Which statement a cursor number stands for, and how many of its rows have come.
+
+use std::collections::HashMap;
+
+use super::statement::Verb;
+use crate::sql::Sql;
+
+/// More cursors than this are open nowhere; beyond it all are forgotten.
+const OPEN_CURSORS: usize = 65_536;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statement {
+    pub sql: Option<Sql>,
+    pub verb: Verb,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    statement: Statement,
+    /// Rows since the last execution; `None` after a loss.
+    rows: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Cursors(HashMap<u32, Entry>);
+
+impl Cursors {
+    pub fn statement(&self, cursor: u32) -> Statement {
+        self.0
+            .get(&cursor)
+            .map(|entry| entry.statement)
+            .unwrap_or_default()
+    }
+
+    /// The server has named the cursor of a statement.
+    pub fn remember(&mut self, cursor: u32, statement: Statement) {
+        if cursor == 0 || (statement.sql.is_none() && self.0.contains_key(&cursor)) {
+            return;
+        }
+        if self.0.len() >= OPEN_CURSORS {
+            self.0.clear();
+        }
+        self.0.entry(cursor).or_default().statement = statement;
+    }
+
+    pub fn close(&mut self, cursor: u32) {
+        self.0.remove(&cursor);
+    }
+
+    /// What was fetched meanwhile is not known any more.
+    pub fn forget_counts(&mut self) {
+        self.0.values_mut().for_each(|entry| entry.rows = None);
+    }
+
+    /// The rows of an execution: the count begins with it.
+    pub fn executed(&mut self, cursor: u32, count: u64) -> u64 {
+        self.count(cursor, count);
+        count
+    }
+
+    /// The rows of one fetch, from a count that runs on from fetch to fetch. `asked`: it brings no more than this.
+    pub fn fetched(&mut self, cursor: u32, count: u64, asked: u64, is_last: bool) -> Option<u64> {
+        let before = self.0.get(&cursor).and_then(|entry| entry.rows);
+        self.count(cursor, count);
+        match before {
+            Some(before) if before <= count => Some(count - before),
+            _ if asked > 0 && count <= asked => Some(count),
+            // In mid-connection: all but the last fetch are full.
+            _ if asked > 0 && !is_last => Some(asked),
+            _ => None,
+        }
+    }
+
+    fn count(&mut self, cursor: u32, count: u64) {
+        self.remember(cursor, Statement::default());
+        if let Some(entry) = self.0.get_mut(&cursor) {
+            entry.rows = Some(count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fetch_is_the_difference_of_two_counts() {
+        let mut cursors = Cursors::default();
+        assert_eq!(cursors.executed(1, 2), 2);
+        assert_eq!(cursors.fetched(1, 102, 100, false), Some(100));
+        assert_eq!(cursors.fetched(1, 150, 100, true), Some(48));
+        assert_eq!(cursors.executed(1, 2), 2);
+    }
+
+    #[test]
+    fn in_mid_connection_a_full_fetch_is_what_was_asked_for() {
+        let mut cursors = Cursors::default();
+        assert_eq!(cursors.fetched(9, 5000, 100, false), Some(100));
+        assert_eq!(cursors.fetched(9, 5030, 100, true), Some(30));
+        assert_eq!(Cursors::default().fetched(9, 5030, 100, true), None);
+    }
+
+    #[test]
+    fn more_cursors_than_can_be_open_are_forgotten() {
+        let mut cursors = Cursors::default();
+        (1..200_000).for_each(|cursor| {
+            cursors.executed(cursor, 1);
+        });
+        assert!(cursors.0.len() <= OPEN_CURSORS);
+    }
+}

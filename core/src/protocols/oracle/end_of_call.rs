@@ -1,0 +1,464 @@
+//! The end of a response: status, row count, cursor and error of the call.
+//!
+//! ```text
+//! 04 status | [end-to-end sequence] | rows | error u16 | u16 u16 | cursor u16 | position u16 | SQL type u8 | fatal u8 |
+//!    flags | options u8 | UPI u8 | warning u8 | row id | OS error u32 | statement u8 | call number u8 | u16 | iterations u32 |
+//!    key | batch errors: codes, offsets, messages | [error u32 | row count u64] | [SQL type u32 | checksum u32] | [message]
+//! 09 status | [end-to-end sequence]                                  of calls that return nothing: commit, ping, logoff
+//! ```
+//!
+//! No response says where its parts begin, so the end is looked for from behind: the first `04` from which all fields
+//! can be read to the very last byte, and whose call number, error and row count agree with what is known. Which of the
+//! optional fields are there follows no version strictly; the variant that fitted last is tried first.
+
+use super::encodings::{Family, skip_universal, string, string_with_length, universal};
+use crate::cursor::Cursor;
+
+const END_OF_CALL: u8 = 0x04;
+const STATUS: u8 = 0x09;
+const SHORTEST: usize = 24;
+/// Status bits end here.
+const HIGHEST_STATUS: u64 = 0x20_0000;
+const NO_MORE_ROWS: u32 = 1403;
+/// How far back the last part of a response may begin: its message may be long.
+const SEARCHED: usize = 2 << 10;
+/// A status message is at most this long.
+const LONGEST_STATUS: usize = 9;
+/// Sizes of the wide form without its message: 64 (10g, 32 bit) … 152 (64 bit).
+const WIDE_SIZES: std::ops::RangeInclusive<usize> = 60..=160;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndOfCall<'a> {
+    /// Counted since the cursor was executed last.
+    pub rows: u64,
+    pub error: u32,
+    pub cursor: u32,
+    /// The server's number of the kind of statement.
+    pub sql_type: u8,
+    pub message: &'a [u8],
+}
+
+impl EndOfCall<'_> {
+    pub fn has_no_more_rows(&self) -> bool {
+        self.error == NO_MORE_ROWS
+    }
+}
+
+/// Which optional fields there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    end_to_end: bool,
+    /// JDBC and go-ora agree on flags of two bytes.
+    long_flags: bool,
+    /// Since 12.1: error and row count once more, wide enough.
+    row_count: bool,
+    /// Since 20c.
+    sql_type: bool,
+}
+
+impl Variant {
+    const ALL: [Variant; 16] = {
+        let mut all = [Variant {
+            end_to_end: true,
+            long_flags: false,
+            row_count: true,
+            sql_type: false,
+        }; 16];
+        let mut bits = 0;
+        while bits < 16 {
+            all[bits] = Variant {
+                end_to_end: bits & 8 == 0,
+                long_flags: bits & 1 != 0,
+                row_count: bits & 4 == 0,
+                sql_type: bits & 2 != 0,
+            };
+            bits += 1;
+        }
+        all
+    };
+}
+
+/// What a connection's ends look like, as far as they have been seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shape {
+    variant: Option<Variant>,
+    pub family: Option<Family>,
+}
+
+/// The end of `response`, if it is there. `sequence` is the call's; a `certain` end may be recognised by less.
+pub fn find<'a>(
+    response: &'a [u8],
+    sequence: Option<u8>,
+    certain: bool,
+    shape: &mut Shape,
+) -> Option<EndOfCall<'a>> {
+    let thin = |shape: &mut Shape| {
+        strict(response, sequence, shape).or_else(|| {
+            if certain {
+                loose(response, shape)
+            } else {
+                None
+            }
+        })
+    };
+    match shape.family {
+        Some(Family::Wide) => wide(response, sequence).or_else(|| thin(shape)),
+        _ => thin(shape).or_else(|| wide(response, sequence)),
+    }
+}
+
+/// Does the response end with a bare status?
+pub fn ends_with_status(response: &[u8]) -> bool {
+    let from = response.len().saturating_sub(LONGEST_STATUS);
+    (from..response.len()).any(|at| response[at] == STATUS && is_status(&response[at + 1..]))
+}
+
+fn is_status(bytes: &[u8]) -> bool {
+    let mut cursor = Cursor::new(bytes);
+    let status = universal(&mut cursor).filter(|&status| (1..HIGHEST_STATUS).contains(&status));
+    let thin = status.is_some()
+        && (cursor.is_empty() || universal(&mut cursor).is_some() && cursor.is_empty());
+    let mut cursor = Cursor::new(bytes);
+    let status = cursor
+        .u32_le("status")
+        .ok()
+        .map(u64::from)
+        .filter(|&status| (1..HIGHEST_STATUS).contains(&status));
+    thin || status.is_some() && matches!(cursor.left(), 0 | 2)
+}
+
+/// Places where the last part may begin, the last one first.
+fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
+    // Without rows in it, a response is short, and lists of batch errors may make its last part long.
+    let rowless = matches!(response.first(), Some(&(0x04 | 0x08 | 0x0b)));
+    let from = if rowless {
+        0
+    } else {
+        response.len().saturating_sub(SEARCHED)
+    };
+    let until = (response.len() + 1).saturating_sub(SHORTEST).max(from);
+    memchr::memrchr_iter(END_OF_CALL, &response[from..until]).map(move |at| from + at)
+}
+
+fn strict<'a>(
+    response: &'a [u8],
+    sequence: Option<u8>,
+    shape: &mut Shape,
+) -> Option<EndOfCall<'a>> {
+    fitting(response, shape, |fields, variant| {
+        let (end, again) = (&fields.end, fields.again);
+        let called = sequence.is_none_or(|sequence| sequence == fields.call_number);
+        let agrees = again.is_none_or(|(error, rows)| {
+            rows == end.rows && (error == end.error || fields.error == 0)
+        });
+        called && agrees && is_message(end) && (variant.row_count || sequence.is_some())
+    })
+}
+
+fn loose<'a>(response: &'a [u8], shape: &mut Shape) -> Option<EndOfCall<'a>> {
+    fitting(response, shape, |fields, _| is_message(&fields.end))
+        .or_else(|| before_message(response))
+}
+
+fn fitting<'a>(
+    response: &'a [u8],
+    shape: &mut Shape,
+    accepts: impl Fn(&Fields<'a>, Variant) -> bool,
+) -> Option<EndOfCall<'a>> {
+    let variants = || shape.variant.into_iter().chain(Variant::ALL);
+    let (end, variant) = candidates(response).find_map(|at| {
+        let bytes = &response[at + 1..];
+        let start = Start::read(bytes)?;
+        variants().find_map(|variant| {
+            let fields = start.fields(variant)?;
+            accepts(&fields, variant).then_some((fields.end, variant))
+        })
+    })?;
+    *shape = Shape {
+        variant: Some(variant),
+        family: Some(Family::Universal),
+    };
+    Some(end)
+}
+
+/// Behind the status, which all variants share.
+struct Start<'a>(Cursor<'a>);
+
+/// All fields, and what they can be checked by.
+struct Fields<'a> {
+    end: EndOfCall<'a>,
+    error: u32,
+    call_number: u8,
+    again: Option<(u32, u64)>,
+}
+
+impl<'a> Start<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Start<'a>> {
+        let mut cursor = Cursor::new(bytes);
+        let status = universal(&mut cursor)?;
+        (status < HIGHEST_STATUS).then_some(Start(cursor))
+    }
+
+    /// Everything up to the cursor.
+    fn head(&self, end_to_end: bool) -> Option<(EndOfCall<'a>, Cursor<'a>)> {
+        let mut cursor = self.0;
+        if end_to_end {
+            universal(&mut cursor).filter(|&sequence| sequence <= 0xffff)?;
+        }
+        let rows = universal(&mut cursor)?;
+        let error = universal(&mut cursor)?
+            .try_into()
+            .ok()
+            .filter(|&error| error <= 0xffff)?;
+        skip_universal(&mut cursor, 2)?;
+        let id = universal(&mut cursor)?
+            .try_into()
+            .ok()
+            .filter(|&id| id <= 0xffff)?;
+        Some((
+            EndOfCall {
+                rows,
+                error,
+                cursor: id,
+                ..EndOfCall::default()
+            },
+            cursor,
+        ))
+    }
+
+    fn fields(&self, variant: Variant) -> Option<Fields<'a>> {
+        let (mut end, mut cursor) = self.head(variant.end_to_end)?;
+        universal(&mut cursor)?;
+        end.sql_type = cursor.u8("SQL type").ok()?;
+        cursor.u8("fatal").ok()?;
+        if variant.long_flags {
+            universal(&mut cursor).map(drop)?
+        } else {
+            cursor.u8("flags").map(drop).ok()?
+        }
+        cursor.skip(3, "options, UPI and warning").ok()?;
+        row_id(&mut cursor)?;
+        universal(&mut cursor)?;
+        cursor.u8("statement").ok()?;
+        let call_number = cursor.u8("call number").ok()?;
+        skip_universal(&mut cursor, 2)?;
+        string_with_length(&mut cursor)?;
+        batch_errors(&mut cursor)?;
+        let error = end.error;
+        let again = if variant.row_count {
+            Some(error_and_rows(&mut cursor)?)
+        } else {
+            None
+        };
+        end.error = again.map_or(error, |(again, _)| again);
+        if variant.sql_type {
+            skip_universal(&mut cursor, 2)?;
+        }
+        if end.error != 0 && !cursor.is_empty() {
+            end.message = message(&mut cursor)?;
+        }
+        cursor.is_empty().then_some(Fields {
+            end,
+            error,
+            call_number,
+            again,
+        })
+    }
+}
+
+fn error_and_rows(cursor: &mut Cursor<'_>) -> Option<(u32, u64)> {
+    Some((universal(cursor)?.try_into().ok()?, universal(cursor)?))
+}
+
+fn row_id(cursor: &mut Cursor<'_>) -> Option<()> {
+    skip_universal(cursor, 2)?;
+    cursor.u8("row id").ok()?;
+    skip_universal(cursor, 2)
+}
+
+/// Errors of single rows of an array: codes, offsets and messages.
+fn batch_errors(cursor: &mut Cursor<'_>) -> Option<()> {
+    for _ in 0..2 {
+        let count = universal(cursor)?;
+        if count > 0 {
+            numbers_in_chunks(cursor, count)?;
+        }
+    }
+    let messages = universal(cursor)?;
+    if messages > 0 {
+        cursor.u8("packed size").ok()?;
+    }
+    for _ in 0..messages {
+        universal(cursor)?;
+        string(cursor)?;
+        cursor.skip(2, "end of message").ok()?;
+    }
+    Some(())
+}
+
+fn numbers_in_chunks(cursor: &mut Cursor<'_>, count: u64) -> Option<()> {
+    let chunked = cursor.u8("list").ok()? == 0xfe;
+    for _ in 0..count {
+        skip_universal(cursor, 1 + usize::from(chunked))?;
+    }
+    if chunked {
+        cursor.u8("end of list").map(drop).ok()
+    } else {
+        Some(())
+    }
+}
+
+/// The error's text: the rest, in one piece.
+fn message<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
+    let length = usize::from(cursor.u8("message length").ok()?);
+    if length < 0xfe {
+        return cursor.take(length, "message").ok();
+    }
+    universal(cursor)?;
+    let text = cursor.rest();
+    text.strip_suffix(&[0])
+}
+
+/// The message begins with the code that the fields hold; other languages keep the prefix.
+fn is_message(end: &EndOfCall<'_>) -> bool {
+    end.error == 0
+        || end
+            .message
+            .starts_with(format!("ORA-{:05}", end.error).as_bytes())
+}
+
+/// Servers up to 10g: the fields behind the cursor differ, but an error's message ends the response.
+fn before_message(response: &[u8]) -> Option<EndOfCall<'_>> {
+    let from = response.len().saturating_sub(SEARCHED);
+    let at = from + memchr::memmem::rfind(&response[from..], b"ORA-")?;
+    let message = response.get(at..)?;
+    let whole = usize::from(*response.get(at.checked_sub(1)?)?) == message.len();
+    let error: u32 = std::str::from_utf8(message.get(4..9)?).ok()?.parse().ok()?;
+    whole.then_some(())?;
+    let head = |at: usize| {
+        let start = Start::read(&response[at + 1..])?;
+        let fits = |end: &EndOfCall<'_>| end.error == error && end.cursor > 0;
+        [false, true]
+            .into_iter()
+            .find_map(|end_to_end| start.head(end_to_end).map(|(end, _)| end).filter(fits))
+    };
+    let end = candidates(response)
+        .filter(|&candidate| candidate < at)
+        .find_map(head)?;
+    Some(EndOfCall { message, ..end })
+}
+
+/// The little-endian form of OCI: fields at fixed places, whose sum differs from one platform to the next.
+fn wide(response: &[u8], sequence: Option<u8>) -> Option<EndOfCall<'_>> {
+    candidates(response).find_map(|at| {
+        let bytes = &response[at + 1..];
+        [0, 2, 3]
+            .into_iter()
+            .find_map(|skipped| wide_fields(bytes, skipped, sequence))
+    })
+}
+
+/// `skipped`: the end-to-end sequence (11g and later), and one byte more on some platforms.
+fn wide_fields(bytes: &[u8], skipped: usize, sequence: Option<u8>) -> Option<EndOfCall<'_>> {
+    let mut cursor = Cursor::new(bytes);
+    let status = u64::from(cursor.u32_le("status").ok()?);
+    cursor.skip(skipped, "sequence").ok()?;
+    let rows = cursor.u32_le("rows").ok()?.into();
+    let error = cursor.u16_le("error").ok()?.into();
+    let nothing = cursor.u32_le("array errors").ok()?;
+    let id = cursor.u16_le("cursor").ok()?.into();
+    cursor.u16_le("position").ok()?;
+    let sql_type = cursor.u8("SQL type").ok()?;
+    let plausible = status & 3 != 0 && status < HIGHEST_STATUS && nothing == 0;
+    let end = EndOfCall {
+        rows,
+        error,
+        cursor: id,
+        sql_type,
+        message: &[],
+    };
+    plausible.then_some(())?;
+    let rest = cursor.rest();
+    let (fixed, message) = if error == 0 {
+        (rest, &[][..])
+    } else {
+        wide_message(rest, error)?
+    };
+    let called = sequence
+        .is_none_or(|sequence| fixed.iter().skip(18).take(60).any(|&byte| byte == sequence));
+    let size = 1 + bytes.len() - rest.len() + fixed.len();
+    (called && WIDE_SIZES.contains(&size)).then_some(EndOfCall { message, ..end })
+}
+
+/// Splits the fixed fields from the message, which has to end the response.
+fn wide_message(rest: &[u8], error: u32) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memmem::find(rest, format!("ORA-{error:05}").as_bytes())?;
+    let (fixed, message) = rest.split_at(at);
+    let (&length, fixed) = fixed.split_last()?;
+    (usize::from(length) == message.len()).then_some((fixed, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMPTY: &[u8] = b"\x04\x01\x01\x01\x03\x00\x02\x03\xae\x00\x00\x01\x02\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\
+        \x02\x03\xae\x00\x28ORA-00942: table or view does not exist\n";
+
+    fn end_of(response: &[u8], sequence: u8) -> Option<EndOfCall<'_>> {
+        find(response, Some(sequence), false, &mut Shape::default())
+    }
+
+    #[test]
+    fn an_error_is_read_with_code_and_message() {
+        let end = end_of(EMPTY, 7).unwrap();
+        assert_eq!((end.error, end.cursor, end.rows), (942, 2, 0));
+        assert!(end.message.starts_with(b"ORA-00942: table"));
+    }
+
+    #[test]
+    fn rows_before_the_end_do_not_hide_it() {
+        let end = b"\x04\x01\x01\x01\x0f\x02\x01\x2c\0\0\0\x01\x01\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x09\0\x01\x01\0\0\0\0\0\x02\x01\x2c";
+        let response = [
+            b"\x06\x02\x01\x04\x07\x04\x01\x01\x01\x0f\x07\x02\xc1\x04",
+            &end[..],
+        ]
+        .concat();
+        assert_eq!(end_of(&response, 9).unwrap().rows, 300);
+        assert_eq!(end_of(&response, 8), None);
+        assert_eq!(end_of(&response[..response.len() - 1], 9), None);
+    }
+
+    #[test]
+    fn two_byte_flags_and_the_fields_of_20c_are_found_by_trying() {
+        let end = b"\x04\x01\x01\x01\x05\x01\x05\0\0\0\x01\x02\0\x03\0\x01\x20\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x01\x05\x01\x03\0";
+        assert_eq!(end_of(end, 7).unwrap().rows, 5);
+    }
+
+    #[test]
+    fn a_10g_server_says_it_with_other_fields_before_the_same_message() {
+        let response = b"\x09\x04\x01\x04\x01\x05\x02\x05\x7b\0\0\x01\x03\0\x01\x17\x03\0\x01\x20\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\
+            \x19ORA-01403: no data found\n";
+        let end = find(response, Some(0), true, &mut Shape::default()).unwrap();
+        assert_eq!((end.rows, end.error, end.cursor), (5, 1403, 3));
+    }
+
+    #[test]
+    fn the_wide_form_of_a_10g_server_is_read() {
+        let mut response =
+            b"\x07\x02\xc1\x02\x04\x01\0\0\0\x19\0\0\0\0\0\0\0\0\0\x02\0\0\0\x03".to_vec();
+        response.extend([0; 22]);
+        response.extend(b"\x1c\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let end = end_of(&response, 0x1c).unwrap();
+        assert_eq!((end.rows, end.cursor, end.sql_type), (25, 2, 3));
+    }
+
+    #[test]
+    fn a_bare_status_ends_calls_that_return_nothing() {
+        assert!(ends_with_status(b"\x09\x01\x01\x01\x04"));
+        assert!(ends_with_status(b"\x21\x01\x08\x09\x01\x01\x01\x0a"));
+        assert!(ends_with_status(b"\x08\x01\x00\x09\x01\0\0\0"));
+        assert!(!ends_with_status(b"\x09\x01\x01\x01"));
+        assert!(!ends_with_status(b""));
+    }
+}

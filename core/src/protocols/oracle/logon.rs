@@ -1,0 +1,145 @@
+//! What the logon tells: user, program, server version. Passwords and session keys are in the same messages and are
+//! passed over.
+//!
+//! ```text
+//! request    03 76 | … | user | AUTH_TERMINAL = … | AUTH_PROGRAM_NM = … | …
+//! response   08 | pairs | AUTH_VERSION_STRING = … | AUTH_VERSION_NO = 320208896 | AUTH_SC_SERVICE_NAME = … | …
+//! pair       length | key | length | value | flags           lengths universal or u32, then once more in the string
+//! ```
+
+use super::encodings::{string, universal};
+use crate::cursor::Cursor;
+use crate::session::Session;
+
+const KEY_PREFIXES: [&[u8]; 2] = [b"AUTH_", b"SESSION_CLIENT_"];
+const LONGEST_USER: usize = 128;
+
+/// The first or second half of a logon, as the client sends it.
+pub fn tell_request(session: &mut Session, message: &[u8]) {
+    if let Some(user) = user(message) {
+        session.user.get_or_insert_with(|| user.to_owned());
+    }
+    if let Some(program) = value(message, b"AUTH_PROGRAM_NM") {
+        session.application.get_or_insert(program);
+    }
+}
+
+/// The server's answer.
+pub fn tell_response(session: &mut Session, message: &[u8]) {
+    let number = value(message, b"AUTH_VERSION_NO").and_then(|digits| digits.parse().ok());
+    if let Some(number) = number {
+        session
+            .server_version
+            .get_or_insert_with(|| version(number));
+    }
+    if let Some(service) = value(message, b"AUTH_SC_SERVICE_NAME") {
+        session.database.get_or_insert(service);
+    }
+}
+
+/// Five numbers in four bytes; from 18c on cut otherwise.
+fn version(number: u32) -> String {
+    let [major, second, third, fourth] = number.to_be_bytes();
+    let parts = match major {
+        ..18 => [major, second >> 4, second & 15, third, fourth],
+        _ => [
+            major,
+            second,
+            third >> 4,
+            (third & 15) << 4 | fourth >> 4,
+            fourth & 15,
+        ],
+    };
+    parts.map(|part| part.to_string()).join(".")
+}
+
+/// The printable text before the first key's length.
+fn user(message: &[u8]) -> Option<&str> {
+    let key = KEY_PREFIXES
+        .iter()
+        .filter_map(|prefix| memchr::memmem::find(message, prefix))
+        .min()?;
+    let before = without_length(message.get(..key)?)?;
+    let start = before
+        .iter()
+        .rposition(|byte| !byte.is_ascii_graphic())
+        .map_or(0, |at| at + 1);
+    let run = &before[start..];
+    // A string's own length may be printable, too.
+    let name = match run.split_first() {
+        Some((&length, name)) if usize::from(length) == name.len() => name,
+        _ => run,
+    };
+    let name = std::str::from_utf8(name).ok()?;
+    (1..=LONGEST_USER).contains(&name.len()).then_some(name)
+}
+
+/// Strips a key's length: `01 0D 0D`, or `0D 00 00 00 0D`.
+fn without_length(before: &[u8]) -> Option<&[u8]> {
+    match before {
+        [user @ .., 1, length, again] if length == again => Some(user),
+        [user @ .., _, 0, 0, 0, _] => Some(user),
+        _ => None,
+    }
+}
+
+/// The value of a key.
+fn value(message: &[u8], key: &[u8]) -> Option<String> {
+    let at = memchr::memmem::find(message, key)? + key.len();
+    let mut thin = Cursor::new(message.get(at..)?);
+    let mut wide = thin;
+    let read_thin = universal(&mut thin)
+        .filter(|&length| length > 0)
+        .and_then(|_| string(&mut thin));
+    let text = match read_thin {
+        Some(text) if is_text(&text) => text,
+        _ => {
+            wide.u32_le("length").ok().filter(|&length| length > 0)?;
+            string(&mut wide).filter(|text| is_text(text))?
+        }
+    };
+    Some(String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+fn is_text(text: &[u8]) -> bool {
+    !text.is_empty() && text.len() <= 256 && !text.iter().any(u8::is_ascii_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_stands_before_the_first_key() {
+        assert_eq!(user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01\x05scott\x01\x0d\x0dAUTH_TERMINAL"), Some("scott"));
+        assert_eq!(user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01SCOTT\x01\x0d\x0dAUTH_TERMINAL"), Some("SCOTT"));
+        assert_eq!(
+            user(b"\x03\x76\x02\x58\xdb\x13\0\x06secure\x27\0\0\0\x0dAUTH_TERMINAL"),
+            Some("secure")
+        );
+        assert_eq!(user(b"AUTH_TERMINAL"), None);
+    }
+
+    #[test]
+    fn versions_before_and_after_18c_are_cut_otherwise() {
+        assert_eq!(version(320_208_896), "19.22.0.0.0");
+        assert_eq!(version(169_869_568), "10.2.0.1.0");
+        assert_eq!(version(387_588_096), "23.26.2.0.0");
+    }
+
+    #[test]
+    fn values_are_found_in_both_families() {
+        let mut session = Session::default();
+        tell_response(
+            &mut session,
+            b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09320208896\0",
+        );
+        assert_eq!(session.server_version.as_deref(), Some("19.22.0.0.0"));
+        let mut session = Session::default();
+        tell_response(
+            &mut session,
+            b"\x0f\0\0\0\x0fAUTH_VERSION_NO\x09\0\0\0\x09169869568\0\0\0\0",
+        );
+        assert_eq!(session.server_version.as_deref(), Some("10.2.0.1.0"));
+    }
+}

@@ -1,0 +1,307 @@
+//! What the server's packets mean.
+
+use super::connect::{self, Accept};
+use super::cursors::Statement;
+use super::end_of_call::{self, EndOfCall};
+use super::packet::{DataFlags, Kind, Packet};
+use super::statement::Verb;
+use super::{Answer, Call, Following, Oracle, RESPONSE_KEPT, logon, native};
+use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome};
+use crate::sql::Statements;
+
+/// 23ai: the last byte of a response.
+const END_OF_RESPONSE: u8 = 0x1d;
+/// REFUSE begins with two bytes that say who refused.
+const REASONS: usize = 2;
+/// Kept of an error's message.
+const MESSAGE_KEPT: usize = 1024;
+
+impl Oracle {
+    /// `length`: so much of the packet is in this message; more where it comes in pieces.
+    pub(super) fn server(
+        &mut self,
+        packet: &Packet<'_>,
+        length: u64,
+        context: &mut Context<'_>,
+    ) -> Meaning {
+        let left = packet.header.length.saturating_sub(length);
+        if left > 0 {
+            self.long_packet = Some((left, packet.data_flags));
+        }
+        let open = !self.calls.is_empty();
+        match packet.header.kind {
+            Kind::Accept => self.accepts(packet.body),
+            Kind::Refuse => self.refuses(packet.body),
+            Kind::Redirect => self.redirects(packet.body),
+            Kind::Data => self.answers(packet, left > 0, context),
+            Kind::Resend | Kind::Marker | Kind::Descriptor if open => self.goes_on(),
+            Kind::Abort if open => self.done(Outcome::default()),
+            _ => Meaning::Aside,
+        }
+    }
+
+    /// The next piece of a packet that is too long to be kept.
+    pub(super) fn piece(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Meaning {
+        let Some((left, flags)) = self.long_packet.take() else {
+            return Meaning::Aside;
+        };
+        let left = left.saturating_sub(message.length);
+        if left > 0 {
+            self.long_packet = Some((left, flags));
+        }
+        if self.calls.is_empty() {
+            return Meaning::Aside;
+        }
+        self.gather(message.bytes, flags, left > 0, message.cut, context)
+    }
+
+    fn goes_on(&mut self) -> Meaning {
+        self.server_spoke = true;
+        self.answered = true;
+        self.response.clear();
+        Meaning::More
+    }
+
+    fn done(&mut self, outcome: Outcome) -> Meaning {
+        self.calls.pop_front();
+        self.server_spoke = true;
+        self.answered = false;
+        self.response.clear();
+        Meaning::Done(outcome)
+    }
+
+    // --- connecting -------------------------------------------------------------------------------------------------
+
+    fn is_asked_to_connect(&self) -> bool {
+        self.calls
+            .front()
+            .is_some_and(|call| call.answer == Answer::Connect)
+    }
+
+    fn accepts(&mut self, body: &[u8]) -> Meaning {
+        if let Ok(accept) = Accept::read(body) {
+            self.form = Some(accept.form);
+            self.session_data_unit = Some(accept.session_data_unit.into());
+        }
+        self.connected(None)
+    }
+
+    fn connected(&mut self, error: Option<Error>) -> Meaning {
+        if self.is_asked_to_connect() {
+            self.done(Outcome {
+                error,
+                ..Outcome::default()
+            })
+        } else {
+            Meaning::Aside
+        }
+    }
+
+    fn refuses(&mut self, body: &[u8]) -> Meaning {
+        match connect::text(body, REASONS) {
+            Some(text) => self.connected(connect::refusal(text)),
+            None => self.text_follows(Following::Refusal),
+        }
+    }
+
+    fn redirects(&mut self, body: &[u8]) -> Meaning {
+        match connect::text(body, 0) {
+            Some(_) => self.connected(None),
+            None => self.text_follows(Following::Redirection),
+        }
+    }
+
+    fn text_follows(&mut self, following: Following) -> Meaning {
+        if !self.is_asked_to_connect() {
+            return Meaning::Aside;
+        }
+        self.following = Some(following);
+        self.goes_on()
+    }
+
+    // --- responses --------------------------------------------------------------------------------------------------
+
+    fn answers(
+        &mut self,
+        packet: &Packet<'_>,
+        goes_on: bool,
+        context: &mut Context<'_>,
+    ) -> Meaning {
+        match self
+            .following
+            .take_if(|following| *following != Following::ConnectData)
+        {
+            Some(Following::Refusal) => return self.connected(connect::refusal(packet.body)),
+            Some(_) => return self.connected(None),
+            None => {}
+        }
+        if self.calls.is_empty() {
+            return Meaning::Aside;
+        }
+        if packet.body.is_empty() && packet.data_flags.has(DataFlags::END_OF_FILE) {
+            return self.done(Outcome::default());
+        }
+        let full = goes_on || self.is_full(packet.header.length);
+        self.gather(packet.body, packet.data_flags, full, packet.cut, context)
+    }
+
+    /// More of a response. `full`: its length says that it goes on.
+    fn gather(
+        &mut self,
+        bytes: &[u8],
+        flags: DataFlags,
+        full: bool,
+        cut: bool,
+        context: &mut Context<'_>,
+    ) -> Meaning {
+        self.server_spoke = true;
+        self.answered = true;
+        let marked = flags.has(DataFlags::END_OF_RESPONSE) && !(full && self.long_packet.is_some());
+        self.marks_ends |= marked;
+        self.keep(bytes);
+        let Some(call) = self.calls.front().copied() else {
+            return Meaning::Aside;
+        };
+        if cut {
+            // Its end was not captured: a short packet is the last one all the same.
+            return if marked || !full {
+                self.done(Outcome::default())
+            } else {
+                Meaning::More
+            };
+        }
+        match self.outcome(&call, marked, full, context) {
+            Some(outcome) => self.done(outcome),
+            None => Meaning::More,
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.response.extend_from_slice(bytes);
+        if self.response.len() > RESPONSE_KEPT {
+            let surplus = self.response.len() - RESPONSE_KEPT / 2;
+            self.response.drain(..surplus);
+        }
+    }
+
+    /// The call's outcome, if the response is over.
+    fn outcome(
+        &mut self,
+        call: &Call,
+        marked: bool,
+        full: bool,
+        context: &mut Context<'_>,
+    ) -> Option<Outcome> {
+        match call.answer {
+            Answer::Connect => None,
+            Answer::Native => {
+                native::is_whole(&self.response).then(|| self.agree_on_services(context))
+            }
+            Answer::Negotiation => (marked || !full).then(Outcome::default),
+            Answer::Logon | Answer::Rows | Answer::Plain => {
+                self.end_of_call(call, marked, full, context)
+            }
+        }
+    }
+
+    /// From here on only who speaks when can be read, where encryption was chosen.
+    fn agree_on_services(&mut self, context: &mut Context<'_>) -> Outcome {
+        let chosen = native::chosen(&self.response);
+        self.keys_follow = chosen.encryption || chosen.integrity;
+        if chosen.encryption {
+            context.switch = Some(Layer::Encrypted);
+        }
+        Outcome::default()
+    }
+
+    fn end_of_call(
+        &mut self,
+        call: &Call,
+        marked: bool,
+        full: bool,
+        context: &mut Context<'_>,
+    ) -> Option<Outcome> {
+        let mut response = std::mem::take(&mut self.response);
+        if marked && response.last() == Some(&END_OF_RESPONSE) {
+            response.pop();
+        }
+        let certain = marked || !full && !self.marks_ends;
+        let end = end_of_call::find(&response, call.sequence, certain, &mut self.shape);
+        let status = call.answer != Answer::Rows && end_of_call::ends_with_status(&response);
+        let over = end.is_some() || status || marked;
+        if over && call.answer == Answer::Logon {
+            logon::tell_response(context.session, &response);
+        }
+        let outcome = over.then(|| {
+            end.map(|end| self.outcome_of(call, &end, context.statements))
+                .unwrap_or_default()
+        });
+        self.response = response;
+        outcome
+    }
+
+    fn outcome_of(&mut self, call: &Call, end: &EndOfCall<'_>, statements: &Statements) -> Outcome {
+        let verb = match call.statement.verb {
+            Verb::Other => Verb::of_number(end.sql_type),
+            verb => verb,
+        };
+        if end.error != 0 && !(end.has_no_more_rows() && verb != Verb::Block) {
+            return Outcome {
+                error: Some(error(end, statements)),
+                ..Outcome::default()
+            };
+        }
+        if call.answer != Answer::Rows {
+            return Outcome::default();
+        }
+        let cursor = if end.cursor == 0 {
+            call.cursor
+        } else {
+            end.cursor
+        };
+        self.cursors.remember(
+            cursor,
+            Statement {
+                verb,
+                ..call.statement
+            },
+        );
+        match verb {
+            Verb::Change => Outcome {
+                affected_rows: Some(end.rows),
+                ..Outcome::default()
+            },
+            Verb::Query | Verb::Other if call.executes || call.fetches => {
+                self.last_query = call.statement;
+                Outcome {
+                    rows: self.rows(call, cursor, verb, end),
+                    ..Outcome::default()
+                }
+            }
+            _ => Outcome::default(),
+        }
+    }
+
+    fn rows(&mut self, call: &Call, cursor: u32, verb: Verb, end: &EndOfCall<'_>) -> Option<u64> {
+        if call.executes {
+            let rows = self.cursors.executed(cursor, end.rows);
+            return (verb == Verb::Query || call.fetches).then_some(rows);
+        }
+        self.cursors
+            .fetched(cursor, end.rows, call.asked, end.has_no_more_rows())
+    }
+}
+
+/// The code of the error, and its message without the code and without the values of the data.
+fn error(end: &EndOfCall<'_>, statements: &Statements) -> Error {
+    let code = format!("ORA-{:05}", end.error);
+    let text = String::from_utf8_lossy(&end.message[..end.message.len().min(MESSAGE_KEPT)]);
+    let text = text
+        .trim()
+        .trim_start_matches(code.as_str())
+        .trim_start_matches(": ");
+    Error {
+        message: statements.redact(text),
+        code,
+    }
+}
