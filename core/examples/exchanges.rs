@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for row in 0..connections.num_rows() {
         let fields = ["client", "server", "protocol", "server_version", "user", "database", "encryption", "state"];
         let told: Vec<_> = fields.iter().map(|field| text(&connections, field, row)).collect();
-        let counts: Vec<_> = ["round_trips", "retransmissions", "lost_bytes"].map(|name| number(&connections, name, row)).into();
+        let counts: Vec<_> =
+            ["round_trips", "retransmissions", "lost_bytes"].map(|name| number(&connections, name, row)).into();
         println!("connection {row} {} {}", told.join(" "), counts.join(" "));
     }
     let statement = |id: &str| id.parse().map_or_else(|_| String::new(), |id| tables.statements.text(id).to_owned());
@@ -26,7 +27,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for row in 0..exchanges.num_rows() {
         let commands = exchanges["command"].as_dictionary::<UInt8Type>();
         let command = commands.values().as_string::<i32>().value(commands.keys().value(row) as usize);
-        let fields = ["stream", "exchange", "request_frame", "response_end_frame", "round_trips", "rows", "affected_rows"];
+        let fields =
+            ["stream", "exchange", "request_frame", "response_end_frame", "round_trips", "rows", "affected_rows"];
         let told: Vec<_> = fields.iter().map(|field| number(&exchanges, field, row)).collect();
         let sql = number(&exchanges, "text", row).parse::<usize>().ok().and_then(|id| statements.get(id));
         let complete = if exchanges["complete"].as_boolean().value(row) { "" } else { "INCOMPLETE" };

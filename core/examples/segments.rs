@@ -11,9 +11,7 @@ use latpcap_core::capture::{Recording, Source};
 use latpcap_core::packet::{Dissected, Dissector, Segment};
 
 fn main() -> ExitCode {
-    let (options, paths): (Vec<_>, Vec<_>) = std::env::args()
-        .skip(1)
-        .partition(|argument| argument == "--count");
+    let (options, paths): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|argument| argument == "--count");
     let sources = paths.into_iter().map(Source::path).collect();
     let mut recording = match Recording::open(sources) {
         Ok(recording) => recording,
@@ -39,11 +37,7 @@ fn print(recording: &mut Recording) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut dissector = Dissector::new();
     while let Some(packet) = recording.next_packet() {
-        write!(
-            out,
-            "{}\t{}\t{}",
-            packet.frame, packet.time_ns, packet.link_type
-        )?;
+        write!(out, "{}\t{}\t{}", packet.frame, packet.time_ns, packet.link_type)?;
         match dissector.segment(packet) {
             Dissected::Tcp(segment) => print_segment(&mut out, &segment)?,
             Dissected::Other => writeln!(out)?,

@@ -114,10 +114,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    pub fn array<const LENGTH: usize>(
-        &mut self,
-        field: &'static str,
-    ) -> Result<[u8; LENGTH], TooShort> {
+    pub fn array<const LENGTH: usize>(&mut self, field: &'static str) -> Result<[u8; LENGTH], TooShort> {
         match self.peek().first_chunk::<LENGTH>() {
             Some(array) => {
                 self.position += LENGTH;
@@ -170,12 +167,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn too_short(&self, needed: usize, field: &'static str) -> TooShort {
-        TooShort {
-            field,
-            at: self.position,
-            needed,
-            left: self.left(),
-        }
+        TooShort { field, at: self.position, needed, left: self.left() }
     }
 }
 

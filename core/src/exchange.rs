@@ -51,7 +51,12 @@ impl Span {
     /// Packets out of order must not make a span run backwards.
     fn extend(span: Option<Span>, first: Mark, last: Mark) -> Option<Span> {
         let new = Span::at(first, last);
-        Some(span.map_or(new, |old| if new.last.time_ns < old.last.time_ns { old } else { Span { last: new.last, ..old } }))
+        Some(
+            span.map_or(
+                new,
+                |old| if new.last.time_ns < old.last.time_ns { old } else { Span { last: new.last, ..old } },
+            ),
+        )
     }
 }
 

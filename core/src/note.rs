@@ -56,11 +56,7 @@ impl Notes {
     pub fn add(&mut self, code: NoteCode, message: impl FnOnce() -> String) {
         match self.0.iter_mut().find(|note| note.code == code) {
             Some(note) => note.count += 1,
-            None => self.0.push(Note {
-                code,
-                message: message(),
-                count: 1,
-            }),
+            None => self.0.push(Note { code, message: message(), count: 1 }),
         }
     }
 
@@ -79,10 +75,7 @@ mod tests {
         notes.add(NoteCode::SnapLength, || "frame 1".to_owned());
         notes.add(NoteCode::SnapLength, || "frame 2".to_owned());
         notes.add(NoteCode::FileCut, || "at byte 24".to_owned());
-        let told: Vec<_> = notes
-            .iter()
-            .map(|note| (note.message.as_str(), note.count))
-            .collect();
+        let told: Vec<_> = notes.iter().map(|note| (note.message.as_str(), note.count)).collect();
         assert_eq!(told, [("frame 1", 2), ("at byte 24", 1)]);
     }
 }

@@ -95,7 +95,9 @@ impl Flows<'_> {
 
     fn unknown_link_type(&mut self, link_type: u16) {
         self.notes.add(NoteCode::UnknownLinkType, || {
-            format!("packets of link type {link_type} cannot be read: capture on an Ethernet, cooked or raw IP interface")
+            format!(
+                "packets of link type {link_type} cannot be read: capture on an Ethernet, cooked or raw IP interface"
+            )
         });
     }
 

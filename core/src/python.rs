@@ -186,7 +186,9 @@ fn forced(name: &str) -> PyResult<Forced> {
     match protocol {
         Some(protocol) => Ok(Forced::Protocol(protocol)),
         None if name == "turns" => Ok(Forced::Turns),
-        None => Err(PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", ")))),
+        None => {
+            Err(PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", "))))
+        }
     }
 }
 
@@ -201,9 +203,10 @@ impl Read for FileObject {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.rest.is_empty() {
             self.rest = Python::attach(|py| {
-                let bytes = self.object.call_method1(py, "read", (buffer.len(),)).map_err(|error| {
-                    io::Error::other(error.to_string())
-                })?;
+                let bytes = self
+                    .object
+                    .call_method1(py, "read", (buffer.len(),))
+                    .map_err(|error| io::Error::other(error.to_string()))?;
                 bytes.extract::<Vec<u8>>(py).map_err(|_| io::Error::other("read() did not return bytes"))
             })?;
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::types::TimestampNanosecondType;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array,
+    UInt32Array, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::ArrowError;
@@ -91,10 +91,7 @@ impl Tables {
             ("syn_time", handshake(|connection| connection.handshake.syn_ns)),
             ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
             ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
-            (
-                "handshake_retransmitted",
-                booleans(rows.iter().map(|row| row.connection.handshake.retransmitted)),
-            ),
+            ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),
             ("round_trips", numbers(self.round_trips_per_connection())),
@@ -110,7 +107,9 @@ impl Tables {
     pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
         let samples: Vec<_> = (0u32..)
             .zip(self.connections.iter())
-            .flat_map(|(stream, connection)| connection.samples.iter().map(move |&(side, sample)| (stream, side, sample)))
+            .flat_map(|(stream, connection)| {
+                connection.samples.iter().map(move |&(side, sample)| (stream, side, sample))
+            })
             .collect();
         batch(vec![
             ("stream", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|&(stream, ..)| stream)))),

@@ -14,7 +14,8 @@ use pcap_parser::{Block, PcapBlockOwned, PcapError};
 use proptest::prelude::*;
 
 fn captures() -> Vec<PathBuf> {
-    let folder = std::env::var_os("LATPCAP_CAPTURES").unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures").into());
+    let folder = std::env::var_os("LATPCAP_CAPTURES")
+        .unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures").into());
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::from(folder)];
     while let Some(folder) = folders.pop() {
@@ -69,9 +70,7 @@ fn read_by_pcap_parser(bytes: &[u8]) -> Option<Vec<(Vec<u8>, u32)>> {
 fn parsed_packet(block: &PcapBlockOwned<'_>) -> Option<(Vec<u8>, u32)> {
     match block {
         PcapBlockOwned::Legacy(packet) => Some((packet.data.to_vec(), packet.origlen)),
-        PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
-            Some((packet.packet_data().to_vec(), packet.origlen))
-        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => Some((packet.packet_data().to_vec(), packet.origlen)),
         // It knows nothing of the obsolete packet block, and gives simple packets without the snap length.
         _ => None,
     }
@@ -124,17 +123,11 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn small_captures() -> Vec<Vec<u8>> {
-    let small = captures()
-        .into_iter()
-        .map(|path| fs::read(path).unwrap_or_default());
+    let small = captures().into_iter().map(|path| fs::read(path).unwrap_or_default());
     let mut small: Vec<_> = small.filter(|bytes| bytes.len() < 20_000).collect();
     // Where there are no files, at least their magic numbers.
-    small.push(vec![
-        0xa1, 0xb2, 0xc3, 0xd4, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
-    ]);
-    small.push(vec![
-        0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0,
-    ]);
+    small.push(vec![0xa1, 0xb2, 0xc3, 0xd4, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    small.push(vec![0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0]);
     small
 }
 

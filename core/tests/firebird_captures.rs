@@ -19,10 +19,7 @@ fn captures() -> Option<PathBuf> {
     if folder.join("README.md").exists() {
         return Some(folder);
     }
-    println!(
-        "skipped: the Firebird captures are not at {}",
-        folder.display()
-    );
+    println!("skipped: the Firebird captures are not at {}", folder.display());
     None
 }
 
@@ -45,16 +42,8 @@ fn truths(readme: &str) -> BTreeMap<String, Counts> {
     rows.map(|row| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         // Cells begin with a number, or say `(enc)` or `-`.
-        let number = |at: usize| {
-            cells[at]
-                .split_whitespace()
-                .next()
-                .and_then(|word| word.parse().ok())
-        };
-        let round_trips = cells[10]
-            .split('+')
-            .map(|part| part.trim().parse().unwrap())
-            .collect();
+        let number = |at: usize| cells[at].split_whitespace().next().and_then(|word| word.parse().ok());
+        let round_trips = cells[10].split('+').map(|part| part.trim().parse().unwrap()).collect();
         let counts = Counts {
             executions: number(5),
             fetches: number(6),
@@ -93,39 +82,22 @@ fn read(path: &Path) -> Reading {
 
 fn reading(tables: Tables) -> Reading {
     let told = tables.notes().unwrap();
-    let notes = (0..told.num_rows())
-        .map(|row| told["message"].as_string::<i32>().value(row).to_owned())
-        .collect();
-    let statements = (0..tables.statements.len())
-        .map(|id| tables.statements.text(id as u32).to_owned())
-        .collect();
+    let notes = (0..told.num_rows()).map(|row| told["message"].as_string::<i32>().value(row).to_owned()).collect();
+    let statements = (0..tables.statements.len()).map(|id| tables.statements.text(id as u32).to_owned()).collect();
     let batch = tables.exchanges.into_batch().unwrap();
-    let seen = (0..batch.num_rows())
-        .map(|row| exchange(&batch, row))
-        .collect();
-    Reading {
-        seen,
-        statements,
-        notes,
-    }
+    let seen = (0..batch.num_rows()).map(|row| exchange(&batch, row)).collect();
+    Reading { seen, statements, notes }
 }
 
 fn exchange(batch: &RecordBatch, row: usize) -> Seen {
     let commands = batch["command"].as_dictionary::<UInt8Type>();
-    let command = commands
-        .values()
-        .as_string::<i32>()
-        .value(commands.keys().value(row) as usize)
-        .to_owned();
+    let command = commands.values().as_string::<i32>().value(commands.keys().value(row) as usize).to_owned();
     let rows = batch["rows"].as_primitive::<UInt64Type>();
     let statements = batch["text"].as_primitive::<UInt32Type>();
     Seen {
         stream: batch["stream"].as_primitive::<UInt32Type>().value(row),
         command,
-        round_trips: batch["round_trips"]
-            .as_primitive::<UInt32Type>()
-            .value(row)
-            .into(),
+        round_trips: batch["round_trips"].as_primitive::<UInt32Type>().value(row).into(),
         rows: rows.is_valid(row).then(|| rows.value(row)),
         failed: batch["error"].is_valid(row),
         statement: statements.is_valid(row).then(|| statements.value(row)),
@@ -172,9 +144,7 @@ impl Reading {
             fetches: Some(self.count(|seen| seen.command == "fetch" || seen.is_merged())),
             rows: Some(self.rows()),
             blobs: Some(self.count(Seen::is_blob)),
-            transactions_ended: Some(
-                self.count(|seen| ["commit", "rollback"].contains(&seen.command.as_str())),
-            ),
+            transactions_ended: Some(self.count(|seen| ["commit", "rollback"].contains(&seen.command.as_str()))),
             round_trips: self.round_trips(),
             packets: Some(self.seen.len() as u64 + self.count(Seen::is_merged)),
         }
@@ -186,10 +156,7 @@ fn on_the_wire(file: &str, mut truth: Counts) -> Counts {
     let is = |what: &str| file.contains(what);
     if is("crypt") {
         // Nobody can read rows or statements: the round trips alone are there.
-        truth = Counts {
-            round_trips: truth.round_trips,
-            ..Counts::default()
-        };
+        truth = Counts { round_trips: truth.round_trips, ..Counts::default() };
     }
     if is("isql-script") {
         // Statements of the script; on the wire isql also executes `commit` and `rollback` as SQL, and the DDL.
@@ -229,11 +196,7 @@ fn every_capture_is_counted_as_its_client_counted() {
             ("fetches", ours.fetches, truth.fetches),
             ("rows", ours.rows, truth.rows),
             ("blobs", ours.blobs, truth.blobs),
-            (
-                "transactions ended",
-                ours.transactions_ended,
-                truth.transactions_ended,
-            ),
+            ("transactions ended", ours.transactions_ended, truth.transactions_ended),
             ("packets", ours.packets, truth.packets),
         ];
         for (what, ours, truth) in pairs {
@@ -242,16 +205,9 @@ fn every_capture_is_counted_as_its_client_counted() {
             }
         }
         if ours.round_trips != truth.round_trips {
-            wrong.push(format!(
-                "{file}: round trips {:?}, truth {:?}",
-                ours.round_trips, truth.round_trips
-            ));
+            wrong.push(format!("{file}: round trips {:?}, truth {:?}", ours.round_trips, truth.round_trips));
         }
-        if !reading
-            .seen
-            .iter()
-            .all(|seen| seen.complete || file.contains("crypt"))
-        {
+        if !reading.seen.iter().all(|seen| seen.complete || file.contains("crypt")) {
             wrong.push(format!("{file}: incomplete exchanges"));
         }
     }
@@ -261,16 +217,9 @@ fn every_capture_is_counted_as_its_client_counted() {
 #[test]
 fn each_statement_of_a_capture_has_its_text_and_its_blobs() {
     let Some(folder) = captures() else { return };
-    for file in [
-        "fb3-fbc3-blobs.pcap",
-        "fb3-pure-bigblob.pcap",
-        "fb4-fbc5-bigblob.pcap",
-        "fb3-jaybird-blobs.pcap",
-    ] {
+    for file in ["fb3-fbc3-blobs.pcap", "fb3-pure-bigblob.pcap", "fb4-fbc5-bigblob.pcap", "fb3-jaybird-blobs.pcap"] {
         let reading = read(&folder.join(file));
-        let of_blobs = |seen: &&Seen| {
-            seen.is_blob() || ["get_segment", "info_blob"].contains(&seen.command.as_str())
-        };
+        let of_blobs = |seen: &&Seen| seen.is_blob() || ["get_segment", "info_blob"].contains(&seen.command.as_str());
         for seen in reading.seen.iter().filter(of_blobs) {
             let text = &reading.statements[seen.statement.unwrap() as usize];
             assert!(text.to_lowercase().contains("from docs"), "{file}: {text}");
@@ -291,42 +240,22 @@ fn captures_that_begin_late_miss_packets_or_were_cut_are_counted_as_their_rows_s
     ];
     for (file, round_trips, rows) in truths {
         let reading = read(&folder.join(file));
-        assert_eq!(
-            (reading.round_trips(), reading.rows()),
-            (vec![round_trips], rows),
-            "{file}"
-        );
+        assert_eq!((reading.round_trips(), reading.rows()), (vec![round_trips], rows), "{file}");
         let told = !file.contains("mid");
-        assert_eq!(
-            reading.notes.is_empty(),
-            !told,
-            "{file}: {:?}",
-            reading.notes
-        );
+        assert_eq!(reading.notes.is_empty(), !told, "{file}: {:?}", reading.notes);
     }
 }
 
 /// A number among the facts of a fixture.
 fn fact(facts: &str, name: &str) -> Option<u64> {
-    facts.lines().find_map(|line| {
-        line.strip_prefix(name)?
-            .trim_start()
-            .strip_prefix('=')?
-            .trim()
-            .parse()
-            .ok()
-    })
+    facts.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('=')?.trim().parse().ok())
 }
 
 #[test]
 fn every_fixture_is_counted_as_its_client_counted() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/firebird");
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let captures: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|kind| kind == "pcapng"))
-        .collect();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let captures: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "pcapng")).collect();
     assert!(captures.len() > 20);
     for path in captures {
         let facts = std::fs::read_to_string(path.with_extension("toml")).unwrap();
@@ -339,19 +268,9 @@ fn every_fixture_is_counted_as_its_client_counted() {
         if let Some(truth) = fact(&facts, "rows").filter(|_| readable) {
             // Rows that the application did not get are said in the notes.
             let told_apart = facts.contains("notes");
-            assert!(
-                reading.rows() == truth || told_apart && reading.rows() > truth,
-                "{}: rows",
-                path.display()
-            );
+            assert!(reading.rows() == truth || told_apart && reading.rows() > truth, "{}: rows", path.display());
         }
-        assert_eq!(
-            reading.notes.is_empty(),
-            !facts.contains("are missing"),
-            "{}: {:?}",
-            path.display(),
-            reading.notes
-        );
+        assert_eq!(reading.notes.is_empty(), !facts.contains("are missing"), "{}: {:?}", path.display(), reading.notes);
     }
 }
 
@@ -376,10 +295,7 @@ fn records(file: &[u8]) -> Vec<Vec<u8>> {
 fn damaged(file: &[u8], records: impl IntoIterator<Item = Vec<u8>>) -> Reading {
     let mut damaged = file[..FILE_HEADER].to_vec();
     damaged.extend(records.into_iter().flatten());
-    reading(
-        pipeline::open_and_read(vec![Source::bytes("damaged", damaged)], &Options::default())
-            .unwrap(),
-    )
+    reading(pipeline::open_and_read(vec![Source::bytes("damaged", damaged)], &Options::default()).unwrap())
 }
 
 /// The record, cut at `snap` bytes.
@@ -413,17 +329,10 @@ fn a_capture_may_begin_at_any_packet() {
             let reading = damaged(&bytes, records[first..].to_vec());
             let told: u64 = reading.round_trips().iter().sum();
             // One packet less is at most one wait less; isql's messages need the formats of what was compiled before.
-            assert!(
-                told <= round_trips && reading.rows() <= rows,
-                "{file} from {first}: {told}, {}",
-                reading.rows()
-            );
+            assert!(told <= round_trips && reading.rows() <= rows, "{file} from {first}: {told}, {}", reading.rows());
             // It is recognised a few packets late where messages of unknown requests come first; and whether lazy sending
             // was agreed on is learnt late where the client closes blobs only.
-            assert!(
-                told + 5 >= fewer || file.contains("-p10-"),
-                "{file} from {first}: {told} after {fewer}"
-            );
+            assert!(told + 5 >= fewer || file.contains("-p10-"), "{file} from {first}: {told} after {fewer}");
             fewer = fewer.min(told);
         }
     }
@@ -439,15 +348,8 @@ fn any_packet_may_be_missing() {
             let kept = records.iter().enumerate().filter(|(at, _)| *at != missing);
             let reading = damaged(&bytes, kept.map(|(_, record)| record.clone()));
             let told: u64 = reading.round_trips().iter().sum();
-            assert!(
-                told.abs_diff(round_trips) <= 2,
-                "{file} without {missing}: {told}"
-            );
-            assert!(
-                reading.rows() <= rows,
-                "{file} without {missing}: {} rows",
-                reading.rows()
-            );
+            assert!(told.abs_diff(round_trips) <= 2, "{file} without {missing}: {told}");
+            assert!(reading.rows() <= rows, "{file} without {missing}: {} rows", reading.rows());
         }
     }
 }
@@ -466,10 +368,7 @@ fn after_a_hole_in_a_compressed_stream_the_turns_are_left() {
             let kept = records.iter().enumerate().filter(|(at, _)| *at != missing);
             let reading = damaged(&bytes, kept.map(|(_, record)| record.clone()));
             let told: u64 = reading.round_trips().iter().sum();
-            assert!(
-                told.abs_diff(round_trips) <= 2,
-                "{file} without {missing}: {told}"
-            );
+            assert!(told.abs_diff(round_trips) <= 2, "{file} without {missing}: {told}");
             assert!(reading.rows() <= rows, "{file} without {missing}");
         }
     }
@@ -485,10 +384,7 @@ fn a_hole_inside_a_batch_of_rows_costs_the_rows_of_that_batch() {
         let reading = damaged(&bytes, kept.map(|(_, record)| record.clone()));
         let lost = 20_000 - reading.rows();
         assert!(lost <= 800, "without {missing}: {lost} rows are lost");
-        assert!(
-            reading.round_trips()[0].abs_diff(59) <= 1,
-            "without {missing}"
-        );
+        assert!(reading.round_trips()[0].abs_diff(59) <= 1, "without {missing}");
     }
 }
 
@@ -498,17 +394,10 @@ fn packets_may_be_cut_anywhere() {
     for (file, round_trips, rows) in SOUND {
         let bytes = std::fs::read(folder.join(file)).unwrap();
         for snap in [66, 70, 78, 96, 128, 200, 300] {
-            let reading = damaged(
-                &bytes,
-                records(&bytes).into_iter().map(|record| cut(record, snap)),
-            );
+            let reading = damaged(&bytes, records(&bytes).into_iter().map(|record| cut(record, snap)));
             let told: u64 = reading.round_trips().iter().sum();
             println!("{file} at {snap}: {told} of {round_trips}");
-            assert!(
-                reading.rows() <= rows,
-                "{file} at {snap}: {} rows",
-                reading.rows()
-            );
+            assert!(reading.rows() <= rows, "{file} at {snap}: {} rows", reading.rows());
             assert!(told <= round_trips * 2, "{file} at {snap}: {told}");
         }
     }
@@ -535,11 +424,7 @@ fn any_bytes_may_follow_a_real_beginning() {
                 record
             });
             let reading = damaged(&bytes, spoilt);
-            assert!(
-                reading.rows() <= rows + 1,
-                "{file} from {from}: {} rows",
-                reading.rows()
-            );
+            assert!(reading.rows() <= rows + 1, "{file} from {from}: {} rows", reading.rows());
         }
     }
 }

@@ -6,10 +6,7 @@ use support::Sender::{Client, Server};
 use support::*;
 
 fn words(numbers: &[u32]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_be_bytes())
-        .collect()
+    numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
 fn response(object: u32) -> Vec<u8> {
@@ -20,18 +17,14 @@ fn response(object: u32) -> Vec<u8> {
 fn attached() -> Wire {
     let mut wire = Wire::new();
     wire.handshake();
-    wire.ask(
-        &words(&[1, 19, 3, 1, 0, 1, 0, 0xffff_800f, 1, 0, 5, 2]),
-        &words(&[94, 0x800f, 1, 5, 0, 0, 0, 0]),
-    );
+    wire.ask(&words(&[1, 19, 3, 1, 0, 1, 0, 0xffff_800f, 1, 0, 5, 2]), &words(&[94, 0x800f, 1, 5, 0, 0, 0, 0]));
     wire.ask(&words(&[19, 0, 0, 0]), &response(0));
     wire
 }
 
 fn told(wire: &Wire) -> Vec<(String, u32, Option<i64>)> {
     let seen = exchanges(wire.read()).into_iter().skip(2);
-    seen.map(|seen| (seen.command, seen.round_trips, seen.waited_ns))
-        .collect()
+    seen.map(|seen| (seen.command, seen.round_trips, seen.waited_ns)).collect()
 }
 
 #[test]
@@ -39,10 +32,7 @@ fn a_request_behind_an_answer_that_nobody_waits_for_waits_itself() {
     let mut wire = attached();
     let acknowledged = wire.packets.last().unwrap().bytes[28..32].to_vec();
     wire.send(Client, &words(&[39, 3]));
-    let acknowledged = [
-        acknowledged,
-        wire.packets.last().unwrap().bytes[28..32].to_vec(),
-    ];
+    let acknowledged = [acknowledged, wire.packets.last().unwrap().bytes[28..32].to_vec()];
     wire.send(Server, &response(0));
     // Sent before the answer to close_blob had arrived.
     wire.send(Client, &words(&[30, 1]));
@@ -63,29 +53,15 @@ fn nobody_waits_while_the_server_keeps_a_lazy_answer_back() {
     wire.send(Client, &words(&[30, 1]));
     wire.now_ns += wire.rtt_ns;
     wire.send(Server, &[response(0xffff), response(0)].concat());
-    assert_eq!(
-        told(&wire),
-        [
-            ("free_statement".into(), 0, None),
-            ("commit".into(), 1, Some(1_010_000))
-        ]
-    );
+    assert_eq!(told(&wire), [("free_statement".into(), 0, None), ("commit".into(), 1, Some(1_010_000))]);
 }
 
 #[test]
 fn a_request_whose_end_was_cut_is_a_wait_even_behind_a_lazy_one() {
     let mut wire = attached();
     for _ in 0..3 {
-        let prepare = [
-            words(&[68, 1, 0xffff, 3, 400]),
-            vec![b'x'; 400],
-            words(&[0, 1024]),
-        ]
-        .concat();
-        wire.ask(
-            &[words(&[62, 0]), prepare].concat(),
-            &[response(2), response(4)].concat(),
-        );
+        let prepare = [words(&[68, 1, 0xffff, 3, 400]), vec![b'x'; 400], words(&[0, 1024])].concat();
+        wire.ask(&[words(&[62, 0]), prepare].concat(), &[response(2), response(4)].concat());
     }
     let tables = read_file(pcap(&wire.packets, 96));
     let round_trips: u32 = exchanges(tables).iter().map(|seen| seen.round_trips).sum();

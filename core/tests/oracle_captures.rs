@@ -16,17 +16,9 @@ type Counts = (u64, u64, u64, u64);
 type Commands = Vec<(&'static str, Counts)>;
 
 const CONNECT: (&str, Counts) = ("connect", (1, 1, 0, 0));
-const NEGOTIATION: [(&str, Counts); 3] = [
-    CONNECT,
-    ("protocol", (1, 1, 0, 0)),
-    ("data_types", (1, 1, 0, 0)),
-];
+const NEGOTIATION: [(&str, Counts); 3] = [CONNECT, ("protocol", (1, 1, 0, 0)), ("data_types", (1, 1, 0, 0))];
 const TWO_PHASES: (&str, Counts) = ("authenticate", (2, 2, 0, 0));
-const FAST: [(&str, Counts); 3] = [
-    CONNECT,
-    ("fast_authentication", (1, 1, 0, 0)),
-    ("authenticate", (1, 1, 0, 0)),
-];
+const FAST: [(&str, Counts); 3] = [CONNECT, ("fast_authentication", (1, 1, 0, 0)), ("authenticate", (1, 1, 0, 0))];
 const VERSION: (&str, Counts) = ("version", (1, 1, 0, 0));
 const END: [(&str, Counts); 2] = [("logoff", (1, 1, 0, 0)), ("disconnect", (1, 0, 0, 0))];
 
@@ -119,28 +111,15 @@ struct Reading {
 }
 
 fn read(folder: &Path, name: &str) -> Reading {
-    let options = Options {
-        show_literals: true,
-        ..Options::default()
-    };
+    let options = Options { show_literals: true, ..Options::default() };
     let source = Source::path(folder.join(format!("{name}.pcap")));
     let tables = pipeline::open_and_read(vec![source], &options).unwrap();
-    let texts: Vec<String> = (0..tables.statements.len() as u32)
-        .map(|id| tables.statements.text(id).to_owned())
-        .collect();
-    let (connections, notes) = (
-        tables.connections().unwrap(),
-        tables.notes().unwrap().num_rows(),
-    );
+    let texts: Vec<String> =
+        (0..tables.statements.len() as u32).map(|id| tables.statements.text(id).to_owned()).collect();
+    let (connections, notes) = (tables.connections().unwrap(), tables.notes().unwrap().num_rows());
     let batch = tables.exchanges.into_batch().unwrap();
-    let exchanges = (0..batch.num_rows())
-        .map(|row| seen(&batch, row, &texts))
-        .collect();
-    Reading {
-        exchanges,
-        connections,
-        notes,
-    }
+    let exchanges = (0..batch.num_rows()).map(|row| seen(&batch, row, &texts)).collect();
+    Reading { exchanges, connections, notes }
 }
 
 fn seen(batch: &RecordBatch, row: usize, texts: &[String]) -> Seen {
@@ -155,11 +134,7 @@ fn seen(batch: &RecordBatch, row: usize, texts: &[String]) -> Seen {
     };
     let errors = batch["error"].as_string::<i32>();
     Seen {
-        command: commands
-            .values()
-            .as_string::<i32>()
-            .value(commands.keys().value(row) as usize)
-            .to_owned(),
+        command: commands.values().as_string::<i32>().value(commands.keys().value(row) as usize).to_owned(),
         round_trips: number("round_trips").unwrap(),
         rows: number("rows"),
         affected_rows: number("affected_rows"),
@@ -187,12 +162,7 @@ fn calls_round_trips_and_rows_are_those_of_the_clients() {
     let Some(folder) = captures() else { return };
     for (name, common, own) in truth() {
         let mut expected: BTreeMap<String, Counts> = BTreeMap::new();
-        expected.extend(
-            common
-                .into_iter()
-                .chain(own)
-                .map(|(command, counts)| (command.to_owned(), counts)),
-        );
+        expected.extend(common.into_iter().chain(own).map(|(command, counts)| (command.to_owned(), counts)));
         let reading = read(&folder, name);
         assert_eq!(counts(&reading.exchanges), expected, "{name}");
         assert_eq!(reading.notes, 0, "{name}");
@@ -202,26 +172,15 @@ fn calls_round_trips_and_rows_are_those_of_the_clients() {
 #[test]
 fn every_exchange_of_a_whole_session_is_complete() {
     let Some(folder) = captures() else { return };
-    for (name, ..) in truth()
-        .iter()
-        .filter(|(name, ..)| name.starts_with("py_") || name.starts_with("jdbc_"))
-    {
-        let incomplete: Vec<_> = read(&folder, name)
-            .exchanges
-            .into_iter()
-            .filter(|seen| !seen.complete)
-            .collect();
+    for (name, ..) in truth().iter().filter(|(name, ..)| name.starts_with("py_") || name.starts_with("jdbc_")) {
+        let incomplete: Vec<_> = read(&folder, name).exchanges.into_iter().filter(|seen| !seen.complete).collect();
         assert!(incomplete.is_empty(), "{name}: {incomplete:?}");
     }
 }
 
 /// The statements of a capture in their order, repetitions left out.
 fn statements(folder: &Path, name: &str) -> Vec<String> {
-    let mut statements: Vec<String> = read(folder, name)
-        .exchanges
-        .into_iter()
-        .filter_map(|seen| seen.sql)
-        .collect();
+    let mut statements: Vec<String> = read(folder, name).exchanges.into_iter().filter_map(|seen| seen.sql).collect();
     statements.dedup();
     statements
 }
@@ -243,22 +202,13 @@ fn statements_are_those_of_the_scripts() {
     ];
     assert_eq!(statements(&folder, "py_19c_session_rtt5"), session);
     assert_eq!(statements(&folder, "py_23ai_session_rtt5"), session);
-    let nplus1 = [
-        "select id from order_ids",
-        "select id, name, qty from items where id = :1",
-    ];
+    let nplus1 = ["select id from order_ids", "select id, name, qty from items where id = :1"];
     assert_eq!(statements(&folder, "py_23ai_nplus1_rtt1"), nplus1);
-    assert_eq!(
-        statements(&folder, "jdbc_19c_nplus1_rtt5"),
-        nplus1.map(|text| text.replace(":1", ":1 "))
-    );
+    assert_eq!(statements(&folder, "jdbc_19c_nplus1_rtt5"), nplus1.map(|text| text.replace(":1", ":1 ")));
     let big = ["select id, name, amount, created from big_table"];
     assert_eq!(statements(&folder, "py_19c_fetch10_20k_rtt2"), big);
     assert_eq!(statements(&folder, "jdbc_19c_fetch10_20k_rtt2"), big);
-    assert_eq!(
-        statements(&folder, "net-tns_tns_packets"),
-        ["select BANNER from SYS.V_$VERSION"]
-    );
+    assert_eq!(statements(&folder, "net-tns_tns_packets"), ["select BANNER from SYS.V_$VERSION"]);
 }
 
 #[test]
@@ -269,26 +219,15 @@ fn a_statement_of_three_packets_is_whole() {
     // Texts may be shortened where they are kept; beginning and single occurrence are what counts then.
     assert_eq!(statements.len(), 1);
     let kept = statements[0].trim_end_matches('…');
-    assert!(
-        text.starts_with(kept) && kept.len() > 1000,
-        "{} bytes",
-        kept.len()
-    );
+    assert!(text.starts_with(kept) && kept.len() > 1000, "{} bytes", kept.len());
 }
 
 #[test]
 fn errors_keep_their_code_and_cost_a_second_round_trip() {
     let Some(folder) = captures() else { return };
     for name in ["py_19c_session_rtt5", "py_23ai_session_rtt5"] {
-        let failed: Vec<_> = read(&folder, name)
-            .exchanges
-            .into_iter()
-            .filter(|seen| seen.error.is_some())
-            .collect();
-        let codes: Vec<_> = failed
-            .iter()
-            .map(|seen| (&seen.error.as_ref().unwrap()[..9], seen.round_trips))
-            .collect();
+        let failed: Vec<_> = read(&folder, name).exchanges.into_iter().filter(|seen| seen.error.is_some()).collect();
+        let codes: Vec<_> = failed.iter().map(|seen| (&seen.error.as_ref().unwrap()[..9], seen.round_trips)).collect();
         assert_eq!(codes, [("ORA-00942", 2), ("ORA-00001", 2)], "{name}");
     }
     let refused = &read(&folder, "net-tns_refuse").exchanges[0];
@@ -303,23 +242,11 @@ fn a_connection_knows_user_service_and_version() {
         let column = connections[column].as_string::<i32>();
         column.value(column.len() - 1).to_owned()
     };
-    assert_eq!(
-        told("py_23ai_session_rtt5", "server_version"),
-        "23.26.2.0.0"
-    );
+    assert_eq!(told("py_23ai_session_rtt5", "server_version"), "23.26.2.0.0");
     assert_eq!(told("jdbc_19c_session_rtt5", "user"), "SCOTT");
     assert_eq!(told("py_19c_redirect_rtt5", "database"), "freepdb1");
-    assert_eq!(
-        told(
-            "cisco-system-traffic-generator-trex-core__oracle",
-            "server_version"
-        ),
-        "10.2.0.1.0"
-    );
-    assert_eq!(
-        told("cisco-system-traffic-generator-trex-core__oracle", "user"),
-        "secure"
-    );
+    assert_eq!(told("cisco-system-traffic-generator-trex-core__oracle", "server_version"), "10.2.0.1.0");
+    assert_eq!(told("cisco-system-traffic-generator-trex-core__oracle", "user"), "secure");
 }
 
 /// The packets of a pcap file (microseconds, little-endian) from packet `first` on.
@@ -343,29 +270,15 @@ fn a_capture_that_begins_in_mid_connection_counts_on() {
     for (name, first, least) in cases {
         let file = std::fs::read(folder.join(format!("{name}.pcap"))).unwrap();
         let whole = read(&folder, name);
-        let tables = pipeline::open_and_read(
-            vec![Source::bytes("part", without_beginning(&file, first))],
-            &Options::default(),
-        )
-        .unwrap();
+        let tables =
+            pipeline::open_and_read(vec![Source::bytes("part", without_beginning(&file, first))], &Options::default())
+                .unwrap();
         let connections = tables.connections().unwrap();
-        assert_eq!(
-            connections["protocol"].as_string::<i32>().value(0),
-            "oracle",
-            "{name}"
-        );
+        assert_eq!(connections["protocol"].as_string::<i32>().value(0), "oracle", "{name}");
         let batch = tables.exchanges.into_batch().unwrap();
-        let trips: u64 = batch["round_trips"]
-            .as_primitive::<UInt32Type>()
-            .iter()
-            .flatten()
-            .map(u64::from)
-            .sum();
+        let trips: u64 = batch["round_trips"].as_primitive::<UInt32Type>().iter().flatten().map(u64::from).sum();
         let all: u64 = whole.exchanges.iter().map(|seen| seen.round_trips).sum();
-        assert!(
-            trips >= least && trips < all && trips + 20 >= all,
-            "{name}: {trips} of {all}"
-        );
+        assert!(trips >= least && trips < all && trips + 20 >= all, "{name}: {trips} of {all}");
     }
 }
 
@@ -386,10 +299,7 @@ fn snapped(file: &[u8], kept: u32) -> Vec<u8> {
 #[test]
 fn a_snap_length_of_96_counts_every_round_trip() {
     let Some(folder) = captures() else { return };
-    for (name, ..) in truth()
-        .iter()
-        .filter(|(name, ..)| name.starts_with("py_") || name.starts_with("jdbc_"))
-    {
+    for (name, ..) in truth().iter().filter(|(name, ..)| name.starts_with("py_") || name.starts_with("jdbc_")) {
         let file = std::fs::read(folder.join(format!("{name}.pcap"))).unwrap();
         let source = Source::bytes("cut", snapped(&file, 96));
         let tables = pipeline::open_and_read(vec![source], &Options::default()).unwrap();

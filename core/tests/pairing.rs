@@ -68,7 +68,10 @@ fn a_request_whose_packet_has_not_acknowledged_the_answer_before_was_sent_withou
 fn a_snap_length_of_96_still_counts_every_round_trip() {
     let mut wire = logged_in();
     for number in 0..5 {
-        wire.ask(&query(&format!("select a from t where b = {number} and {}", "x = 1 or ".repeat(30))), &result(20, 60));
+        wire.ask(
+            &query(&format!("select a from t where b = {number} and {}", "x = 1 or ".repeat(30))),
+            &result(20, 60),
+        );
     }
     let seen = queries(read_file(pcap(&wire.packets, 96)));
     assert_eq!(seen.iter().map(|seen| seen.round_trips).sum::<u32>(), 5);

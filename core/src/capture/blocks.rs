@@ -77,10 +77,7 @@ impl Extras {
         if self.secret_bytes + bytes.len() <= MOST_SECRET_BYTES {
             // Counts a little more than the bytes, so that empty ones end too.
             self.secret_bytes += bytes.len() + size_of::<Secret>();
-            self.secrets.push(Secret {
-                kind,
-                bytes: bytes.to_vec(),
-            });
+            self.secrets.push(Secret { kind, bytes: bytes.to_vec() });
         }
         Ok(())
     }
@@ -90,11 +87,7 @@ pub(super) fn interface(mut body: Cursor<'_>, order: Order) -> Result<Interface,
     let link_type = order.u16(&mut body, "link type")?;
     order.u16(&mut body, "reserved")?;
     let snap_length = order.u32(&mut body, "snap length")?;
-    Ok(Interface {
-        link_type,
-        snap_length,
-        clock: clock(body, order),
-    })
+    Ok(Interface { link_type, snap_length, clock: clock(body, order) })
 }
 
 /// The clock that the options describe; options that lie end the list but not the interface.
@@ -111,10 +104,7 @@ fn clock(mut options: Cursor<'_>, order: Order) -> Clock {
     Clock::new(resolution, offset)
 }
 
-fn next_option<'a>(
-    body: &mut Cursor<'a>,
-    order: Order,
-) -> Result<Option<(u16, &'a [u8])>, TooShort> {
+fn next_option<'a>(body: &mut Cursor<'a>, order: Order) -> Result<Option<(u16, &'a [u8])>, TooShort> {
     if body.is_empty() {
         return Ok(None);
     }
@@ -134,12 +124,7 @@ mod tests {
 
     #[test]
     fn an_address_may_have_several_names() {
-        let body = [
-            &[0, 1, 0, 9, 10, 0, 0, 1][..],
-            b"a\0db\0\0\0\0",
-            &[0, 0, 0, 0],
-        ]
-        .concat();
+        let body = [&[0, 1, 0, 9, 10, 0, 0, 1][..], b"a\0db\0\0\0\0", &[0, 0, 0, 0]].concat();
         let mut extras = Extras::default();
         assert_eq!(extras.names(Cursor::new(&body), Order::Big), Ok(()));
         let names: Vec<_> = extras.names.iter().map(|name| name.name.as_str()).collect();

@@ -28,11 +28,7 @@ impl Clock {
             // Beyond 2^-94 as well, which makes the limit harmless.
             _ => (NANOSECONDS, 1 << exponent.min(126)),
         };
-        Self {
-            multiply,
-            divide,
-            offset_ns: i128::from(offset_seconds) * NANOSECONDS,
-        }
+        Self { multiply, divide, offset_ns: i128::from(offset_seconds) * NANOSECONDS }
     }
 
     /// Nanoseconds since 1970; times beyond the years that 64 bits can hold stay at the edge.
@@ -65,14 +61,8 @@ mod tests {
     #[test]
     fn powers_of_two() {
         assert_eq!(Clock::new(0x80 | 1, 0).nanoseconds(0, 3), 1_500_000_000);
-        assert_eq!(
-            Clock::new(0x80 | 30, 0).nanoseconds(0, 1 << 29),
-            500_000_000
-        );
-        assert_eq!(
-            Clock::new(0x80 | 32, 0).nanoseconds(5, 1 << 31),
-            5_500_000_000
-        );
+        assert_eq!(Clock::new(0x80 | 30, 0).nanoseconds(0, 1 << 29), 500_000_000);
+        assert_eq!(Clock::new(0x80 | 32, 0).nanoseconds(5, 1 << 31), 5_500_000_000);
     }
 
     #[test]
@@ -82,9 +72,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_counts_before_1970_keeps_its_order() {
-        let ticks = |microseconds: i64| {
-            Clock::default().nanoseconds((microseconds >> 32) as u32, microseconds as u32)
-        };
+        let ticks = |microseconds: i64| Clock::default().nanoseconds((microseconds >> 32) as u32, microseconds as u32);
         assert_eq!(ticks(-505_425_287), -505_425_287_000);
     }
 

@@ -55,31 +55,17 @@ impl Dialect {
             0x1c00_01ac | 0x1c00_01ab => (1, FILE_HEADER + 4, &[RECORD_HEADER]),
             _ => return None,
         };
-        Some(Self {
-            times: Times { order, tick_ns },
-            file_header,
-            record_headers,
-        })
+        Some(Self { times: Times { order, tick_ns }, file_header, record_headers })
     }
 
     /// The size of a record header with which the first records make sense, the usual one where none does.
     pub fn record_header(&self, window: &mut Window, lengths: Lengths, longest: u32) -> usize {
-        let probe = Probe {
-            times: self.times,
-            lengths,
-            longest,
-        };
-        let usual = self
-            .record_headers
-            .first()
-            .copied()
-            .unwrap_or(RECORD_HEADER);
+        let probe = Probe { times: self.times, lengths, longest };
+        let usual = self.record_headers.first().copied().unwrap_or(RECORD_HEADER);
         let mut sizes = self.record_headers.iter().copied();
         match self.record_headers.len() {
             1 => usual,
-            _ => sizes
-                .find(|&size| probe.fits(window, size))
-                .unwrap_or(usual),
+            _ => sizes.find(|&size| probe.fits(window, size)).unwrap_or(usual),
         }
     }
 }

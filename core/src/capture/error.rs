@@ -15,15 +15,9 @@ pub enum CaptureError {
     Empty { path: String },
 
     #[error("{path}: cannot be read at byte {offset}: {reason}")]
-    CannotRead {
-        path: String,
-        offset: u64,
-        reason: io::Error,
-    },
+    CannotRead { path: String, offset: u64, reason: io::Error },
 
-    #[error(
-        "{path}: is cut at byte {offset}, inside the file header; capture again or copy the file again"
-    )]
+    #[error("{path}: is cut at byte {offset}, inside the file header; capture again or copy the file again")]
     CutHeader { path: String, offset: u64 },
 
     #[error(
@@ -37,10 +31,5 @@ pub enum CaptureError {
     #[error(
         "{path}: is {format} version {major}.{minor}, which latpcap does not know; convert it: editcap -F pcapng {path} converted.pcapng"
     )]
-    UnknownVersion {
-        path: String,
-        format: &'static str,
-        major: u16,
-        minor: u16,
-    },
+    UnknownVersion { path: String, format: &'static str, major: u16, minor: u16 },
 }

@@ -50,10 +50,7 @@ impl CaptureFile {
             notes.add(NoteCode::ClockBackwards, || went_back(back_ns, frame));
         }
         self.previous_time_ns = time_ns;
-        self.first_time_ns = Some(
-            self.first_time_ns
-                .map_or(time_ns, |first| first.min(time_ns)),
-        );
+        self.first_time_ns = Some(self.first_time_ns.map_or(time_ns, |first| first.min(time_ns)));
         self.last_time_ns = Some(self.last_time_ns.map_or(time_ns, |last| last.max(time_ns)));
     }
 }

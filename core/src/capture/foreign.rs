@@ -24,18 +24,9 @@ const OTHER_CAPTURES: [(&[u8], &str); 14] = [
 ];
 
 const OTHER_FILES: [(&[u8], &str); 19] = [
-    (
-        b"\x0a\x0a\x0d\x0d\x0a",
-        "a pcapng file damaged by a transfer in text mode",
-    ),
-    (
-        b"\x0d\x0a\x0d\x0d\x0a",
-        "a pcapng file damaged by a transfer in text mode",
-    ),
-    (
-        b"\x0d\x0d\x0a\x0a",
-        "a pcapng file damaged by a transfer in text mode",
-    ),
+    (b"\x0a\x0a\x0d\x0d\x0a", "a pcapng file damaged by a transfer in text mode"),
+    (b"\x0d\x0a\x0d\x0d\x0a", "a pcapng file damaged by a transfer in text mode"),
+    (b"\x0d\x0d\x0a\x0a", "a pcapng file damaged by a transfer in text mode"),
     (b"\x7fELF", "an ELF program"),
     (b"MZ", "a Windows program"),
     (b"%PDF", "a PDF document"),
@@ -44,15 +35,9 @@ const OTHER_FILES: [(&[u8], &str); 19] = [
     (b"BZh", "bzip2-compressed (unpack it first: bzip2 -d)"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive (unpack it first)"),
     (b"Rar!\x1a\x07", "a RAR archive (unpack it first)"),
-    (
-        b"\x1f\x9d",
-        "compressed by compress (unpack it first: gzip -d)",
-    ),
+    (b"\x1f\x9d", "compressed by compress (unpack it first: gzip -d)"),
     (b"\x1f\x8b", "damaged gzip data"),
-    (
-        b"\x02\x21\x4c\x18",
-        "lz4 data of the legacy format (unpack it first: lz4 -d)",
-    ),
+    (b"\x02\x21\x4c\x18", "lz4 data of the legacy format (unpack it first: lz4 -d)"),
     (b"SQLite format 3", "an SQLite database"),
     (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "a PNG image"),

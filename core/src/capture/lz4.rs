@@ -25,12 +25,7 @@ enum State<R: BufRead> {
 
 impl<R: BufRead> Lz4Frames<R> {
     pub fn new(source: R) -> Self {
-        Self {
-            state: State::Between(Watched {
-                source,
-                ended: false,
-            }),
-        }
+        Self { state: State::Between(Watched { source, ended: false }) }
     }
 
     /// Begins the next frame; `None` at the end.

@@ -85,12 +85,7 @@ fn a_cut_file_gives_what_is_whole_and_an_error() {
             let (out, failed) = unpacked(&packed[..packed.len() - lost]);
             assert!(failed);
             assert!(sample.starts_with(&out));
-            assert!(
-                out.len() >= 300_000,
-                "{} bytes of {}",
-                out.len(),
-                sample.len()
-            );
+            assert!(out.len() >= 300_000, "{} bytes of {}", out.len(), sample.len());
         }
     }
 }

@@ -74,20 +74,11 @@ impl Pcap {
     pub fn next(&self, window: &mut Window) -> Result<Option<Record>, Damage> {
         let at = window.offset();
         let Some(header) = window.peek(self.record_header) else {
-            return if window.at_end() {
-                Ok(None)
-            } else {
-                Err(Damage::cut(at))
-            };
+            return if window.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
         };
-        let record = self
-            .record(header)
-            .map_err(|error| Damage::short(at, error))?;
+        let record = self.record(header).map_err(|error| Damage::short(at, error))?;
         if record.length > self.longest_packet as usize {
-            return Err(Damage::broken(
-                at,
-                format!("a packet of {} bytes is announced", record.length),
-            ));
+            return Err(Damage::broken(at, format!("a packet of {} bytes is announced", record.length)));
         }
         match window.peek(record.whole) {
             Some(_) => Ok(Some(record)),
@@ -165,12 +156,7 @@ mod tests {
         loop {
             match pcap.next(&mut window) {
                 Ok(Some(record)) => {
-                    assert!(
-                        window
-                            .slice(record.skip, record.length)
-                            .iter()
-                            .all(|&byte| byte == 0x55)
-                    );
+                    assert!(window.slice(record.skip, record.length).iter().all(|&byte| byte == 0x55));
                     let time = record.time_ns.unwrap_or_default();
                     packets.push((time, record.length, record.original_length));
                     window.consume(record.whole);
@@ -202,10 +188,7 @@ mod tests {
 
     #[test]
     fn frame_check_bits_are_no_part_of_the_link_type() {
-        assert_eq!(
-            open(&mut window(&header(0xa1b2_c3d4, 0x2400_0001))).link_type,
-            1
-        );
+        assert_eq!(open(&mut window(&header(0xa1b2_c3d4, 0x2400_0001))).link_type, 1);
     }
 
     #[test]
@@ -224,17 +207,9 @@ mod tests {
 
     #[test]
     fn a_packet_that_the_file_cuts_is_told_with_its_place() {
-        let mut bytes = [
-            header(0xa1b2_c3d4, 1),
-            record(7, 4, 4, 0),
-            record(8, 4, 4, 0),
-        ]
-        .concat();
+        let mut bytes = [header(0xa1b2_c3d4, 1), record(7, 4, 4, 0), record(8, 4, 4, 0)].concat();
         bytes.pop();
-        assert_eq!(
-            packets(&bytes),
-            (vec![(1_000_007_000, 4, 4)], Some(Damage::cut(44)))
-        );
+        assert_eq!(packets(&bytes), (vec![(1_000_007_000, 4, 4)], Some(Damage::cut(44))));
     }
 
     #[test]
@@ -244,9 +219,6 @@ mod tests {
         bytes.extend([0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]);
         let (packets, damage) = packets(&bytes);
         assert_eq!(packets.len(), 1);
-        assert_eq!(
-            damage.map(|damage| damage.code),
-            Some(NoteCode::FileDamaged)
-        );
+        assert_eq!(damage.map(|damage| damage.code), Some(NoteCode::FileDamaged));
     }
 }

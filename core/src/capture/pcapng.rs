@@ -74,9 +74,7 @@ impl Pcapng {
             return Opened::Foreign;
         };
         match version(head, order) {
-            Ok((1, _)) => Opened::Pcapng(Self {
-                section: Section::new(order, None),
-            }),
+            Ok((1, _)) => Opened::Pcapng(Self { section: Section::new(order, None) }),
             Ok((major, minor)) => Opened::UnknownVersion(major, minor),
             Err(_) => Opened::Cut,
         }
@@ -114,21 +112,14 @@ impl Pcapng {
     #[inline]
     fn block(&mut self, window: &mut Window, at: u64) -> Result<Option<Block>, Damage> {
         let Some(head) = window.peek(FRAMING) else {
-            return if window.at_end() {
-                Ok(None)
-            } else {
-                Err(Damage::cut(at))
-            };
+            return if window.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
         };
         let order = self.order_of(head, at)?;
         let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
         // Some writers do not count the padding.
         let total = (length as usize).next_multiple_of(4);
         if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
-            return Err(Damage::broken(
-                at,
-                format!("a block of {length} bytes is announced"),
-            ));
+            return Err(Damage::broken(at, format!("a block of {length} bytes is announced")));
         }
         let Some(whole) = window.peek(total) else {
             return Err(Damage::cut(at));
@@ -184,13 +175,10 @@ impl Pcapng {
         let done = match block.kind {
             SECTION => return self.begin_section(block, body, at),
             INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => {
-                blocks::interface(body, order)
-                    .map(|interface| self.section.interfaces.push(interface))
+                blocks::interface(body, order).map(|interface| self.section.interfaces.push(interface))
             }
             INTERFACE => {
-                notes.add(NoteCode::FileDamaged, || {
-                    format!("more than {MOST_INTERFACES} interfaces at byte {at}")
-                });
+                notes.add(NoteCode::FileDamaged, || format!("more than {MOST_INTERFACES} interfaces at byte {at}"));
                 Ok(())
             }
             NAMES => extras.names(body, order),
@@ -202,9 +190,8 @@ impl Pcapng {
 
     fn begin_section(&mut self, block: Block, body: Cursor<'_>, at: u64) -> Result<(), Damage> {
         let length = section_length(body, block.order).map_err(|error| Damage::short(at, error))?;
-        let ends_at = u64::try_from(length)
-            .ok()
-            .and_then(|length| at.checked_add(block.total as u64)?.checked_add(length));
+        let ends_at =
+            u64::try_from(length).ok().and_then(|length| at.checked_add(block.total as u64)?.checked_add(length));
         self.section = Section::new(block.order, ends_at);
         Ok(())
     }
@@ -293,11 +280,7 @@ impl Pcapng {
 
 impl Section {
     fn new(order: Order, ends_at: Option<u64>) -> Self {
-        Self {
-            order,
-            interfaces: Vec::new(),
-            ends_at,
-        }
+        Self { order, interfaces: Vec::new(), ends_at }
     }
 }
 
@@ -334,9 +317,7 @@ impl Problem {
 }
 
 fn add_note(notes: &mut Notes, damage: &Damage) {
-    notes.add(damage.code, || {
-        format!("{} at byte {}; it is left out", damage.what, damage.at)
-    });
+    notes.add(damage.code, || format!("{} at byte {}; it is left out", damage.what, damage.at));
 }
 
 /// A section's type reads the same in both byte orders.

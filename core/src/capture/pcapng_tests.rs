@@ -52,26 +52,13 @@ fn read(parts: &[Vec<u8>]) -> Read {
             Err(damage) => break Some(damage),
         }
     };
-    Read {
-        packets,
-        notes: notes.iter().map(|note| note.code).collect(),
-        damage,
-    }
+    Read { packets, notes: notes.iter().map(|note| note.code).collect(), damage }
 }
 
 #[test]
 fn each_packet_has_the_link_type_of_its_interface() {
-    let read = read(&[
-        section(-1),
-        interface(1, 0),
-        interface(113, 0),
-        packet(1, 7, 2),
-        packet(0, 8, 2),
-    ]);
-    assert_eq!(
-        read.packets,
-        [(113, Some(7_000), 2, 60), (1, Some(8_000), 2, 60)]
-    );
+    let read = read(&[section(-1), interface(1, 0), interface(113, 0), packet(1, 7, 2), packet(0, 8, 2)]);
+    assert_eq!(read.packets, [(113, Some(7_000), 2, 60), (1, Some(8_000), 2, 60)]);
 }
 
 #[test]
@@ -83,11 +70,7 @@ fn a_simple_packet_has_no_time_and_is_as_long_as_the_snap_length() {
 
 #[test]
 fn the_obsolete_packet_block_is_read() {
-    let body = [
-        &[0; 8][..],
-        &[9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0x55, 0x55],
-    ]
-    .concat();
+    let body = [&[0; 8][..], &[9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0x55, 0x55]].concat();
     let read = read(&[section(-1), interface(1, 0), block(OLD_PACKET, &body)]);
     assert_eq!(read.packets, [(1, Some(9_000), 2, 2)]);
 }
@@ -95,17 +78,11 @@ fn the_obsolete_packet_block_is_read() {
 #[test]
 fn a_new_section_forgets_the_interfaces_and_may_turn_the_bytes() {
     let big_endian = [
-        &[
-            0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0,
-        ][..],
+        &[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0][..],
         &[0xff; 8],
         &[0, 0, 0, 28],
-        &[
-            0, 0, 0, 1, 0, 0, 0, 20, 0, 101, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20,
-        ],
-        &[
-            0, 0, 0, 3, 0, 0, 0, 20, 0, 0, 0, 2, 0x55, 0x55, 0, 0, 0, 0, 0, 20,
-        ],
+        &[0, 0, 0, 1, 0, 0, 0, 20, 0, 101, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20],
+        &[0, 0, 0, 3, 0, 0, 0, 20, 0, 0, 0, 2, 0x55, 0x55, 0, 0, 0, 0, 0, 20],
     ]
     .concat();
     let read = read(&[section(-1), interface(1, 0), packet(0, 7, 2), big_endian]);
@@ -122,24 +99,14 @@ fn unknown_blocks_are_stepped_over() {
 
 #[test]
 fn a_packet_of_an_unknown_interface_is_noted_and_left_out() {
-    let read = read(&[
-        section(-1),
-        interface(1, 0),
-        packet(5, 7, 2),
-        packet(0, 8, 2),
-    ]);
+    let read = read(&[section(-1), interface(1, 0), packet(5, 7, 2), packet(0, 8, 2)]);
     assert_eq!(read.packets, [(1, Some(8_000), 2, 60)]);
     assert_eq!(read.notes, [NoteCode::UnknownInterface]);
 }
 
 #[test]
 fn a_packet_longer_than_its_block_is_noted_and_left_out() {
-    let read = read(&[
-        section(-1),
-        interface(1, 0),
-        packet(0, 7, 200),
-        packet(0, 8, 2),
-    ]);
+    let read = read(&[section(-1), interface(1, 0), packet(0, 7, 200), packet(0, 8, 2)]);
     assert_eq!(read.packets, [(1, Some(8_000), 2, 60)]);
     assert_eq!(read.notes, [NoteCode::FileDamaged]);
 }
@@ -160,17 +127,8 @@ fn after_damage_the_next_section_is_read_where_the_section_says_it_begins() {
     let mut bad = packet(0, 8, 2);
     bad[4] = 0;
     let first = [interface(1, 0), packet(0, 7, 2), bad].concat();
-    let read = read(&[
-        section(first.len() as i64),
-        first,
-        section(-1),
-        interface(101, 0),
-        packet(0, 9, 2),
-    ]);
-    assert_eq!(
-        read.packets,
-        [(1, Some(7_000), 2, 60), (101, Some(9_000), 2, 60)]
-    );
+    let read = read(&[section(first.len() as i64), first, section(-1), interface(101, 0), packet(0, 9, 2)]);
+    assert_eq!(read.packets, [(1, Some(7_000), 2, 60), (101, Some(9_000), 2, 60)]);
     assert_eq!(read.notes, [NoteCode::FileDamaged]);
 }
 

@@ -30,21 +30,14 @@ enum Format {
 
 impl Reader {
     pub fn open(path: &str, stream: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
-        let (stream, packing) =
-            packed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
-                path: path.to_owned(),
-                offset: 0,
-                reason,
-            })?;
+        let (stream, packing) = packed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
+            path: path.to_owned(),
+            offset: 0,
+            reason,
+        })?;
         let mut window = Window::new(stream);
         let format = open_format(path, &mut window, packing)?;
-        Ok(Self {
-            window,
-            format,
-            packing,
-            current: None,
-            ended: false,
-        })
+        Ok(Self { window, format, packing, current: None, ended: false })
     }
 
     /// What users call the format, e.g. `pcapng (gzip)`.
@@ -94,15 +87,8 @@ impl Reader {
             return;
         }
         notes.add(damage.code, || {
-            let unpacked = if self.packing.is_some() {
-                " of the unpacked data"
-            } else {
-                ""
-            };
-            format!(
-                "{} at byte {}{unpacked}; the packets before it are kept",
-                damage.what, damage.at
-            )
+            let unpacked = if self.packing.is_some() { " of the unpacked data" } else { "" };
+            format!("{} at byte {}{unpacked}; the packets before it are kept", damage.what, damage.at)
         });
     }
 
@@ -129,17 +115,9 @@ impl Reader {
     }
 }
 
-fn open_format(
-    path: &str,
-    window: &mut Window,
-    packing: Option<&'static str>,
-) -> Result<Format, CaptureError> {
-    let unknown_version = |format, major, minor| CaptureError::UnknownVersion {
-        path: path.to_owned(),
-        format,
-        major,
-        minor,
-    };
+fn open_format(path: &str, window: &mut Window, packing: Option<&'static str>) -> Result<Format, CaptureError> {
+    let unknown_version =
+        |format, major, minor| CaptureError::UnknownVersion { path: path.to_owned(), format, major, minor };
     match Pcap::open(window) {
         pcap::Opened::Pcap(pcap) => return Ok(Format::Pcap(pcap)),
         pcap::Opened::Foreign => {}
@@ -152,9 +130,7 @@ fn open_format(
         pcapng::Opened::Pcapng(pcapng) => Ok(Format::Pcapng(pcapng)),
         pcapng::Opened::Foreign => Err(not_a_capture(path, window, packing)),
         pcapng::Opened::Cut => Err(cut_header(path, window, packing)),
-        pcapng::Opened::UnknownVersion(major, minor) => {
-            Err(unknown_version("pcapng", major, minor))
-        }
+        pcapng::Opened::UnknownVersion(major, minor) => Err(unknown_version("pcapng", major, minor)),
     }
 }
 
@@ -162,11 +138,7 @@ fn cut_header(path: &str, window: &mut Window, packing: Option<&'static str>) ->
     let path = path.to_owned();
     let offset = window.peek_up_to(pcap::FILE_HEADER).len() as u64;
     match read_failure(window, packing) {
-        Some(reason) => CaptureError::CannotRead {
-            path,
-            offset,
-            reason,
-        },
+        Some(reason) => CaptureError::CannotRead { path, offset, reason },
         None => CaptureError::CutHeader { path, offset },
     }
 }
@@ -176,11 +148,7 @@ fn not_a_capture(path: &str, window: &mut Window, packing: Option<&'static str>)
     let start = window.peek_up_to(LOOK);
     if start.is_empty() {
         return match read_failure(window, packing) {
-            Some(reason) => CaptureError::CannotRead {
-                path,
-                offset: 0,
-                reason,
-            },
+            Some(reason) => CaptureError::CannotRead { path, offset: 0, reason },
             None => CaptureError::Empty { path },
         };
     }
@@ -195,10 +163,7 @@ fn not_a_capture(path: &str, window: &mut Window, packing: Option<&'static str>)
 fn read_failure(window: &Window, packing: Option<&'static str>) -> Option<io::Error> {
     let failure = window.failure()?;
     Some(match packing {
-        Some(packing) => io::Error::new(
-            failure.kind(),
-            format!("the {packing} data is cut or damaged ({failure})"),
-        ),
+        Some(packing) => io::Error::new(failure.kind(), format!("the {packing} data is cut or damaged ({failure})")),
         None => io::Error::new(failure.kind(), failure.to_string()),
     })
 }

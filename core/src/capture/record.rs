@@ -21,15 +21,7 @@ pub(super) struct Record {
 
 impl Record {
     pub fn remark() -> Self {
-        Self {
-            is_packet: false,
-            time_ns: None,
-            link_type: 0,
-            original_length: 0,
-            skip: 0,
-            length: 0,
-            whole: 0,
-        }
+        Self { is_packet: false, time_ns: None, link_type: 0, original_length: 0, skip: 0, length: 0, whole: 0 }
     }
 }
 
@@ -44,19 +36,11 @@ pub(super) struct Damage {
 
 impl Damage {
     pub fn cut(at: u64) -> Self {
-        Self {
-            code: NoteCode::FileCut,
-            at,
-            what: "the file ends inside the packet or block that begins".to_owned(),
-        }
+        Self { code: NoteCode::FileCut, at, what: "the file ends inside the packet or block that begins".to_owned() }
     }
 
     pub fn broken(at: u64, what: impl Into<String>) -> Self {
-        Self {
-            code: NoteCode::FileDamaged,
-            at,
-            what: what.into(),
-        }
+        Self { code: NoteCode::FileDamaged, at, what: what.into() }
     }
 
     pub fn short(at: u64, error: TooShort) -> Self {

@@ -54,14 +54,8 @@ impl Turn {
     #[inline]
     fn new(time_ns: Option<i64>, file: usize) -> Self {
         match time_ns {
-            Some(time_ns) => Self {
-                time_ns,
-                rank: -(file as i64),
-            },
-            None => Self {
-                time_ns: i64::MIN,
-                rank: file as i64,
-            },
+            Some(time_ns) => Self { time_ns, rank: -(file as i64) },
+            None => Self { time_ns: i64::MIN, rank: file as i64 },
         }
     }
 
@@ -93,11 +87,7 @@ impl Recording {
     fn add(&mut self, source: Source, many: bool) -> Result<(), CaptureError> {
         let close = many && source.opens_again();
         let mut file = File::new(source);
-        let first = if close {
-            file.look(&self.consumed)?
-        } else {
-            file.open(&self.consumed, &mut self.extras)?
-        };
+        let first = if close { file.look(&self.consumed)? } else { file.open(&self.consumed, &mut self.extras)? };
         if let Some(record) = first {
             let turn = Turn::new(record.time_ns, self.files.len());
             self.waiting.push(Reverse(turn));
@@ -177,12 +167,7 @@ impl Recording {
 
 impl File {
     fn new(source: Source) -> Self {
-        Self {
-            facts: CaptureFile::new(source.name()),
-            source,
-            state: State::Done,
-            notes: Notes::default(),
-        }
+        Self { facts: CaptureFile::new(source.name()), source, state: State::Done, notes: Notes::default() }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -198,11 +183,7 @@ impl File {
         Ok(first)
     }
 
-    fn open(
-        &mut self,
-        consumed: &Arc<AtomicU64>,
-        extras: &mut Extras,
-    ) -> Result<Option<Record>, CaptureError> {
+    fn open(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> Result<Option<Record>, CaptureError> {
         let mut reader = Reader::open(&self.facts.path, self.source.open(consumed)?)?;
         self.facts.format = reader.format();
         let first = reader.advance(&mut self.notes, extras);
@@ -222,9 +203,7 @@ impl File {
             Ok(first) => first.is_some(),
             Err(error) => {
                 self.state = State::Done;
-                self.notes.add(NoteCode::FileUnreadable, || {
-                    format!("was readable when the analysis began: {error}")
-                });
+                self.notes.add(NoteCode::FileUnreadable, || format!("was readable when the analysis began: {error}"));
                 false
             }
         }
@@ -269,10 +248,7 @@ impl File {
     }
 
     fn named_notes(&self) -> impl Iterator<Item = Note> {
-        self.notes.iter().map(|note| Note {
-            message: format!("{}: {}", self.facts.path, note.message),
-            ..note.clone()
-        })
+        self.notes.iter().map(|note| Note { message: format!("{}: {}", self.facts.path, note.message), ..note.clone() })
     }
 }
 

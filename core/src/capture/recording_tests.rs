@@ -28,25 +28,16 @@ fn order(recording: &mut Recording) -> String {
 
 #[test]
 fn files_are_merged_by_time_and_not_sorted_inside() {
-    let mut recording = Recording::open(vec![
-        source(&[(1, b'a'), (5, b'b'), (3, b'c'), (6, b'd')]),
-        source(&[(2, b'x'), (4, b'y')]),
-    ])
-    .unwrap();
+    let mut recording =
+        Recording::open(vec![source(&[(1, b'a'), (5, b'b'), (3, b'c'), (6, b'd')]), source(&[(2, b'x'), (4, b'y')])])
+            .unwrap();
     assert_eq!(order(&mut recording), "axybcd");
 }
 
 /// The sequence is mergecap's own, version 4.0.17.
 #[test]
 fn of_equal_times_the_last_file_goes_first_as_in_mergecap() {
-    let a = [
-        (1, b'a'),
-        (2, b'b'),
-        (2, b'c'),
-        (5, b'd'),
-        (3, b'e'),
-        (6, b'f'),
-    ];
+    let a = [(1, b'a'), (2, b'b'), (2, b'c'), (5, b'd'), (3, b'e'), (6, b'f')];
     let b = [(2, b'm'), (2, b'n'), (4, b'o'), (6, b'p')];
     let c = [(2, b'x'), (3, b'y'), (3, b'z')];
     let mut recording = Recording::open(vec![source(&a), source(&b), source(&c)]).unwrap();
@@ -55,8 +46,7 @@ fn of_equal_times_the_last_file_goes_first_as_in_mergecap() {
 
 #[test]
 fn a_thousand_files_are_merged_without_a_thousand_open_readers() {
-    let sources =
-        (0..1000).map(|number| source(&[((number / 4) as u8, b'a' + (number % 4) as u8)]));
+    let sources = (0..1000).map(|number| source(&[((number / 4) as u8, b'a' + (number % 4) as u8)]));
     let mut recording = Recording::open(sources.collect()).unwrap();
     let open = |file: &File| matches!(file.state, State::Open(..));
     assert!(!recording.files.iter().any(open));
@@ -104,14 +94,8 @@ fn a_clock_that_goes_back_is_counted() {
     let mut recording = Recording::open(vec![source(&[(3, b'a'), (1, b'b'), (0, b'c')])]).unwrap();
     order(&mut recording);
     let notes = recording.notes();
-    assert_eq!(
-        (notes[0].code, notes[0].count),
-        (NoteCode::ClockBackwards, 2)
-    );
-    assert_eq!(
-        notes[0].message,
-        "some.pcap: frame 2 is 2000.000 ms earlier than the packet before it in the file"
-    );
+    assert_eq!((notes[0].code, notes[0].count), (NoteCode::ClockBackwards, 2));
+    assert_eq!(notes[0].message, "some.pcap: frame 2 is 2000.000 ms earlier than the packet before it in the file");
 }
 
 fn error(bytes: &[u8]) -> String {
@@ -126,28 +110,15 @@ fn what_is_no_capture_is_told_in_one_line() {
     assert!(error(b"").starts_with("x: is empty (0 bytes)"));
     assert!(error(b"hello, world\n").starts_with("x: is no capture but text;"));
     assert!(error(b"%PDF-1.7\n%").starts_with("x: is no capture but a PDF document;"));
-    assert!(
-        error(b"snoop\0\0\0\0\0\0\x02").starts_with("x: is a snoop capture; convert it: editcap")
-    );
-    assert!(
-        error(b"\x1f\x8b\x08\0cut")
-            .starts_with("x: cannot be read at byte 0: the gzip data is cut or damaged (")
-    );
+    assert!(error(b"snoop\0\0\0\0\0\0\x02").starts_with("x: is a snoop capture; convert it: editcap"));
+    assert!(error(b"\x1f\x8b\x08\0cut").starts_with("x: cannot be read at byte 0: the gzip data is cut or damaged ("));
     assert!(error(&pcap(&[])[..20]).starts_with("x: is cut at byte 20, inside the file header"));
 }
 
 #[test]
 fn files_that_cannot_be_opened_say_why() {
-    let missing = Recording::open(vec![Source::path("/nowhere/a.pcap")])
-        .err()
-        .unwrap();
-    assert_eq!(
-        missing.to_string(),
-        "/nowhere/a.pcap: cannot be opened: No such file or directory (os error 2)"
-    );
+    let missing = Recording::open(vec![Source::path("/nowhere/a.pcap")]).err().unwrap();
+    assert_eq!(missing.to_string(), "/nowhere/a.pcap: cannot be opened: No such file or directory (os error 2)");
     let directory = Recording::open(vec![Source::path("/")]).err().unwrap();
-    assert_eq!(
-        directory.to_string(),
-        "/: is a directory; name the capture files in it"
-    );
+    assert_eq!(directory.to_string(), "/: is a directory; name the capture files in it");
 }

@@ -12,39 +12,23 @@ use super::error::CaptureError;
 pub enum Source {
     Path(PathBuf),
     Stdin,
-    Bytes {
-        name: String,
-        bytes: Arc<[u8]>,
-    },
-    Reader {
-        name: String,
-        reader: Box<dyn Read + Send>,
-    },
+    Bytes { name: String, bytes: Arc<[u8]> },
+    Reader { name: String, reader: Box<dyn Read + Send> },
 }
 
 impl Source {
     /// A file, or standard input for `-`.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        if path.as_os_str() == "-" {
-            Self::Stdin
-        } else {
-            Self::Path(path)
-        }
+        if path.as_os_str() == "-" { Self::Stdin } else { Self::Path(path) }
     }
 
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self::Bytes {
-            name: name.into(),
-            bytes: bytes.into(),
-        }
+        Self::Bytes { name: name.into(), bytes: bytes.into() }
     }
 
     pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
-        Self::Reader {
-            name: name.into(),
-            reader: Box::new(reader),
-        }
+        Self::Reader { name: name.into(), reader: Box::new(reader) }
     }
 
     /// What messages call it.
@@ -71,20 +55,14 @@ impl Source {
     }
 
     /// A stream that adds what is read from it to `consumed`.
-    pub(super) fn open(
-        &mut self,
-        consumed: &Arc<AtomicU64>,
-    ) -> Result<Box<dyn Read + Send>, CaptureError> {
+    pub(super) fn open(&mut self, consumed: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, CaptureError> {
         let reader: Box<dyn Read + Send> = match self {
             Self::Path(path) => Box::new(open_file(path)?),
             Self::Stdin => Box::new(io::stdin()),
             Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Self::Reader { reader, .. } => std::mem::replace(reader, Box::new(io::empty())),
         };
-        Ok(Box::new(Counted {
-            reader,
-            consumed: Arc::clone(consumed),
-        }))
+        Ok(Box::new(Counted { reader, consumed: Arc::clone(consumed) }))
     }
 }
 
@@ -100,10 +78,7 @@ fn regular(metadata: io::Result<Metadata>) -> Option<Metadata> {
 
 fn open_file(path: &PathBuf) -> Result<File, CaptureError> {
     let name = || path.display().to_string();
-    let cannot_open = |reason| CaptureError::CannotOpen {
-        path: name(),
-        reason,
-    };
+    let cannot_open = |reason| CaptureError::CannotOpen { path: name(), reason };
     if path.is_dir() {
         return Err(CaptureError::Directory { path: name() });
     }

@@ -18,15 +18,7 @@ pub(super) struct Window {
 
 impl Window {
     pub fn new(source: Box<dyn Read + Send>) -> Self {
-        Self {
-            source,
-            buffer: vec![0; FIRST_SIZE],
-            start: 0,
-            end: 0,
-            offset: 0,
-            ended: false,
-            failure: None,
-        }
+        Self { source, buffer: vec![0; FIRST_SIZE], start: 0, end: 0, offset: 0, ended: false, failure: None }
     }
 
     /// The next `length` bytes, or `None` where the stream ends before.

@@ -35,13 +35,7 @@ pub(super) struct ZstdFrames<R> {
 
 impl<R: BufRead> ZstdFrames<R> {
     pub fn new(source: R) -> Self {
-        Self {
-            source,
-            decoder: FrameDecoder::new(),
-            block: Vec::new(),
-            in_frame: false,
-            failure: None,
-        }
+        Self { source, decoder: FrameDecoder::new(), block: Vec::new(), in_frame: false, failure: None }
     }
 
     /// Unpacks one more block or begins one more frame; `false` at the end.
@@ -59,9 +53,7 @@ impl<R: BufRead> ZstdFrames<R> {
 
     fn begin_frame(&mut self) -> io::Result<()> {
         let magic = MAGIC.to_le_bytes();
-        self.decoder
-            .reset(magic.chain(&mut self.source))
-            .map_err(damaged)?;
+        self.decoder.reset(magic.chain(&mut self.source)).map_err(damaged)?;
         self.in_frame = true;
         Ok(())
     }
@@ -69,9 +61,7 @@ impl<R: BufRead> ZstdFrames<R> {
     fn read_block(&mut self) -> io::Result<()> {
         let last = self.fetch_block()?;
         let source = self.block.chain(&mut self.source);
-        self.decoder
-            .decode_blocks(source, BlockDecodingStrategy::UptoBlocks(1))
-            .map_err(damaged)?;
+        self.decoder.decode_blocks(source, BlockDecodingStrategy::UptoBlocks(1)).map_err(damaged)?;
         self.in_frame = !last;
         Ok(())
     }
@@ -102,9 +92,7 @@ impl<R: BufRead> ZstdFrames<R> {
         if self.in_frame {
             self.in_frame = false;
             // It holds nothing more to give if this fails.
-            let _ = self
-                .decoder
-                .decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
+            let _ = self.decoder.decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::UptoBlocks(1));
         }
         self.failure = Some(failure);
     }

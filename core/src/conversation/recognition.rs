@@ -162,7 +162,8 @@ impl Recognition {
     fn recognise_tls(&mut self) -> Option<Recognised> {
         let protocol = self.hints.by_port?;
         let opening = self.opening();
-        let tls = if opening.from_start { turns::is_handshake(opening.client) } else { turns::is_record(opening.client) };
+        let tls =
+            if opening.from_start { turns::is_handshake(opening.client) } else { turns::is_record(opening.client) };
         let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
         tls.then(|| self.recognised(protocol.name, start, false))
     }
@@ -172,8 +173,7 @@ impl Recognition {
         if self.hints.oriented || self.first != Some(Side::Server) {
             return None;
         }
-        let opening =
-            Opening { client: &self.server, server: chunk.bytes, first: Side::Client, from_start: false };
+        let opening = Opening { client: &self.server, server: chunk.bytes, first: Side::Client, from_start: false };
         let protocol = certain(&opening)?;
         let start = (protocol.decoder)(&opening);
         self.keep(chunk);

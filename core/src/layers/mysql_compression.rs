@@ -201,11 +201,7 @@ pub(crate) mod tests {
     }
 
     fn zstd_packet(sequence: u8, plain: &[u8]) -> Vec<u8> {
-        packet(
-            sequence,
-            plain.len(),
-            &compress_to_vec(plain, CompressionLevel::Fastest),
-        )
+        packet(sequence, plain.len(), &compress_to_vec(plain, CompressionLevel::Fastest))
     }
 
     fn unwrapped(bytes: &[u8]) -> Result<Vec<u8>, Lost> {
@@ -228,21 +224,13 @@ pub(crate) mod tests {
 
     #[test]
     fn a_plain_packet_may_straddle_compressed_ones() {
-        let stream = [
-            stored(0, b"\x05\0\0\0"),
-            zlib_packet(1, b"\x03do "),
-            stored(2, b"1"),
-        ]
-        .concat();
+        let stream = [stored(0, b"\x05\0\0\0"), zlib_packet(1, b"\x03do "), stored(2, b"1")].concat();
         assert_eq!(unwrapped(&stream).unwrap(), b"\x05\0\0\0\x03do 1");
     }
 
     #[test]
     fn an_empty_packet_holds_nothing() {
-        assert_eq!(
-            unwrapped(&[stored(0, b""), stored(1, b"x")].concat()).unwrap(),
-            b"x"
-        );
+        assert_eq!(unwrapped(&[stored(0, b""), stored(1, b"x")].concat()).unwrap(), b"x");
     }
 
     #[test]
@@ -259,19 +247,11 @@ pub(crate) mod tests {
     fn a_bomb_is_stopped_at_the_length_it_claims() {
         let body = deflated(&vec![0; 64 << 20]);
         let mut plain = Vec::new();
-        assert!(
-            MysqlCompression::default()
-                .unwrap(&packet(0, 1000, &body), &mut plain)
-                .is_err()
-        );
+        assert!(MysqlCompression::default().unwrap(&packet(0, 1000, &body), &mut plain).is_err());
         assert!(plain.len() <= 1000 + STEP);
         let frame = compress_to_vec(&vec![0; 4 << 20][..], CompressionLevel::Fastest);
         let mut plain = Vec::new();
-        assert!(
-            MysqlCompression::default()
-                .unwrap(&packet(0, 1000, &frame), &mut plain)
-                .is_err()
-        );
+        assert!(MysqlCompression::default().unwrap(&packet(0, 1000, &frame), &mut plain).is_err());
         assert!(plain.len() <= 1001);
     }
 
@@ -288,14 +268,8 @@ pub(crate) mod tests {
         let mut layer = MysqlCompression::default();
         let mut plain = Vec::new();
         assert!(layer.unwrap(&packet(0, 5, b"no zlib"), &mut plain).is_err());
-        assert!(
-            layer
-                .unwrap(&packet(0, 5, b"\x28\xb5\x2f\xfdno zstd"), &mut plain)
-                .is_err()
-        );
-        layer
-            .unwrap(&zlib_packet(0, b"half of it is lost")[..9], &mut plain)
-            .unwrap();
+        assert!(layer.unwrap(&packet(0, 5, b"\x28\xb5\x2f\xfdno zstd"), &mut plain).is_err());
+        layer.unwrap(&zlib_packet(0, b"half of it is lost")[..9], &mut plain).unwrap();
         layer.reset();
         plain.clear();
         layer.unwrap(&zlib_packet(0, b"next"), &mut plain).unwrap();
@@ -305,9 +279,7 @@ pub(crate) mod tests {
     #[test]
     fn memory_follows_the_bytes_that_came_and_not_the_length_field() {
         let mut layer = MysqlCompression::default();
-        layer
-            .unwrap(b"\xff\xff\xff\0\xff\xff\xffabc", &mut Vec::new())
-            .unwrap();
+        layer.unwrap(b"\xff\xff\xff\0\xff\xff\xffabc", &mut Vec::new()).unwrap();
         assert!(layer.packet.capacity() < 100);
     }
 

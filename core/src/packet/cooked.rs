@@ -57,8 +57,7 @@ pub(super) fn nflog(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let mut cursor = part.cursor();
     cursor.skip(4, "NFLOG header")?;
     let fields = part.after(cursor.position());
-    let payload =
-        nflog_payload(fields, Cursor::u16_le).or_else(|| nflog_payload(fields, Cursor::u16_be));
+    let payload = nflog_payload(fields, Cursor::u16_le).or_else(|| nflog_payload(fields, Cursor::u16_be));
     Ok(payload.map_or(Next::Nothing, Next::Ip))
 }
 

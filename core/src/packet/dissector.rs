@@ -56,10 +56,7 @@ impl Dissector {
 
     #[inline]
     pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
-        let part = Part {
-            bytes: packet.bytes,
-            wire: (packet.original_length as usize).max(packet.bytes.len()),
-        };
+        let part = Part { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) };
         let start = Next::Link(packet.link_type, part);
         let nobody = Addresses::default();
         match walk(start, nobody, &packet, Some(&mut self.fragments)) {

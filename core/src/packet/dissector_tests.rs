@@ -10,13 +10,7 @@ const ETHERNET: u16 = 1;
 const RAW_IP: u16 = 101;
 
 fn packet(link_type: u16, bytes: &[u8]) -> Packet<'_> {
-    Packet {
-        frame: 1,
-        time_ns: 0,
-        link_type,
-        bytes,
-        original_length: bytes.len() as u32,
-    }
+    Packet { frame: 1, time_ns: 0, link_type, bytes, original_length: bytes.len() as u32 }
 }
 
 fn dissect(dissector: &mut Dissector, link_type: u16, bytes: &[u8]) -> Option<(u32, Vec<u8>)> {
@@ -49,9 +43,7 @@ fn ethernet(ip: &[u8]) -> Vec<u8> {
 fn ip(protocol: u8, flags_and_offset: u16, body: &[u8]) -> Vec<u8> {
     let total = (body.len() as u16 + 20).to_be_bytes();
     let place = flags_and_offset.to_be_bytes();
-    let mut bytes = vec![
-        0x45, 0, total[0], total[1], 0, 9, place[0], place[1], 64, protocol,
-    ];
+    let mut bytes = vec![0x45, 0, total[0], total[1], 0, 9, place[0], place[1], 64, protocol];
     bytes.extend([0, 0, 10, 9, 9, 1, 10, 9, 9, 2]);
     bytes.extend(body);
     bytes
@@ -83,10 +75,7 @@ fn a_segment_has_everything_its_headers_say() {
         panic!("no segment");
     };
     assert_eq!(segment.source.address, IpAddr::from([1; 16]));
-    assert_eq!(
-        (segment.source.port, segment.destination.port),
-        (40_000, 5432)
-    );
+    assert_eq!((segment.source.port, segment.destination.port), (40_000, 5432));
     assert_eq!((segment.sequence, segment.window), (7, 1000));
     assert!(segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK));
     assert_eq!(segment.maximum_segment_size, Some(1440));
@@ -131,11 +120,7 @@ fn the_snap_length_cuts_the_payload_but_not_its_length() {
 fn tunnels_are_looked_into() {
     let inner = tcp(b"abc");
     let gre = [&[0, 0, 8, 0][..], &inner].concat();
-    for bytes in [
-        ip(4, 0, &inner),
-        ip(47, 0, &gre),
-        ip(4, 0, &ip(47, 0, &gre)),
-    ] {
+    for bytes in [ip(4, 0, &inner), ip(47, 0, &gre), ip(4, 0, &ip(47, 0, &gre))] {
         assert_eq!(payload(RAW_IP, &bytes), Some((3, b"abc".to_vec())));
     }
     let twice = in_vxlan(&in_vxlan(&ethernet(&inner)));
@@ -149,10 +134,7 @@ fn fragments_give_their_segment_with_the_last_piece() {
     let first = ip(6, 0x2000, &datagram[..32]);
     let last = ip(6, 4, &datagram[32..]);
     assert_eq!(dissect(&mut dissector, RAW_IP, &first), None);
-    assert_eq!(
-        dissect(&mut dissector, RAW_IP, &last),
-        Some((44, vec![7; 44]))
-    );
+    assert_eq!(dissect(&mut dissector, RAW_IP, &last), Some((44, vec![7; 44])));
 }
 
 #[test]
@@ -165,10 +147,7 @@ fn a_fragment_may_complete_a_fragment_in_a_tunnel() {
         assert_eq!(dissect(&mut dissector, RAW_IP, part), None);
     }
     let end = ip(4, 3, &last[24..]);
-    assert_eq!(
-        dissect(&mut dissector, RAW_IP, &end),
-        Some((44, vec![7; 44]))
-    );
+    assert_eq!(dissect(&mut dissector, RAW_IP, &end), Some((44, vec![7; 44])));
 }
 
 #[test]
@@ -180,47 +159,21 @@ fn a_segment_that_an_error_message_quotes_is_none() {
 #[test]
 fn tunnels_in_tunnels_end_somewhere() {
     let bytes = (0..100).fold(tcp(b"abc"), |inner, _| ip(4, 0, &inner));
-    assert!(matches!(
-        Dissector::new().segment(packet(RAW_IP, &bytes)),
-        Dissected::Malformed(Malformed::TooDeep)
-    ));
+    assert!(matches!(Dissector::new().segment(packet(RAW_IP, &bytes)), Dissected::Malformed(Malformed::TooDeep)));
 }
 
 #[test]
 fn a_link_type_nobody_reads_is_told() {
-    assert!(matches!(
-        Dissector::new().segment(packet(147, &[1, 2, 3])),
-        Dissected::UnknownLinkType(147)
-    ));
+    assert!(matches!(Dissector::new().segment(packet(147, &[1, 2, 3])), Dissected::UnknownLinkType(147)));
 }
 
 /// Packets whose damaged copies reach every header family.
 fn seeds() -> Vec<(u16, Vec<u8>)> {
     let frame = ethernet(&tcp(b"abcdefgh"));
-    let erspan = [
-        &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20][..],
-        &[0; 11],
-        &frame,
-    ]
-    .concat();
-    let geneve = [
-        &[0x80, 0, 0x17, 0xc1, 0, 0, 0, 0, 1, 0, 0x65, 0x58][..],
-        &[0; 8],
-        &frame,
-    ]
-    .concat();
-    let mpls = [
-        &[2; 12],
-        &[0x88, 0x47, 0, 0, 0x10, 9, 0, 0, 0x11, 9][..],
-        &tcp(b"ab"),
-    ]
-    .concat();
-    let pppoe = [
-        &[2; 12],
-        &[0x88, 0x64, 0x11, 0, 0, 1, 0, 44, 0, 0x21][..],
-        &tcp(b"ab"),
-    ]
-    .concat();
+    let erspan = [&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 0, 0x20][..], &[0; 11], &frame].concat();
+    let geneve = [&[0x80, 0, 0x17, 0xc1, 0, 0, 0, 0, 1, 0, 0x65, 0x58][..], &[0; 8], &frame].concat();
+    let mpls = [&[2; 12], &[0x88, 0x47, 0, 0, 0x10, 9, 0, 0, 0x11, 9][..], &tcp(b"ab")].concat();
+    let pppoe = [&[2; 12], &[0x88, 0x64, 0x11, 0, 0, 1, 0, 44, 0, 0x21][..], &tcp(b"ab")].concat();
     let fragment_header = [0, 0x60, 0, 0, 0, 0, 8, 44, 64];
     let version_6 = [&fragment_header[1..], &[0; 32], &[6, 0, 0, 1, 0, 0, 0, 7]].concat();
     vec![

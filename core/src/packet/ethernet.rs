@@ -100,11 +100,7 @@ mod tests {
 
     #[test]
     fn a_short_type_is_a_length_and_padding_goes() {
-        let frame = [
-            &[0; 12][..],
-            &[0, 10, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0x00, 9, 9],
-        ]
-        .concat();
+        let frame = [&[0; 12][..], &[0, 10, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45, 0x00, 9, 9]].concat();
         let next = next(Part::whole(&frame)).unwrap();
         assert!(matches!(next, Next::EtherType(0x0800, part) if part.bytes == [0x45, 0]));
     }

@@ -58,23 +58,11 @@ impl Piece {
 
 impl Fragments {
     /// Keeps the piece; returns the datagram when this was the last one missing.
-    pub fn add(
-        &mut self,
-        addresses: Addresses,
-        fragment: Fragment<'_>,
-        time_ns: i64,
-    ) -> Option<Datagram> {
-        let key = Key {
-            addresses,
-            identification: fragment.identification,
-            protocol: fragment.protocol,
-        };
+    pub fn add(&mut self, addresses: Addresses, fragment: Fragment<'_>, time_ns: i64) -> Option<Datagram> {
+        let key = Key { addresses, identification: fragment.identification, protocol: fragment.protocol };
         self.forget_if_stale(&key, time_ns);
         self.make_room(fragment.part.bytes.len(), time_ns);
-        let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
-            since_ns: time_ns,
-            ..Waiting::default()
-        });
+        let waiting = self.waiting.entry(key).or_insert_with(|| Waiting { since_ns: time_ns, ..Waiting::default() });
         let before = waiting.bytes;
         waiting.add(fragment);
         self.bytes = self.bytes - before + waiting.bytes;
@@ -82,19 +70,11 @@ impl Fragments {
             return None;
         }
         let whole = self.remove(&key)?;
-        Some(Datagram {
-            addresses: key.addresses,
-            protocol: key.protocol,
-            bytes: whole.join(),
-        })
+        Some(Datagram { addresses: key.addresses, protocol: key.protocol, bytes: whole.join() })
     }
 
     fn forget_if_stale(&mut self, key: &Key, now_ns: i64) {
-        if self
-            .waiting
-            .get(key)
-            .is_some_and(|waiting| waiting.is_stale(now_ns))
-        {
+        if self.waiting.get(key).is_some_and(|waiting| waiting.is_stale(now_ns)) {
             self.remove(key);
         }
     }
@@ -106,10 +86,7 @@ impl Fragments {
         self.waiting.retain(|_, waiting| !waiting.is_stale(now_ns));
         self.bytes = self.waiting.values().map(|waiting| waiting.bytes).sum();
         while !self.has_room(bytes) {
-            let oldest = self
-                .waiting
-                .iter()
-                .min_by_key(|(_, waiting)| waiting.since_ns);
+            let oldest = self.waiting.iter().min_by_key(|(_, waiting)| waiting.since_ns);
             match oldest.map(|(key, _)| *key) {
                 Some(key) => self.remove(&key),
                 None => return,
@@ -162,10 +139,7 @@ impl Waiting {
             _ if bytes.is_empty() => {}
             _ => {
                 self.bytes += bytes.len();
-                let piece = Piece {
-                    offset: start,
-                    bytes: bytes.into(),
-                };
+                let piece = Piece { offset: start, bytes: bytes.into() };
                 self.pieces.insert(index, piece);
             }
         }
@@ -173,11 +147,7 @@ impl Waiting {
 
     /// Stays, so that pieces yet to come do not begin a new datagram.
     fn give_up(&mut self) {
-        *self = Self {
-            since_ns: self.since_ns,
-            given_up: true,
-            ..Self::default()
-        };
+        *self = Self { since_ns: self.since_ns, given_up: true, ..Self::default() };
     }
 
     fn is_whole(&self) -> bool {

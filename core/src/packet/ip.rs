@@ -179,13 +179,7 @@ mod tests {
 
     #[test]
     fn a_header_longer_than_its_packet_is_malformed() {
-        assert!(
-            version_4(
-                Part::whole(&version_4_header(19)),
-                &mut Addresses::default()
-            )
-            .is_err()
-        );
+        assert!(version_4(Part::whole(&version_4_header(19)), &mut Addresses::default()).is_err());
     }
 
     #[test]

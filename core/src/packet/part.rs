@@ -14,10 +14,7 @@ pub(super) struct Part<'a> {
 
 impl<'a> Part<'a> {
     pub fn whole(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            wire: bytes.len(),
-        }
+        Self { bytes, wire: bytes.len() }
     }
 
     #[inline]
@@ -28,19 +25,13 @@ impl<'a> Part<'a> {
     /// What follows a header of `length` bytes.
     #[inline]
     pub fn after(&self, length: usize) -> Self {
-        Self {
-            bytes: self.bytes.get(length..).unwrap_or_default(),
-            wire: self.wire.saturating_sub(length),
-        }
+        Self { bytes: self.bytes.get(length..).unwrap_or_default(), wire: self.wire.saturating_sub(length) }
     }
 
     /// The same part where a header says how long it is: padding goes, a snap length shows.
     #[inline]
     pub fn sized(&self, length: usize) -> Self {
-        Self {
-            bytes: self.bytes.get(..length).unwrap_or(self.bytes),
-            wire: length,
-        }
+        Self { bytes: self.bytes.get(..length).unwrap_or(self.bytes), wire: length }
     }
 
     /// The snap length took some of it.
@@ -59,10 +50,7 @@ pub(super) struct Addresses {
 impl Default for Addresses {
     /// Nobody, before an IP header was read.
     fn default() -> Self {
-        Self {
-            source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        }
+        Self { source: IpAddr::V4(Ipv4Addr::UNSPECIFIED), destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
     }
 }
 

@@ -58,12 +58,7 @@ mod tests {
 
     #[test]
     fn framing_and_half_the_protocol_number_may_be_left_out() {
-        for bytes in [
-            &[0xff, 3, 0, 0x21, 0x45][..],
-            &[0xff, 3, 0x21, 0x45],
-            &[0, 0x21, 0x45],
-            &[0x21, 0x45],
-        ] {
+        for bytes in [&[0xff, 3, 0, 0x21, 0x45][..], &[0xff, 3, 0x21, 0x45], &[0, 0x21, 0x45], &[0x21, 0x45]] {
             let next = next(Part::whole(bytes)).unwrap();
             assert!(matches!(next, Next::Ip(part) if part.bytes == [0x45]));
         }

@@ -12,11 +12,7 @@ const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 
 #[inline]
-pub(super) fn segment<'a>(
-    packet: &Packet<'_>,
-    addresses: Addresses,
-    part: Part<'a>,
-) -> Result<Segment<'a>, Malformed> {
+pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<'a>) -> Result<Segment<'a>, Malformed> {
     let mut cursor = part.cursor();
     let source_port = cursor.u16_be("TCP source port")?;
     let destination_port = cursor.u16_be("TCP destination port")?;
@@ -37,14 +33,8 @@ pub(super) fn segment<'a>(
     Ok(Segment {
         frame: packet.frame,
         time_ns: packet.time_ns,
-        source: Endpoint {
-            address: addresses.source,
-            port: source_port,
-        },
-        destination: Endpoint {
-            address: addresses.destination,
-            port: destination_port,
-        },
+        source: Endpoint { address: addresses.source, port: source_port },
+        destination: Endpoint { address: addresses.destination, port: destination_port },
         sequence,
         acknowledgment,
         flags,

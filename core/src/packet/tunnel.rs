@@ -128,24 +128,9 @@ mod tests {
     #[test]
     fn the_three_types_of_erspan_differ_in_their_header() {
         assert_eq!(inner(&[0, 0, 0x88, 0xbe, 0xff]), (1, vec![0xff]));
-        let second = [
-            &[0x10, 0, 0x88, 0xbe][..],
-            &[0; 4],
-            &[0x10],
-            &[0; 7],
-            &[0xff],
-        ]
-        .concat();
+        let second = [&[0x10, 0, 0x88, 0xbe][..], &[0; 4], &[0x10], &[0; 7], &[0xff]].concat();
         assert_eq!(inner(&second), (1, vec![0xff]));
-        let third = [
-            &[0x10, 0, 0x22, 0xeb][..],
-            &[0; 4],
-            &[0x20],
-            &[0; 10],
-            &[1],
-            &[0; 8],
-            &[0xff],
-        ];
+        let third = [&[0x10, 0, 0x22, 0xeb][..], &[0; 4], &[0x20], &[0; 10], &[1], &[0; 8], &[0xff]];
         assert_eq!(inner(&third.concat()), (1, vec![0xff]));
     }
 }

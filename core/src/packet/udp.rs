@@ -152,10 +152,7 @@ mod tests {
 
     #[test]
     fn vxlan_needs_its_network_flag() {
-        assert_eq!(
-            inner(4789, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]),
-            Some(vec![0xff])
-        );
+        assert_eq!(inner(4789, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]), Some(vec![0xff]));
         assert_eq!(inner(4789, &[0, 0, 0, 0, 0, 0, 1, 0, 0xff]), None);
     }
 
@@ -167,18 +164,12 @@ mod tests {
 
     #[test]
     fn tzsp_fields_are_stepped_over() {
-        assert_eq!(
-            inner(37_008, &[1, 0, 0, 1, 0, 9, 2, 7, 7, 1, 0xff]),
-            Some(vec![0xff])
-        );
+        assert_eq!(inner(37_008, &[1, 0, 0, 1, 0, 9, 2, 7, 7, 1, 0xff]), Some(vec![0xff]));
     }
 
     #[test]
     fn teredo_may_tell_an_origin_first() {
-        assert_eq!(
-            inner(3544, &[0, 0, 1, 2, 3, 4, 5, 6, 0x60]),
-            Some(vec![0x60])
-        );
+        assert_eq!(inner(3544, &[0, 0, 1, 2, 3, 4, 5, 6, 0x60]), Some(vec![0x60]));
     }
 
     #[test]

@@ -75,10 +75,7 @@ impl Fingerprinter {
         if unusual.doubtful_from.is_none() {
             return unusual.parameters;
         }
-        let neither = self.compose(
-            dialect,
-            Lexer::new(dialect, backslash, text).giving_up_at(start),
-        );
+        let neither = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start));
         self.secrets.retain(|secret| secret.end <= start);
         self.secrets.push(start..text.len());
         neither.parameters
@@ -114,9 +111,7 @@ fn append_up_to(raw: &mut String, text: &[u8], part: Range<usize>) {
 /// Cut `text` between two characters, and show it.
 pub fn cut(text: &mut String, longest: usize) {
     if text.len() > longest {
-        let boundary = (0..=longest - CUT.len())
-            .rev()
-            .find(|at| text.is_char_boundary(*at));
+        let boundary = (0..=longest - CUT.len()).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(boundary.unwrap_or(0));
         text.push_str(CUT);
     }
@@ -164,10 +159,7 @@ impl Class {
 }
 
 fn is_comparison(sign: &[u8]) -> bool {
-    matches!(
-        sign,
-        b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>" | b":=" | b"||"
-    )
+    matches!(sign, b"=" | b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"<=>" | b":=" | b"||")
 }
 
 /// Does a blank stand between the two? `gap`: in the statement one does.
@@ -175,15 +167,9 @@ fn apart(left: Class, right: Class, gap: bool) -> bool {
     match (left, right) {
         (Class::Start | Class::Open, _) => false,
         (_, Class::Close | Class::Comma | Class::Semicolon | Class::MoreRows) => false,
-        (
-            Class::Comma
-            | Class::Semicolon
-            | Class::Comparison
-            | Class::MoreRows
-            | Class::Hint
-            | Class::Secret,
-            _,
-        ) => true,
+        (Class::Comma | Class::Semicolon | Class::Comparison | Class::MoreRows | Class::Hint | Class::Secret, _) => {
+            true
+        }
         (_, Class::Comparison | Class::Hint) => true,
         (Class::Keyword, Class::Open) => true,
         _ => gap || left.is_word_or_value() && right.is_word_or_value(),
@@ -212,11 +198,7 @@ struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    fn new(
-        dialect: Dialect,
-        text: &'a mut String,
-        places: &'a mut Vec<Range<usize>>,
-    ) -> Composer<'a> {
+    fn new(dialect: Dialect, text: &'a mut String, places: &'a mut Vec<Range<usize>>) -> Composer<'a> {
         Composer {
             dialect,
             text,
@@ -253,10 +235,7 @@ impl<'a> Composer<'a> {
             }
         }
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
-        Reading {
-            parameters: self.literals.value(),
-            doubtful_from,
-        }
+        Reading { parameters: self.literals.value(), doubtful_from }
     }
 
     /// What a token is, once it is known what stands around it.
@@ -360,11 +339,7 @@ impl<'a> Composer<'a> {
     }
 
     fn row(&mut self, open: u8, commas: usize) {
-        let (open, close) = if open == b'[' {
-            (b"[", b"]")
-        } else {
-            (b"(", b")")
-        };
+        let (open, close) = if open == b'[' { (b"[", b"]") } else { (b"(", b")") };
         self.put(Class::Open, open, false);
         self.put(Class::Value, b"?", false);
         for _ in 0..commas {
@@ -381,9 +356,7 @@ impl<'a> Composer<'a> {
         match Class::of(token, kind) {
             Class::Semicolon => self.semicolon_waits = !self.text.is_empty(),
             // Strings side by side are one string.
-            Class::Value
-                if matches!(self.previous, Class::Value | Class::Secret)
-                    && !self.semicolon_waits => {}
+            Class::Value if matches!(self.previous, Class::Value | Class::Secret) && !self.semicolon_waits => {}
             Class::Value => self.put(Class::Value, b"?", token.gap),
             class => self.put(class, token.bytes, token.gap),
         }
@@ -414,9 +387,7 @@ impl<'a> Composer<'a> {
             self.text.push(' ');
         }
         match class {
-            Class::Keyword | Class::Word if !is_quote(bytes[0]) => {
-                visible::append_lower(self.text, bytes)
-            }
+            Class::Keyword | Class::Word if !is_quote(bytes[0]) => visible::append_lower(self.text, bytes),
             _ => visible::append(self.text, bytes),
         }
     }
@@ -424,11 +395,7 @@ impl<'a> Composer<'a> {
 
 /// Unless it stands in quotes, a secret may hold signs that end a token.
 fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
-    if token.bytes.last().is_some_and(|byte| is_quote(*byte)) {
-        token
-    } else {
-        lexer.extend(token)
-    }
+    if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
 }
 
 fn is_quote(byte: u8) -> bool {
@@ -458,10 +425,7 @@ pub fn looks_like_name(quoted: &[u8]) -> bool {
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80;
     let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || b"$#- ".contains(byte);
     let blanks = name.iter().filter(|byte| **byte == b' ').count();
-    name.first().is_some_and(is_letter)
-        && name.iter().all(is_part)
-        && blanks <= 3
-        && name.len() <= LONGEST_NAME / 2
+    name.first().is_some_and(is_letter) && name.iter().all(is_part) && blanks <= 3 && name.len() <= LONGEST_NAME / 2
 }
 
 /// A hash of literals that is the same in every run (FNV-1a).
@@ -476,15 +440,9 @@ impl Hash {
 
     /// Add one literal; where it ends matters.
     pub fn add(&mut self, literal: &[u8]) {
-        let begin = if self.0 == 0 {
-            0xcbf2_9ce4_8422_2325
-        } else {
-            self.0
-        };
+        let begin = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
         let mix = |hash: u64, byte: u64| (hash ^ byte).wrapping_mul(0x100_0000_01b3);
-        let hash = literal
-            .iter()
-            .fold(begin, |hash, byte| mix(hash, u64::from(*byte)));
+        let hash = literal.iter().fold(begin, |hash, byte| mix(hash, u64::from(*byte)));
         self.0 = mix(hash, 0x100).max(1);
     }
 

@@ -16,11 +16,7 @@ fn fingerprint(statement: impl AsRef<[u8]>) -> String {
 fn check(cases: &[(&str, &str)]) {
     for (statement, expected) in cases {
         assert_eq!(fingerprint(statement), *expected, "of {statement}");
-        assert_eq!(
-            fingerprint(expected),
-            *expected,
-            "of the fingerprint of {statement}"
-        );
+        assert_eq!(fingerprint(expected), *expected, "of the fingerprint of {statement}");
     }
 }
 
@@ -36,20 +32,11 @@ fn strings_become_question_marks() {
             "select N'a', X'ff', b'01', _utf8mb4'a', U&'\\0441', u&'d!0061' uescape '!'",
             "select ?, ?, ?, ?, ?, ? uescape ?",
         ),
-        (
-            "select q'[it's]', Q'{a}b}', nq'!a'b!', q'xaxx', c from dual",
-            "select ?, ?, ?, ?, c from dual",
-        ),
+        ("select q'[it's]', Q'{a}b}', nq'!a'b!', q'xaxx', c from dual", "select ?, ?, ?, ?, c from dual"),
         ("select q'éit'sé' from dual", "select ? from dual"),
         ("select $$a'b$$, $tag$ $$ $tag$, c", "select ?, ?, c"),
-        (
-            "select date'2020-01-01', timestamp '2020-01-01 10:00'",
-            "select date ?, timestamp ?",
-        ),
-        (
-            "select * from t where a='x'and b=''",
-            "select * from t where a = ? and b = ?",
-        ),
+        ("select date'2020-01-01', timestamp '2020-01-01 10:00'", "select date ?, timestamp ?"),
+        ("select * from t where a='x'and b=''", "select * from t where a = ? and b = ?"),
         ("select 'a'::text, 'b'||c", "select ?::text, ? || c"),
     ]);
 }
@@ -57,22 +44,10 @@ fn strings_become_question_marks() {
 #[test]
 fn numbers_become_question_marks_but_not_inside_of_names() {
     check(&[
-        (
-            "select 1, 1.5, .5, 1e10, 1.5E-3, 0x1F, 10L, 1_000",
-            "select ?, ?, ?, ?, ?, ?, ?, ?",
-        ),
-        (
-            "select t1.col_2, a$3, b#4 from t1",
-            "select t1.col_2, a$3, b#4 from t1",
-        ),
-        (
-            "select a-5, a - 5, a+-5, -5, - 5, (-5), a*-5",
-            "select a-?, a - ?, a+?, ?, - ?, (?), a*?",
-        ),
-        (
-            "where a=-5 and b between -1 and +2",
-            "where a = ? and b between ? and ?",
-        ),
+        ("select 1, 1.5, .5, 1e10, 1.5E-3, 0x1F, 10L, 1_000", "select ?, ?, ?, ?, ?, ?, ?, ?"),
+        ("select t1.col_2, a$3, b#4 from t1", "select t1.col_2, a$3, b#4 from t1"),
+        ("select a-5, a - 5, a+-5, -5, - 5, (-5), a*-5", "select a-?, a - ?, a+?, ?, - ?, (?), a*?"),
+        ("where a=-5 and b between -1 and +2", "where a = ? and b between ? and ?"),
         ("limit 10 offset 20;", "limit ? offset ?"),
         ("for i in 1..10 loop", "for i in ?..? loop"),
         ("select 192.168.0.1", "select ?"),
@@ -92,10 +67,7 @@ fn all_placeholders_look_the_same() {
             "where a = ? and b = ? and c = ? and d = ? and e = ? and f = ?",
         ),
         ("where a % s = 1 and a %s", "where a % s = ? and a %s"),
-        (
-            "select a::text, @x := 1, :\"b\"",
-            "select a::text, @x := ?, ?",
-        ),
+        ("select a::text, @x := 1, :\"b\"", "select a::text, @x := ?, ?"),
     ]);
 }
 
@@ -103,14 +75,8 @@ fn all_placeholders_look_the_same() {
 fn words_are_in_lower_case_and_quoted_names_are_not() {
     check(&[
         ("SELECT A FROM T", "select a from t"),
-        (
-            "SELECT `A b`, `c``D` FROM `T`",
-            "select `A b`, `c``D` from `T`",
-        ),
-        (
-            "select \"User\".\"id\" from \"User\"",
-            "select \"User\".\"id\" from \"User\"",
-        ),
+        ("SELECT `A b`, `c``D` FROM `T`", "select `A b`, `c``D` from `T`"),
+        ("select \"User\".\"id\" from \"User\"", "select \"User\".\"id\" from \"User\""),
         ("select é, Ünïcode", "select é, Ünïcode"),
     ]);
 }
@@ -125,20 +91,14 @@ fn comments_and_blanks_become_one_blank() {
         ("/* only a comment */", ""),
         ("  select  ( a , b )  from t ; ; ", "select (a, b) from t"),
         ("; begin; select 1;; commit;", "begin; select ?; commit"),
-        (
-            "select count(*), count (*) from t where a=b",
-            "select count(*), count (*) from t where a = b",
-        ),
+        ("select count(*), count (*) from t where a=b", "select count(*), count (*) from t where a = b"),
     ]);
 }
 
 #[test]
 fn hints_and_version_comments_stay_without_their_literals() {
     check(&[
-        (
-            "select /*+ MAX_EXECUTION_TIME(1000) */ a",
-            "select /*+ max_execution_time(?) */ a",
-        ),
+        ("select /*+ MAX_EXECUTION_TIME(1000) */ a", "select /*+ max_execution_time(?) */ a"),
         ("/*!40101 SET NAMES 'utf8' */", "/*!40101 set names ? */"),
         ("/*M!100100 select 5*/", "/*M!100100 select ? */"),
         ("select /*+FULL(t)*/*/2", "select /*+ full(t) */ */?"),
@@ -148,26 +108,11 @@ fn hints_and_version_comments_stay_without_their_literals() {
 #[test]
 fn operators_of_all_dialects_survive() {
     check(&[
-        (
-            "a->'x', b->>'y', c#>'{a}', d #>> '{b}', e #- '{c}'",
-            "a->?, b->>?, c#>?, d #>> ?, e #- ?",
-        ),
-        (
-            "a @> '{}' and b <@ '{}' and c <-> '[1]' and d <#> '[2]'",
-            "a @> ? and b <@ ? and c <-> ? and d <#> ?",
-        ),
-        (
-            "tags ? 'a' or tags ?| array['a', 'b']",
-            "tags ? or tags ?| array[?+]",
-        ),
-        (
-            "select @a, @@session.x, emp@remote, f(a => 1)",
-            "select @a, @@session.x, emp@remote, f(a => ?)",
-        ),
-        (
-            "a !~* 'x' and b <=> 1 and c<>2 and d!=3",
-            "a !~* ? and b <=> ? and c <> ? and d != ?",
-        ),
+        ("a->'x', b->>'y', c#>'{a}', d #>> '{b}', e #- '{c}'", "a->?, b->>?, c#>?, d #>> ?, e #- ?"),
+        ("a @> '{}' and b <@ '{}' and c <-> '[1]' and d <#> '[2]'", "a @> ? and b <@ ? and c <-> ? and d <#> ?"),
+        ("tags ? 'a' or tags ?| array['a', 'b']", "tags ? or tags ?| array[?+]"),
+        ("select @a, @@session.x, emp@remote, f(a => 1)", "select @a, @@session.x, emp@remote, f(a => ?)"),
+        ("a !~* 'x' and b <=> 1 and c<>2 and d!=3", "a !~* ? and b <=> ? and c <> ? and d != ?"),
         ("{call f(?, 'a')}", "{call f(?, ?)}"),
     ]);
 }
@@ -177,26 +122,14 @@ fn in_lists_are_folded() {
     check(&[
         ("where a in (1)", "where a in (?+)"),
         ("where a IN(1,2,3)", "where a in (?+)"),
-        (
-            "where a not in (?, $1, 'a', null, -5)",
-            "where a not in (?+)",
-        ),
+        ("where a not in (?, $1, 'a', null, -5)", "where a not in (?+)"),
         ("where a in ('x'::uuid, 'y'::uuid)", "where a in (?+)"),
-        (
-            "where (a, b) in ((1, 2), (3, 4))",
-            "where (a, b) in ((?, ?)+)",
-        ),
-        (
-            "where a in (select b from c where d in (1, 2))",
-            "where a in (select b from c where d in (?+))",
-        ),
+        ("where (a, b) in ((1, 2), (3, 4))", "where (a, b) in ((?, ?)+)"),
+        ("where a in (select b from c where d in (1, 2))", "where a in (select b from c where d in (?+))"),
         ("where a in (1, b)", "where a in (?, b)"),
         ("where a in ()", "where a in ()"),
         ("select coalesce(1, 2)", "select coalesce(?, ?)"),
-        (
-            "select array[1,2], ARRAY[[1,2],[3,4]], a[1]",
-            "select array[?+], array[[?, ?]+], a[?]",
-        ),
+        ("select array[1,2], ARRAY[[1,2],[3,4]], a[1]", "select array[?+], array[[?, ?]+], a[?]"),
         (
             "where a = any(array[1,2]) and b in (3) or c in (((1)))",
             "where a = any (array[?+]) and b in (?+) or c in (((?)))",
@@ -207,31 +140,16 @@ fn in_lists_are_folded() {
 #[test]
 fn the_first_row_of_values_stands_for_all() {
     check(&[
-        (
-            "insert into t(a, b) values(1, 'x')",
-            "insert into t(a, b) values (?, ?)",
-        ),
-        (
-            "insert into t values (1, now()), (2, now()),(3, null)",
-            "insert into t values (?, now())+",
-        ),
+        ("insert into t(a, b) values(1, 'x')", "insert into t(a, b) values (?, ?)"),
+        ("insert into t values (1, now()), (2, now()),(3, null)", "insert into t values (?, now())+"),
         (
             "insert into t values (1), (2) on duplicate key update a = values(a), b = 1",
             "insert into t values (?)+ on duplicate key update a = values (a), b = ?",
         ),
-        (
-            "select * from (values (1, 'a'), (2, 'b')) as v(x, y), w",
-            "select * from (values (?, ?)+) as v(x, y), w",
-        ),
+        ("select * from (values (1, 'a'), (2, 'b')) as v(x, y), w", "select * from (values (?, ?)+) as v(x, y), w"),
         ("values row(1, 2), row(3, 4)", "values row(?, ?)+"),
-        (
-            "insert into t values (1), (2) returning (a), (b)",
-            "insert into t values (?)+ returning (a), (b)",
-        ),
-        (
-            "select * from (values (1)) v, (values (2)) w",
-            "select * from (values (?)) v, (values (?)) w",
-        ),
+        ("insert into t values (1), (2) returning (a), (b)", "insert into t values (?)+ returning (a), (b)"),
+        ("select * from (values (1)) v, (values (2)) w", "select * from (values (?)) v, (values (?)) w"),
         (
             "insert into t values (1, (select a from b where c in (1, 2))), (2, 3)",
             "insert into t values (?, (select a from b where c in (?+)))+",
@@ -242,26 +160,14 @@ fn the_first_row_of_values_stands_for_all() {
 #[test]
 fn double_quotes_hold_strings_where_values_stand() {
     check(&[
-        (
-            "select \"id\" from \"t\" where \"id\" = \"smith\"",
-            "select \"id\" from \"t\" where \"id\" = ?",
-        ),
-        (
-            "where \"t\".\"id\" = \"u\".\"id\"",
-            "where \"t\".\"id\" = \"u\".\"id\"",
-        ),
-        (
-            "where a in (\"x\", \"y\") or b like \"z\"",
-            "where a in (?+) or b like ?",
-        ),
+        ("select \"id\" from \"t\" where \"id\" = \"smith\"", "select \"id\" from \"t\" where \"id\" = ?"),
+        ("where \"t\".\"id\" = \"u\".\"id\"", "where \"t\".\"id\" = \"u\".\"id\""),
+        ("where a in (\"x\", \"y\") or b like \"z\"", "where a in (?+) or b like ?"),
         (
             "insert into t (\"a\", \"b\") values (\"x\", \"y\"), (\"z\", \"z\")",
             "insert into t (\"a\", \"b\") values (?, ?)+",
         ),
-        (
-            "select f(\"$.path\", \"a@b.c\", \"2020-01-01\")",
-            "select f(?, ?, ?)",
-        ),
+        ("select f(\"$.path\", \"a@b.c\", \"2020-01-01\")", "select f(?, ?, ?)"),
         ("select `a`, \"smith\"", "select `a`, ?"),
     ]);
 }
@@ -269,10 +175,7 @@ fn double_quotes_hold_strings_where_values_stand() {
 #[test]
 fn the_dialect_settles_what_double_quotes_hold() {
     let statement = "select concat(\"smith\", \"t\".\"a\") from t where a = \"b\"";
-    assert_eq!(
-        fingerprint_in(Dialect::MySql, statement),
-        "select concat(?, \"t\".\"a\") from t where a = ?"
-    );
+    assert_eq!(fingerprint_in(Dialect::MySql, statement), "select concat(?, \"t\".\"a\") from t where a = ?");
     assert_eq!(
         fingerprint_in(Dialect::PostgreSql, statement),
         "select concat(\"smith\", \"t\".\"a\") from t where a = \"b\""
@@ -281,44 +184,23 @@ fn the_dialect_settles_what_double_quotes_hold() {
 
 #[test]
 fn the_dialect_settles_what_opens_a_comment() {
-    assert_eq!(
-        fingerprint_in(Dialect::MySql, "select 5--5 from t"),
-        "select ?-? from t"
-    );
-    assert_eq!(
-        fingerprint_in(Dialect::PostgreSql, "select 5--5 from t"),
-        "select ?"
-    );
-    assert_eq!(
-        fingerprint_in(Dialect::PostgreSql, "select a # b"),
-        "select a # b"
-    );
+    assert_eq!(fingerprint_in(Dialect::MySql, "select 5--5 from t"), "select ?-? from t");
+    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 5--5 from t"), "select ?");
+    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select a # b"), "select a # b");
     assert_eq!(fingerprint_in(Dialect::MySql, "select a #> b"), "select a");
 }
 
 #[test]
 fn a_backslash_before_a_quote_is_read_so_that_the_statement_makes_sense() {
     check(&[
-        (
-            "insert into t values ('C:\\', 'secret')",
-            "insert into t values (?, ?)",
-        ),
+        ("insert into t values ('C:\\', 'secret')", "insert into t values (?, ?)"),
         ("select 'say \\'hi\\', bob', c", "select ?, c"),
-        (
-            "where a like '%\\' and b like '%\\'",
-            "where a like ? and b like ?",
-        ),
+        ("where a like '%\\' and b like '%\\'", "where a like ? and b like ?"),
     ]);
     let text = "select 'C:\\', 'it\\'s secret', 'a";
     assert_eq!(fingerprint(text), "select ?");
-    assert_eq!(
-        fingerprint_in(Dialect::PostgreSql, "select 'C:\\', 'secret'"),
-        "select ?, ?"
-    );
-    assert_eq!(
-        fingerprint_in(Dialect::PostgreSql, "select 'it\\'s', 'secret'"),
-        "select ?, ?"
-    );
+    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 'C:\\', 'secret'"), "select ?, ?");
+    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 'it\\'s', 'secret'"), "select ?, ?");
 }
 
 #[test]
@@ -336,10 +218,7 @@ fn what_nothing_closes_is_a_literal_to_the_end() {
 #[test]
 fn what_is_too_long_for_a_name_is_a_literal() {
     let long = "x".repeat(300);
-    assert_eq!(
-        fingerprint(format!("select {long}, `{long}`, \"{long}\"")),
-        "select ?, ?, ?"
-    );
+    assert_eq!(fingerprint(format!("select {long}, `{long}`, \"{long}\"")), "select ?, ?, ?");
 }
 
 #[test]
@@ -368,10 +247,7 @@ fn a_long_list_leaves_room_for_what_follows() {
 
 #[test]
 fn deep_nesting_and_endless_openings_are_no_trouble() {
-    for part in [
-        "in (", "values (", "array[", "/*", "/*+", "/*/**/", "'", "$a$", "\"", "\\'", "q'[",
-        "a.\"b\" ",
-    ] {
+    for part in ["in (", "values (", "array[", "/*", "/*+", "/*/**/", "'", "$a$", "\"", "\\'", "q'[", "a.\"b\" "] {
         let text = part.repeat(1_000_000 / part.len());
         assert!(fingerprint(&text).len() <= 4096, "{part}");
     }
@@ -379,12 +255,6 @@ fn deep_nesting_and_endless_openings_are_no_trouble() {
 
 #[test]
 fn dangerous_characters_become_visible() {
-    assert_eq!(
-        fingerprint("select `a\x1b[31m`, b\u{202e}c"),
-        "select `a\u{fffd}[31m`, b\u{fffd}c"
-    );
-    assert_eq!(
-        fingerprint(b"select caf\xe9 from t\x00"),
-        "select caf\u{fffd} from t"
-    );
+    assert_eq!(fingerprint("select `a\x1b[31m`, b\u{202e}c"), "select `a\u{fffd}[31m`, b\u{fffd}c");
+    assert_eq!(fingerprint(b"select caf\xe9 from t\x00"), "select caf\u{fffd} from t");
 }

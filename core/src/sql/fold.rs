@@ -40,20 +40,12 @@ impl Rows {
             (Rows::First { depth }, Kind::Close) => (Rows::First { depth: depth - 1 }, Show::Token),
             (Rows::First { .. }, _) if !opens_rows(token, kind) => (self, Show::Token),
             (Rows::Between, Kind::Comma) => (Rows::Comma, Show::Nothing),
-            (Rows::Between, Kind::Operator) if token.bytes == b"+" => {
-                (Rows::Between, Show::MoreRows)
-            }
+            (Rows::Between, Kind::Operator) if token.bytes == b"+" => (Rows::Between, Show::MoreRows),
             (Rows::Comma, Kind::Open) => (Rows::Later { depth: 1 }, Show::MoreRows),
-            (Rows::Comma, Kind::Word) if token.is("row") => {
-                (Rows::Later { depth: 0 }, Show::MoreRows)
-            }
-            (Rows::Later { depth }, Kind::Open) => {
-                (Rows::Later { depth: depth + 1 }, Show::Nothing)
-            }
+            (Rows::Comma, Kind::Word) if token.is("row") => (Rows::Later { depth: 0 }, Show::MoreRows),
+            (Rows::Later { depth }, Kind::Open) => (Rows::Later { depth: depth + 1 }, Show::Nothing),
             (Rows::Later { depth: 0 | 1 }, Kind::Close) => (Rows::Between, Show::Nothing),
-            (Rows::Later { depth }, Kind::Close) => {
-                (Rows::Later { depth: depth - 1 }, Show::Nothing)
-            }
+            (Rows::Later { depth }, Kind::Close) => (Rows::Later { depth: depth - 1 }, Show::Nothing),
             (Rows::Later { .. }, _) => (self, Show::Nothing),
             (Rows::Comma, _) => (Rows::afresh(token, kind), Show::CommaAndToken),
             _ => (Rows::afresh(token, kind), Show::Token),
@@ -61,11 +53,7 @@ impl Rows {
     }
 
     fn afresh(token: &Token<'_>, kind: Kind) -> Rows {
-        if opens_rows(token, kind) {
-            Rows::Awaited
-        } else {
-            Rows::Outside
-        }
+        if opens_rows(token, kind) { Rows::Awaited } else { Rows::Outside }
     }
 }
 
@@ -107,18 +95,11 @@ pub enum Effect {
 
 impl List {
     pub fn new(start: usize) -> List {
-        List {
-            start,
-            in_row: false,
-            holds_values: false,
-            type_follows: false,
-            rows: None,
-        }
+        List { start, in_row: false, holds_values: false, type_follows: false, rows: None }
     }
 
     pub fn next(&mut self, token: &Token<'_>, kind: Kind) -> Effect {
-        let is_type =
-            std::mem::take(&mut self.type_follows) && matches!(kind, Kind::Word | Kind::Name);
+        let is_type = std::mem::take(&mut self.type_follows) && matches!(kind, Kind::Word | Kind::Name);
         match kind {
             _ if is_type => Effect::GoesOn,
             Kind::Literal | Kind::Placeholder => self.value(),
@@ -134,21 +115,13 @@ impl List {
 
     fn value(&mut self) -> Effect {
         self.holds_values = true;
-        if self.rows.is_some() && !self.in_row {
-            Effect::Broken
-        } else {
-            Effect::GoesOn
-        }
+        if self.rows.is_some() && !self.in_row { Effect::Broken } else { Effect::GoesOn }
     }
 
     /// A sign, or the `+` of a list that was folded before.
     fn operator(&mut self, sign: &[u8]) -> Effect {
         self.type_follows = sign == b"::";
-        if matches!(sign, b"::" | b"+" | b"-") {
-            Effect::GoesOn
-        } else {
-            Effect::Broken
-        }
+        if matches!(sign, b"::" | b"+" | b"-") { Effect::GoesOn } else { Effect::Broken }
     }
 
     fn comma(&mut self) -> Effect {
@@ -165,11 +138,7 @@ impl List {
             return Effect::Broken;
         }
         self.in_row = true;
-        self.rows.get_or_insert(ListRows {
-            open,
-            commas: 0,
-            complete: false,
-        });
+        self.rows.get_or_insert(ListRows { open, commas: 0, complete: false });
         Effect::GoesOn
     }
 

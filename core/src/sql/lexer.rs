@@ -175,10 +175,7 @@ impl<'a> Lexer<'a> {
 
     /// The same, but all from `at` on is one literal.
     pub fn giving_up_at(self, at: usize) -> Lexer<'a> {
-        Lexer {
-            gives_up_at: at,
-            ..self
-        }
+        Lexer { gives_up_at: at, ..self }
     }
 
     /// A token that turns out to hold a secret goes on to the next blank, bracket, comma or semicolon.
@@ -186,10 +183,7 @@ impl<'a> Lexer<'a> {
         let is_end = |byte: &u8| is_blank(*byte) || b",;()[]".contains(byte);
         let more = self.bytes[self.at..].iter().position(is_end);
         self.at = more.map_or(self.bytes.len(), |more| self.at + more);
-        Token {
-            bytes: &self.bytes[token.start..self.at],
-            ..token
-        }
+        Token { bytes: &self.bytes[token.start..self.at], ..token }
     }
 
     /// Does a `.` follow?
@@ -216,17 +210,10 @@ impl<'a> Lexer<'a> {
             b')' | b']' => self.sign(Kind::Close),
             b',' => self.sign(Kind::Comma),
             b';' => self.sign(Kind::Semicolon),
-            b'?' => (
-                Kind::Placeholder,
-                self.end_of(self.at + 1, |byte| byte.is_ascii_digit()),
-            ),
+            b'?' => (Kind::Placeholder, self.end_of(self.at + 1, |byte| byte.is_ascii_digit())),
             b'0'..=b'9' => (Kind::Literal, self.number(self.at)),
-            b'+' | b'-' if !self.after_value && self.number_begins(1) => {
-                (Kind::Literal, self.number(self.at + 1))
-            }
-            b'.' if !self.after_value && self.number_begins(0) => {
-                (Kind::Literal, self.number(self.at))
-            }
+            b'+' | b'-' if !self.after_value && self.number_begins(1) => (Kind::Literal, self.number(self.at + 1)),
+            b'.' if !self.after_value && self.number_begins(0) => (Kind::Literal, self.number(self.at)),
             b'$' => self.dollar(),
             b':' => self.colon(),
             b'%' if self.percent_s() => (Kind::Placeholder, self.at + 2),
@@ -260,19 +247,9 @@ impl<'a> Iterator for Lexer<'a> {
         let gap = self.skip_blanks();
         let start = self.at;
         let first = *self.bytes.get(start)?;
-        let (kind, end) = if start >= self.gives_up_at {
-            self.rest()
-        } else {
-            self.token(first)
-        };
+        let (kind, end) = if start >= self.gives_up_at { self.rest() } else { self.token(first) };
         self.at = end;
-        let mut token = Token {
-            kind,
-            bytes: &self.bytes[start..end],
-            start,
-            gap,
-            keyword: false,
-        };
+        let mut token = Token { kind, bytes: &self.bytes[start..end], start, gap, keyword: false };
         token.keyword = kind == Kind::Word && is_keyword(token.bytes);
         self.after_value = ends_value(&token);
         self.after_plus = token.is_operator("+");
@@ -306,25 +283,20 @@ impl Lexer<'_> {
 
     /// MySQL wants a blank after `--`, everybody else does not.
     fn dashes_open_comment(&self) -> bool {
-        self.peek(1) == Some(b'-')
-            && (self.dialect != Dialect::MySql || self.peek(2).is_none_or(is_blank))
+        self.peek(1) == Some(b'-') && (self.dialect != Dialect::MySql || self.peek(2).is_none_or(is_blank))
     }
 
     /// MySQL's comment is an operator elsewhere: `#>`, `#>>`, and `#-` before a value.
     fn hash_opens_comment(&self) -> bool {
         match self.dialect {
             Dialect::MySql => true,
-            Dialect::Unknown => {
-                !(self.looking_at(b"#>") || self.looking_at(b"#-") && self.value_follows(2))
-            }
+            Dialect::Unknown => !(self.looking_at(b"#>") || self.looking_at(b"#-") && self.value_follows(2)),
             Dialect::PostgreSql | Dialect::Oracle | Dialect::Firebird => false,
         }
     }
 
     fn value_follows(&self, ahead: usize) -> bool {
-        let follows = self.bytes[self.at + ahead..]
-            .iter()
-            .find(|byte| **byte != b' ');
+        let follows = self.bytes[self.at + ahead..].iter().find(|byte| **byte != b' ');
         follows.is_some_and(|byte| b"'?$:".contains(byte))
     }
 
@@ -408,11 +380,7 @@ impl Lexer<'_> {
 
     fn quoted(&mut self, open: usize, quote: u8, backslash: bool, kind: Kind) -> (Kind, usize) {
         let mut at = open + 1;
-        while let Some(ahead) = self
-            .bytes
-            .get(at..)
-            .and_then(|rest| memchr2(quote, b'\\', rest))
-        {
+        while let Some(ahead) = self.bytes.get(at..).and_then(|rest| memchr2(quote, b'\\', rest)) {
             at += ahead;
             match (self.bytes[at], self.bytes.get(at + 1)) {
                 (b'\\', next) => {
@@ -438,17 +406,8 @@ impl Lexer<'_> {
     /// Oracle's `q'[…]'`, whose delimiter stands at `open`.
     fn q_string(&mut self, open: usize) -> (Kind, usize) {
         let rest = &self.bytes[open..];
-        let width = rest
-            .iter()
-            .skip(1)
-            .take_while(|byte| (0x80..0xc0).contains(*byte))
-            .take(3)
-            .count()
-            + 1;
-        let Some(delimiter) = rest
-            .get(..width)
-            .filter(|delimiter| !is_blank(delimiter[0]))
-        else {
+        let width = rest.iter().skip(1).take_while(|byte| (0x80..0xc0).contains(*byte)).take(3).count() + 1;
+        let Some(delimiter) = rest.get(..width).filter(|delimiter| !is_blank(delimiter[0])) else {
             return self.string(open - 1, self.backslash);
         };
         let mut close = [0; 5];
@@ -488,9 +447,7 @@ impl Lexer<'_> {
         let word = &self.bytes[self.at..end];
         match (word, &self.bytes[end..]) {
             (b"e" | b"E", [b'\'', ..]) => self.unambiguous_string(end, true),
-            (b"n" | b"N" | b"x" | b"X" | b"b" | b"B" | [b'_', ..], [b'\'', ..]) => {
-                self.string(end, self.backslash)
-            }
+            (b"n" | b"N" | b"x" | b"X" | b"b" | b"B" | [b'_', ..], [b'\'', ..]) => self.string(end, self.backslash),
             (b"q" | b"Q" | b"nq" | b"nQ" | b"Nq" | b"NQ", [b'\'', _, ..]) => self.q_string(end + 1),
             (b"u" | b"U", [b'&', b'\'', ..]) => self.unambiguous_string(end + 1, false),
             _ => (Kind::Word, end),
@@ -517,8 +474,7 @@ impl Lexer<'_> {
         let hexadecimal = matches!(self.bytes[start..], [b'0', b'x' | b'X', ..]);
         let mut at = start;
         while let Some(byte) = self.bytes.get(at) {
-            let digit_after =
-                |ahead: usize| self.bytes.get(at + ahead).is_some_and(u8::is_ascii_digit);
+            let digit_after = |ahead: usize| self.bytes.get(at + ahead).is_some_and(u8::is_ascii_digit);
             match byte {
                 b'e' | b'E' if !hexadecimal && self.sign_at(at + 1) && digit_after(2) => at += 2,
                 b'.' if self.bytes.get(at + 1) != Some(&b'.') => at += 1,
@@ -546,9 +502,7 @@ impl Lexer<'_> {
     /// `%s` where a value may stand; after a `+` it may follow folded rows, and is an operator then.
     fn percent_s(&self) -> bool {
         let may_stand = !self.after_value && !self.after_plus;
-        let goes_on = self
-            .peek(2)
-            .is_some_and(|byte| is_word(byte) && byte != b'#');
+        let goes_on = self.peek(2).is_some_and(|byte| is_word(byte) && byte != b'#');
         may_stand && matches!(self.peek(1), Some(b's' | b'S')) && !goes_on
     }
 

@@ -46,10 +46,7 @@ pub struct Statements {
 impl Statements {
     /// With `show_literals` the text of a statement keeps its literals (but never its passwords).
     pub fn new(show_literals: bool) -> Statements {
-        Statements {
-            show_literals,
-            ..Statements::default()
-        }
+        Statements { show_literals, ..Statements::default() }
     }
 
     /// The statement in `text`, whatever dialect it is: its fingerprint, the text to show, and a hash of its literals.
@@ -61,26 +58,15 @@ impl Statements {
     pub fn sql_in(&mut self, dialect: Dialect, text: &[u8]) -> Sql {
         let parameters = self.reader.read(dialect, text);
         let fingerprint = self.fingerprint();
-        let text = if self.show_literals {
-            self.raw(text, fingerprint)
-        } else {
-            fingerprint
-        };
-        Sql {
-            fingerprint,
-            text,
-            parameters,
-        }
+        let text = if self.show_literals { self.raw(text, fingerprint) } else { fingerprint };
+        Sql { fingerprint, text, parameters }
     }
 
     /// `sql`, executed with the bind values in `bytes`.
     pub fn with_parameters(sql: Sql, bytes: &[u8]) -> Sql {
         let mut parameters = Hash::from(sql.parameters);
         parameters.add(bytes);
-        Sql {
-            parameters: parameters.value(),
-            ..sql
-        }
+        Sql { parameters: parameters.value(), ..sql }
     }
 
     /// The text behind a number of [`Sql`].
@@ -105,32 +91,24 @@ impl Statements {
 
     /// A server's message with its values replaced by `?`; with literals shown, as it is.
     pub fn redact(&self, message: &str) -> String {
-        if self.show_literals {
-            redact::keep(message)
-        } else {
-            redact::redact(message)
-        }
+        if self.show_literals { redact::keep(message) } else { redact::redact(message) }
     }
 
     fn fingerprint(&mut self) -> u32 {
-        self.texts
-            .number(&self.reader.fingerprint, Room::ALL)
-            .unwrap_or_else(|| {
-                self.overflowed += 1;
-                self.texts.number_of_others()
-            })
+        self.texts.number(&self.reader.fingerprint, Room::ALL).unwrap_or_else(|| {
+            self.overflowed += 1;
+            self.texts.number_of_others()
+        })
     }
 
     /// The statement as it was sent, or its fingerprint if there is no room: texts with literals may be many, and
     /// leave a part of the room to fingerprints.
     fn raw(&mut self, text: &[u8], fingerprint: u32) -> u32 {
         self.reader.keep_raw(text);
-        self.texts
-            .number(&self.reader.raw, Room::MOST)
-            .unwrap_or_else(|| {
-                self.overflowed += 1;
-                fingerprint
-            })
+        self.texts.number(&self.reader.raw, Room::MOST).unwrap_or_else(|| {
+            self.overflowed += 1;
+            fingerprint
+        })
     }
 }
 
@@ -142,14 +120,8 @@ struct Room {
 }
 
 impl Room {
-    const ALL: Room = Room {
-        texts: 1_000_000,
-        bytes: 256 << 20,
-    };
-    const MOST: Room = Room {
-        texts: Room::ALL.texts / 4 * 3,
-        bytes: Room::ALL.bytes / 4 * 3,
-    };
+    const ALL: Room = Room { texts: 1_000_000, bytes: 256 << 20 };
+    const MOST: Room = Room { texts: Room::ALL.texts / 4 * 3, bytes: Room::ALL.bytes / 4 * 3 };
 }
 
 /// What all texts share for which there is no room.
@@ -174,10 +146,7 @@ impl Texts {
     }
 
     fn number_of_others(&mut self) -> u32 {
-        self.numbers
-            .get(OTHERS)
-            .copied()
-            .unwrap_or_else(|| self.keep(OTHERS))
+        self.numbers.get(OTHERS).copied().unwrap_or_else(|| self.keep(OTHERS))
     }
 
     fn keep(&mut self, text: &str) -> u32 {
@@ -194,10 +163,7 @@ impl Texts {
 mod tests {
     use super::*;
 
-    const SMALL: Room = Room {
-        texts: 2,
-        bytes: 10,
-    };
+    const SMALL: Room = Room { texts: 2, bytes: 10 };
 
     #[test]
     fn equal_statements_share_one_number() {
@@ -224,28 +190,17 @@ mod tests {
         let mut parameters = |text: &str| statements.sql(text.as_bytes()).parameters;
         assert_eq!(parameters("select 1, 'a'"), parameters("select 1 , 'a'"));
         assert_ne!(parameters("select 1, 23"), parameters("select 12, 3"));
-        assert_ne!(
-            parameters("select * from t where id in (1, 2)"),
-            parameters("select * from t where id in (1, 3)")
-        );
+        assert_ne!(parameters("select * from t where id in (1, 2)"), parameters("select * from t where id in (1, 3)"));
     }
 
     #[test]
     fn without_literals_the_parameters_are_zero() {
-        assert_eq!(
-            Statements::new(false)
-                .sql(b"select a from t where b = ?")
-                .parameters,
-            0
-        );
+        assert_eq!(Statements::new(false).sql(b"select a from t where b = ?").parameters, 0);
     }
 
     #[test]
     fn the_hash_of_parameters_is_the_same_in_every_run() {
-        assert_eq!(
-            Statements::new(false).sql(b"select 1").parameters,
-            0x07f9_c207_b4bc_0d34
-        );
+        assert_eq!(Statements::new(false).sql(b"select 1").parameters, 0x07f9_c207_b4bc_0d34);
     }
 
     #[test]

@@ -5,13 +5,8 @@ use proptest::prelude::*;
 use super::fingerprint::Fingerprinter;
 use super::{Dialect, Statements};
 
-const DIALECTS: [Dialect; 5] = [
-    Dialect::Unknown,
-    Dialect::MySql,
-    Dialect::PostgreSql,
-    Dialect::Oracle,
-    Dialect::Firebird,
-];
+const DIALECTS: [Dialect; 5] =
+    [Dialect::Unknown, Dialect::MySql, Dialect::PostgreSql, Dialect::Oracle, Dialect::Firebird];
 
 const PARTS: &[&str] = &[
     "select ",
@@ -136,29 +131,15 @@ const STRINGS: &[(&str, &[Dialect])] = &[
     ("'/* {}'", &DIALECTS),
     ("'it\\'s {}'", &[Dialect::Unknown, Dialect::MySql]),
     ("'{}\\\\'", &DIALECTS),
-    (
-        "'C:\\{}\\'",
-        &[
-            Dialect::Unknown,
-            Dialect::PostgreSql,
-            Dialect::Oracle,
-            Dialect::Firebird,
-        ],
-    ),
+    ("'C:\\{}\\'", &[Dialect::Unknown, Dialect::PostgreSql, Dialect::Oracle, Dialect::Firebird]),
     ("E'it\\'s {}'", &[Dialect::Unknown, Dialect::PostgreSql]),
     ("U&'\\0441{}'", &[Dialect::Unknown, Dialect::PostgreSql]),
     ("$${}'$$", &[Dialect::Unknown, Dialect::PostgreSql]),
-    (
-        "$tag$ $$ {} $tag$",
-        &[Dialect::Unknown, Dialect::PostgreSql],
-    ),
+    ("$tag$ $$ {} $tag$", &[Dialect::Unknown, Dialect::PostgreSql]),
     ("q'[it's {}]'", &[Dialect::Unknown, Dialect::Oracle]),
     ("nq'!it's {}!'", &[Dialect::Unknown, Dialect::Oracle]),
     ("N'{}'", &DIALECTS),
-    (
-        "_utf8mb4'{}'",
-        &[Dialect::Unknown, Dialect::MySql, Dialect::Firebird],
-    ),
+    ("_utf8mb4'{}'", &[Dialect::Unknown, Dialect::MySql, Dialect::Firebird]),
     ("\"{}\"", &[Dialect::MySql]),
     ("\"it's \\\"{}\\\"\"", &[Dialect::MySql]),
 ];
@@ -178,11 +159,7 @@ const STATEMENTS: &[&str] = &[
 /// `PROPTEST_CASES=100000` asks for more.
 fn many_cases() -> ProptestConfig {
     let usual = ProptestConfig::default();
-    ProptestConfig {
-        cases: usual.cases * 8,
-        failure_persistence: None,
-        ..usual
-    }
+    ProptestConfig { cases: usual.cases * 8, failure_persistence: None, ..usual }
 }
 
 proptest! {

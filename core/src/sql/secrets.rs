@@ -10,14 +10,7 @@
 use super::lexer::{Kind, Token};
 
 /// What names a secret ends with.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "pwd",
-    "passphrase",
-    "secret",
-    "authentication_string",
-];
+const NAMES: &[&str] = &["password", "passwd", "pwd", "passphrase", "secret", "authentication_string"];
 
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
@@ -73,12 +66,8 @@ impl Secrets {
             (State::Named, _) => named(token, kind).map_or(afresh, |state| (state, false)),
             (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
             (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),
-            (State::Identified, Kind::Word) if token.is_any(&["with", "via"]) => {
-                (State::Plugin, false)
-            }
-            (State::Plugin, Kind::Word) if token.is_any(&["as", "by", "using"]) => {
-                (State::Expected, false)
-            }
+            (State::Identified, Kind::Word) if token.is_any(&["with", "via"]) => (State::Plugin, false),
+            (State::Plugin, Kind::Word) if token.is_any(&["as", "by", "using"]) => (State::Expected, false),
             (State::Plugin, Kind::Word | Kind::Name | Kind::Literal) => (State::Plugin, false),
             (State::Given, Kind::Placeholder) => (State::Given, false),
             (State::Given, Kind::Word) if token.is("replace") => (State::Expected, false),
@@ -105,9 +94,7 @@ fn expected(token: &Token<'_>, kind: Kind) -> (State, bool) {
         Kind::Word if token.is_any(&["password", "values"]) => (State::Expected, false),
         Kind::Open => (State::Expected, false),
         Kind::Operator if matches!(token.bytes, b"=" | b":=") => (State::Expected, false),
-        Kind::Close | Kind::Comma | Kind::Semicolon | Kind::HintOpen | Kind::HintClose => {
-            (State::Nothing, false)
-        }
+        Kind::Close | Kind::Comma | Kind::Semicolon | Kind::HintOpen | Kind::HintClose => (State::Nothing, false),
         _ => (State::Given, true),
     }
 }
@@ -135,15 +122,10 @@ fn inside_function(depth: usize, kind: Kind) -> Option<(State, bool)> {
 fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
     let name = match kind {
         Kind::Word => token.bytes,
-        Kind::Name => token
-            .bytes
-            .get(1..token.bytes.len() - 1)
-            .unwrap_or_default(),
+        Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
         _ => return false,
     };
-    NAMES
-        .iter()
-        .any(|ending| ends_with(name, ending.as_bytes()))
+    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes()))
 }
 
 fn ends_with(name: &[u8], ending: &[u8]) -> bool {
@@ -154,9 +136,7 @@ fn ends_with(name: &[u8], ending: &[u8]) -> bool {
 pub fn names_a_password(literal: &[u8]) -> bool {
     let inside = |ending: &str| {
         let mut places = literal.windows(ending.len()).enumerate();
-        places.any(|(at, part)| {
-            part.eq_ignore_ascii_case(ending.as_bytes()) && assigns(&literal[at + ending.len()..])
-        })
+        places.any(|(at, part)| part.eq_ignore_ascii_case(ending.as_bytes()) && assigns(&literal[at + ending.len()..]))
     };
     NAMES.iter().any(|ending| inside(ending))
 }

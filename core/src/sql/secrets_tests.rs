@@ -43,39 +43,19 @@ fn passwords_are_masked_where_they_are_set() {
         "/*!50000 SET PASSWORD = 'Tiger#1' */",
         "select 1; SET PASSWORD = 'Tiger#1'",
     ] {
-        assert!(
-            !shown(statement).contains("Tiger#1"),
-            "{}",
-            shown(statement)
-        );
+        assert!(!shown(statement).contains("Tiger#1"), "{}", shown(statement));
         assert!(shown(statement).contains("'***'"), "{}", shown(statement));
-        assert!(
-            !hidden(statement).to_lowercase().contains("tiger"),
-            "{}",
-            hidden(statement)
-        );
+        assert!(!hidden(statement).to_lowercase().contains("tiger"), "{}", hidden(statement));
     }
 }
 
 #[test]
 fn only_the_password_is_masked() {
     let statement = "CREATE USER 'bob'@'%' IDENTIFIED BY 'x' REQUIRE SSL COMMENT 'a'";
-    assert_eq!(
-        shown(statement),
-        "CREATE USER 'bob'@'%' IDENTIFIED BY '***' REQUIRE SSL COMMENT 'a'"
-    );
-    assert_eq!(
-        shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"),
-        "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'"
-    );
-    assert_eq!(
-        shown("where password = 'x' and name = 'y'"),
-        "where password = '***' and name = 'y'"
-    );
-    assert_eq!(
-        shown("select password, 'x' from t"),
-        "select password, 'x' from t"
-    );
+    assert_eq!(shown(statement), "CREATE USER 'bob'@'%' IDENTIFIED BY '***' REQUIRE SSL COMMENT 'a'");
+    assert_eq!(shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"), "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'");
+    assert_eq!(shown("where password = 'x' and name = 'y'"), "where password = '***' and name = 'y'");
+    assert_eq!(shown("select password, 'x' from t"), "select password, 'x' from t");
 }
 
 #[test]
@@ -84,10 +64,7 @@ fn a_password_without_quotes_is_no_word_of_the_fingerprint() {
         hidden("create user bob identified by Tiger account unlock"),
         "create user bob identified by ? account unlock"
     );
-    assert_eq!(
-        hidden("alter user bob identified by a@b replace c@d;"),
-        "alter user bob identified by ? replace ?"
-    );
+    assert_eq!(hidden("alter user bob identified by a@b replace c@d;"), "alter user bob identified by ? replace ?");
 }
 
 #[test]
@@ -100,10 +77,7 @@ fn passwords_leave_no_trace_in_the_parameters() {
 
 #[test]
 fn a_shown_text_keeps_its_literals_and_is_one_safe_line() {
-    assert_eq!(
-        shown("select 'it''s', 5\n from t\x1b[31m"),
-        "select 'it''s', 5  from t\u{fffd}[31m"
-    );
+    assert_eq!(shown("select 'it''s', 5\n from t\x1b[31m"), "select 'it''s', 5  from t\u{fffd}[31m");
 }
 
 #[test]
@@ -115,30 +89,18 @@ fn a_shown_text_is_cut_at_64_kib() {
 
 #[test]
 fn where_nobody_knows_how_strings_end_the_rest_is_masked() {
-    assert_eq!(
-        shown("select a, 'C:\\', 'it\\'s secret', 'a"),
-        "select a, '***'"
-    );
+    assert_eq!(shown("select a, 'C:\\', 'it\\'s secret', 'a"), "select a, '***'");
 }
 
 #[test]
 fn messages_stay_as_they_are_where_literals_are_shown() {
-    assert_eq!(
-        Statements::new(true).redact("Duplicate entry 'a' for key 'b'"),
-        "Duplicate entry 'a' for key 'b'"
-    );
-    assert_eq!(
-        Statements::new(false).redact("Duplicate entry 'a' for key 'b'"),
-        "Duplicate entry ? for key ?"
-    );
+    assert_eq!(Statements::new(true).redact("Duplicate entry 'a' for key 'b'"), "Duplicate entry 'a' for key 'b'");
+    assert_eq!(Statements::new(false).redact("Duplicate entry 'a' for key 'b'"), "Duplicate entry ? for key ?");
 }
 
 #[test]
 fn a_string_in_double_quotes_is_masked_in_mysql_too() {
     let mut statements = Statements::new(true);
     let sql = statements.sql_in(Dialect::MySql, b"create user bob identified by \"Tiger\"");
-    assert_eq!(
-        statements.text(sql.text),
-        "create user bob identified by '***'"
-    );
+    assert_eq!(statements.text(sql.text), "create user bob identified by '***'");
 }

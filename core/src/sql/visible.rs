@@ -75,18 +75,12 @@ mod tests {
 
     #[test]
     fn an_escape_sequence_cannot_reach_the_terminal() {
-        assert_eq!(
-            shown(b"a\x1b[31mb\x07\x7f"),
-            "a\u{fffd}[31mb\u{fffd}\u{fffd}"
-        );
+        assert_eq!(shown(b"a\x1b[31mb\x07\x7f"), "a\u{fffd}[31mb\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn c1_controls_and_text_that_changes_direction_become_visible() {
-        assert_eq!(
-            shown("a\u{9b}b\u{202e}c\u{2066}d".as_bytes()),
-            "a\u{fffd}b\u{fffd}c\u{fffd}d"
-        );
+        assert_eq!(shown("a\u{9b}b\u{202e}c\u{2066}d".as_bytes()), "a\u{fffd}b\u{fffd}c\u{fffd}d");
     }
 
     #[test]

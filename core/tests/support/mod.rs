@@ -75,18 +75,11 @@ impl Wire {
 
     pub fn segment(&mut self, from: Sender, flags: u8, payload: &[u8]) -> &mut Self {
         let (own, other) = (from as usize, 1 - from as usize);
-        let ack = if flags & ACK != 0 {
-            self.sequence[other]
-        } else {
-            0
-        };
+        let ack = if flags & ACK != 0 { self.sequence[other] } else { 0 };
         let bytes = ip_packet(from, self.sequence[own], ack, flags, payload);
         let length = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
         self.sequence[own] = self.sequence[own].wrapping_add(length);
-        self.packets.push(Packet {
-            time_ns: self.now_ns,
-            bytes,
-        });
+        self.packets.push(Packet { time_ns: self.now_ns, bytes });
         self
     }
 
@@ -97,11 +90,7 @@ impl Wire {
 
 fn ip_packet(from: Sender, sequence: u32, ack: u32, flags: u8, payload: &[u8]) -> Vec<u8> {
     let (client, server) = (([10, 0, 0, 1], 40_000u16), ([10, 0, 0, 2], 3306u16));
-    let (source, destination) = if from == Client {
-        (client, server)
-    } else {
-        (server, client)
-    };
+    let (source, destination) = if from == Client { (client, server) } else { (server, client) };
     let mut bytes = vec![0x45, 0];
     bytes.extend(((40 + payload.len()) as u16).to_be_bytes());
     bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
@@ -185,10 +174,7 @@ pub fn ok(sequence: u8, affected: u8) -> Vec<u8> {
 /// A result of `rows` rows of one column, `width` bytes each, EOF packets included.
 pub fn result(rows: usize, width: usize) -> Vec<u8> {
     let mut bytes = mysql(1, &[1]);
-    bytes.extend(mysql(
-        2,
-        b"\x03def\0\0\0\x01a\0\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0",
-    ));
+    bytes.extend(mysql(2, b"\x03def\0\0\0\x01a\0\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0"));
     bytes.extend(mysql(3, &[0xfe, 0, 0, 2, 0]));
     let mut sequence = 4u8;
     for _ in 0..rows {

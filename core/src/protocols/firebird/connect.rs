@@ -31,11 +31,7 @@ pub fn parameters(block: &[u8], service: bool, session: &mut Session) {
         (false, [2, rest @ ..]) | (true, [3, rest @ ..]) => (true, rest),
         _ => return,
     };
-    let process = if service {
-        SERVICE_PROCESS_NAME
-    } else {
-        PROCESS_NAME
-    };
+    let process = if service { SERVICE_PROCESS_NAME } else { PROCESS_NAME };
     for (tag, value) in clumplets_of(clumplets, wide) {
         match tag {
             USER_NAME if session.user.is_none() => session.user = text(value),
@@ -55,20 +51,14 @@ fn clumplets_of(bytes: &[u8], wide: bool) -> impl Iterator<Item = (u8, &[u8])> {
     let mut cursor = Cursor::new(bytes);
     std::iter::from_fn(move || {
         let tag = cursor.u8("tag").ok()?;
-        let length = if wide {
-            cursor.u32_le("length").ok()?
-        } else {
-            cursor.u8("length").ok()?.into()
-        };
+        let length = if wide { cursor.u32_le("length").ok()? } else { cursor.u8("length").ok()?.into() };
         Some((tag, cursor.take(length as usize, "value").ok()?))
     })
 }
 
 fn text(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.get(..TEXT_MAX).unwrap_or(bytes);
-    let text = String::from_utf8_lossy(bytes)
-        .trim_end_matches('\0')
-        .to_owned();
+    let text = String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned();
     (!text.is_empty()).then_some(text)
 }
 
@@ -80,11 +70,7 @@ mod tests {
     fn connect_and_attach_tell_user_and_application_but_no_password() {
         let mut session = Session::default();
         user(b"\x09\x06SYSDBA\x08\x03Srp\x07\x04\0KEY", &mut session);
-        parameters(
-            b"\x01\x1d\x06secret\x4a\x04java\x1c\x05OTHER",
-            false,
-            &mut session,
-        );
+        parameters(b"\x01\x1d\x06secret\x4a\x04java\x1c\x05OTHER", false, &mut session);
         assert_eq!(session.user.as_deref(), Some("SYSDBA"));
         assert_eq!(session.application.as_deref(), Some("java"));
         assert!(!format!("{session:?}").contains("secret"));
@@ -93,14 +79,7 @@ mod tests {
     #[test]
     fn a_wide_parameter_block_and_a_lying_length() {
         let mut session = Session::default();
-        parameters(
-            b"\x02\x1c\x02\0\0\0me\x4a\xff\xff\xff\xffjava",
-            false,
-            &mut session,
-        );
-        assert_eq!(
-            (session.user.as_deref(), session.application),
-            (Some("me"), None)
-        );
+        parameters(b"\x02\x1c\x02\0\0\0me\x4a\xff\xff\xff\xffjava", false, &mut session);
+        assert_eq!((session.user.as_deref(), session.application), (Some("me"), None));
     }
 }

@@ -20,10 +20,7 @@ const DELETED: u8 = 16;
 fn items(data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut cursor = Cursor::new(data);
     std::iter::from_fn(move || {
-        let item = cursor
-            .u8("item")
-            .ok()
-            .filter(|item| ![END, TRUNCATED].contains(item))?;
+        let item = cursor.u8("item").ok().filter(|item| ![END, TRUNCATED].contains(item))?;
         let length = cursor.u16_le("length").ok()?;
         Some((item, cursor.take(length.into(), "value").ok()?))
     })
@@ -55,19 +52,11 @@ fn printable(text: &[u8]) -> Option<String> {
 pub fn affected_rows(data: &[u8]) -> Option<u64> {
     let (_, value) = items(data).find(|(item, _)| *item == RECORDS)?;
     let changed = items(value).filter(|(kind, _)| matches!(*kind, INSERTED | UPDATED | DELETED));
-    Some(
-        changed
-            .map(|(_, number)| little_endian(number))
-            .fold(0, u64::saturating_add),
-    )
+    Some(changed.map(|(_, number)| little_endian(number)).fold(0, u64::saturating_add))
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .take(8)
-        .rev()
-        .fold(0, |number, byte| number << 8 | u64::from(*byte))
+    bytes.iter().take(8).rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
@@ -83,14 +72,8 @@ mod tests {
 
     #[test]
     fn an_answer_tells_the_servers_version() {
-        assert_eq!(
-            server_version(b"\x67\x06\0\x01\x04LI-V\x01").as_deref(),
-            Some("LI-V")
-        );
-        assert_eq!(
-            service_version(b"\x37\x04\0LI-V\x01").as_deref(),
-            Some("LI-V")
-        );
+        assert_eq!(server_version(b"\x67\x06\0\x01\x04LI-V\x01").as_deref(), Some("LI-V"));
+        assert_eq!(service_version(b"\x37\x04\0LI-V\x01").as_deref(), Some("LI-V"));
         assert_eq!(server_version(b"\x67\xff\xff\x01"), None);
     }
 }

@@ -34,10 +34,7 @@ mod tests;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{
-    Awaits, Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Request,
-    Side, Start,
-};
+use super::{Awaits, Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Request, Side, Start};
 use crate::sql::{Dialect, Sql, Statements};
 use objects::Objects;
 use operations::{self as op, Waits};
@@ -61,23 +58,13 @@ const STRAYS: u32 = 64;
 /// Of `free_statement`: the handle is free again.
 const DROP: u32 = 2;
 
-pub const PROTOCOL: Protocol = Protocol {
-    name: "firebird",
-    ports: &[3050],
-    recognise: recognition::recognise,
-    decoder,
-};
+pub const PROTOCOL: Protocol =
+    Protocol { name: "firebird", ports: &[3050], recognise: recognition::recognise, decoder };
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = recognition::layer(opening);
     let strays = if opening.from_start { 0 } else { STRAYS };
-    Start {
-        decoder: Box::new(Firebird {
-            strays,
-            ..Firebird::default()
-        }),
-        layer,
-    }
+    Start { decoder: Box::new(Firebird { strays, ..Firebird::default() }), layer }
 }
 
 /// One connection's state.
@@ -109,20 +96,13 @@ impl Decoder for Firebird {
             Side::Server => self.server_extent(bytes),
         };
         match extent {
-            Ok((head, length)) => Ok(Frame::Message {
-                head,
-                length: length as u64,
-            }),
+            Ok((head, length)) => Ok(Frame::Message { head, length: length as u64 }),
             Err(Stop::Need(bytes)) => Ok(Frame::Need(bytes)),
             Err(Stop::Lost(reason)) => Err(Lost(reason)),
         }
     }
 
-    fn message(
-        &mut self,
-        message: &Message<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         match message.side {
             Side::Client if self.batch.is_some() => Ok(self.batch_row()),
             Side::Client => self.client(message.bytes, context),
@@ -131,15 +111,7 @@ impl Decoder for Firebird {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
-        let goes = |version| {
-            plausible(
-                bytes,
-                Known {
-                    version,
-                    objects: &self.objects,
-                },
-            ) != Plausibility::No
-        };
+        let goes = |version| plausible(bytes, Known { version, objects: &self.objects }) != Plausibility::No;
         match self.version {
             Some(version) => goes(version),
             None => VERSIONS.into_iter().any(goes),
@@ -169,26 +141,13 @@ impl Firebird {
 
     /// The client's packet in `bytes`, and the protocol version it was read with.
     fn packet<'a>(&self, bytes: &'a [u8]) -> Result<(Packet<'a>, u16), Stop> {
-        let read = |version| {
-            Packet::read(
-                bytes,
-                Known {
-                    version,
-                    objects: &self.objects,
-                },
-            )
-        };
+        let read = |version| Packet::read(bytes, Known { version, objects: &self.objects });
         if let Some(version) = self.version {
             return read(version).map(|packet| (packet, version));
         }
         let usual = read(USUAL_VERSION);
-        let fits = |packet: &Packet<'_>| {
-            followed_by_packet(bytes.get(packet.length..).unwrap_or_default())
-        };
-        if usual
-            .as_ref()
-            .is_ok_and(|packet| !packet.depends_on_version || fits(packet))
-        {
+        let fits = |packet: &Packet<'_>| followed_by_packet(bytes.get(packet.length..).unwrap_or_default());
+        if usual.as_ref().is_ok_and(|packet| !packet.depends_on_version || fits(packet)) {
             return usual.map(|packet| (packet, USUAL_VERSION));
         }
         for version in VERSIONS {
@@ -202,11 +161,7 @@ impl Firebird {
     }
 
     fn batch_row(&mut self) -> Meaning {
-        self.batch = self
-            .batch
-            .take()
-            .filter(|(left, _)| *left > 1)
-            .map(|(left, format)| (left - 1, format));
+        self.batch = self.batch.take().filter(|(left, _)| *left > 1).map(|(left, format)| (left - 1, format));
         Meaning::More
     }
 
@@ -240,11 +195,7 @@ impl Firebird {
             self.queue.merge_last_two();
             return Ok(Meaning::More);
         }
-        Ok(Meaning::Request(Request {
-            sql,
-            awaits,
-            ..Request::new(packet.operation.name)
-        }))
+        Ok(Meaning::Request(Request { sql, awaits, ..Request::new(packet.operation.name) }))
     }
 
     /// Where the beginning was not captured: a client that prepares a statement by a handle it has just got has waited
@@ -266,38 +217,23 @@ impl Firebird {
         }
         let has_not_read = packet.blob == Some(LAST_OBJECT) && self.creates;
         let code = packet.operation.code;
-        self.creates = matches!(
-            code,
-            op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2
-        );
-        if has_not_read {
-            Awaits::Shared
-        } else {
-            Awaits::Answer
-        }
+        self.creates = matches!(code, op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2);
+        if has_not_read { Awaits::Shared } else { Awaits::Answer }
     }
 
     /// The first fetch in the same write as its execute: nobody waits in between.
     fn merges(&self, packet: &Packet<'_>) -> bool {
-        let id = packet
-            .statement
-            .and_then(|handle| self.objects.id_of(handle));
+        let id = packet.statement.and_then(|handle| self.objects.id_of(handle));
         packet.operation.code == op::FETCH && id.is_some() && self.queue.ends_with_execute_of(id)
     }
 
     /// The statement that a request serves.
     fn sql(&mut self, packet: &Packet<'_>, statements: &mut Statements) -> Option<Sql> {
         match packet.operation.code {
-            op::PREPARE | op::EXEC_IMMEDIATE | op::EXEC_IMMEDIATE2 => {
-                Some(statement(packet.sql, statements))
-            }
+            op::PREPARE | op::EXEC_IMMEDIATE | op::EXEC_IMMEDIATE2 => Some(statement(packet.sql, statements)),
             op::EXECUTE | op::EXECUTE2 => {
                 let sql = self.objects.statement(packet.statement?)?.sql?;
-                Some(if packet.row.is_empty() {
-                    sql
-                } else {
-                    Statements::with_parameters(sql, packet.row)
-                })
+                Some(if packet.row.is_empty() { sql } else { Statements::with_parameters(sql, packet.row) })
             }
             op::OPEN_BLOB | op::OPEN_BLOB2 => self.objects.open_blob(),
             op::CREATE_BLOB | op::CREATE_BLOB2 => self.objects.create_blob(),
@@ -315,11 +251,7 @@ impl Firebird {
             }
             code @ (op::ATTACH | op::CREATE | op::SERVICE_ATTACH) => {
                 connect::database(packet.buffers[0], context.session);
-                connect::parameters(
-                    packet.buffers[1],
-                    code == op::SERVICE_ATTACH,
-                    context.session,
-                );
+                connect::parameters(packet.buffers[1], code == op::SERVICE_ATTACH, context.session);
             }
             op::CRYPT => context.switch = Some(Layer::Encrypted),
             _ => {}
@@ -327,16 +259,10 @@ impl Firebird {
     }
 
     fn outstanding(&mut self, packet: &Packet<'_>, sql: Option<Sql>) -> Outstanding {
-        let statement = packet
-            .statement
-            .map(|handle| self.objects.statement_mut(handle).0);
+        let statement = packet.statement.map(|handle| self.objects.statement_mut(handle).0);
         let code = packet.operation.code;
         let is_held_back = [op::ALLOCATE, op::FREE_STATEMENT, op::RELEASE].contains(&code);
-        let mut asked = Outstanding {
-            statement,
-            is_held_back,
-            ..Outstanding::default()
-        };
+        let mut asked = Outstanding { statement, is_held_back, ..Outstanding::default() };
         match code {
             op::CONNECT => asked.expected = Expected::Accept,
             op::ATTACH | op::CREATE | op::SERVICE_ATTACH | op::CONT_AUTH | op::TRUSTED_AUTH => {
@@ -350,32 +276,21 @@ impl Firebird {
             }
             op::EXECUTE2 => {
                 self.learn_input(packet, 0);
-                asked.expected =
-                    Expected::Singleton(Format::of_rows(packet.buffers[1]).map(Arc::new));
+                asked.expected = Expected::Singleton(Format::of_rows(packet.buffers[1]).map(Arc::new));
             }
             op::EXEC_IMMEDIATE2 => {
-                asked.expected =
-                    Expected::Singleton(Format::of_rows(packet.buffers[1]).map(Arc::new));
+                asked.expected = Expected::Singleton(Format::of_rows(packet.buffers[1]).map(Arc::new));
             }
-            op::FETCH | op::FETCH_SCROLL => {
-                asked.expected = Expected::Rows(self.learn_output(packet, sql))
-            }
+            op::FETCH | op::FETCH_SCROLL => asked.expected = Expected::Rows(self.learn_output(packet, sql)),
             op::FREE_STATEMENT => self.free(packet),
-            op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2 => {
-                asked.effect = Effect::Blob(sql)
-            }
+            op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2 => asked.effect = Effect::Blob(sql),
             op::GET_SEGMENT => asked.limit = packet.number(0) as usize + 4096,
             op::COMPILE => self.compile(packet, &mut asked),
             op::START_AND_RECEIVE | op::START_SEND_AND_RECEIVE | op::RECEIVE => {
-                let messages = packet
-                    .request
-                    .and_then(|request| self.objects.messages(request));
+                let messages = packet.request.and_then(|request| self.objects.messages(request));
                 asked.expected = Expected::Messages(messages);
             }
-            op::RELEASE => packet
-                .request
-                .into_iter()
-                .for_each(|request| self.objects.release(request)),
+            op::RELEASE => packet.request.into_iter().for_each(|request| self.objects.release(request)),
             op::GET_SLICE => asked.expected = Expected::Slice(packet.buffers[0].into()),
             op::BATCH_CREATE => self.learn_batch(packet),
             op::BATCH_EXEC => asked.expected = Expected::BatchStates,
@@ -390,10 +305,7 @@ impl Firebird {
     fn prepare(&mut self, packet: &Packet<'_>, sql: Option<Sql>, asked: &mut Outstanding) {
         if let Some(handle) = packet.statement {
             let (id, statement) = self.objects.statement_mut(handle);
-            *statement = objects::Statement {
-                sql,
-                ..Default::default()
-            };
+            *statement = objects::Statement { sql, ..Default::default() };
             asked.effect = Effect::Prepared(id);
         }
         self.objects.prepared(sql);
@@ -446,12 +358,9 @@ impl Firebird {
         if packet.operation.code != op::BATCH_MSG || rows == 0 {
             return Ok(());
         }
-        let statement = packet
-            .statement
-            .and_then(|handle| self.objects.statement(handle));
+        let statement = packet.statement.and_then(|handle| self.objects.statement(handle));
         let format = statement.and_then(|statement| statement.batch.clone());
-        let format =
-            format.ok_or_else(|| Lost("a batch whose row format was not captured".into()))?;
+        let format = format.ok_or_else(|| Lost("a batch whose row format was not captured".into()))?;
         self.batch = Some((rows, format));
         Ok(())
     }
@@ -459,10 +368,7 @@ impl Firebird {
 
 /// Nothing more, or the beginning of another packet of the client.
 fn followed_by_packet(rest: &[u8]) -> bool {
-    rest.is_empty()
-        || rest
-            .first_chunk()
-            .is_some_and(|code| op::client(u32::from_be_bytes(*code)).is_some())
+    rest.is_empty() || rest.first_chunk().is_some_and(|code| op::client(u32::from_be_bytes(*code)).is_some())
 }
 
 fn statement(text: &[u8], statements: &mut Statements) -> Sql {

@@ -28,10 +28,7 @@ pub struct Statement {
 
 impl Statement {
     fn formats(&self) -> impl Iterator<Item = &Format> {
-        [&self.input, &self.output, &self.batch]
-            .into_iter()
-            .flatten()
-            .map(|format| format.as_ref())
+        [&self.input, &self.output, &self.batch].into_iter().flatten().map(|format| format.as_ref())
     }
 
     fn forget_formats(&mut self) {
@@ -77,11 +74,7 @@ impl Objects {
     }
 
     pub fn id_of(&self, handle: u16) -> Option<StatementId> {
-        if handle == LAST_OBJECT {
-            self.last_statement
-        } else {
-            self.handles.get(&handle).copied()
-        }
+        if handle == LAST_OBJECT { self.last_statement } else { self.handles.get(&handle).copied() }
     }
 
     pub fn statement(&self, handle: u16) -> Option<&Statement> {
@@ -90,9 +83,7 @@ impl Objects {
 
     /// The statement with this handle, made anew where its allocation was not seen.
     pub fn statement_mut(&mut self, handle: u16) -> (StatementId, &mut Statement) {
-        let known = self
-            .id_of(handle)
-            .filter(|id| self.statements.contains_key(id));
+        let known = self.id_of(handle).filter(|id| self.statements.contains_key(id));
         let id = known.unwrap_or_else(|| {
             let id = self.allocate();
             self.name(id, handle);
@@ -125,23 +116,13 @@ impl Objects {
         if self.values > VALUES_MAX {
             self.values = values;
             self.requests.clear();
-            self.statements
-                .values_mut()
-                .for_each(Statement::forget_formats);
+            self.statements.values_mut().for_each(Statement::forget_formats);
         }
     }
 
     fn values_in_use(&self) -> usize {
-        let formats = self
-            .statements
-            .values()
-            .flat_map(Statement::formats)
-            .map(|format| format.size());
-        let messages = self
-            .requests
-            .values()
-            .flat_map(|messages| messages.iter())
-            .map(|(_, format)| format.size());
+        let formats = self.statements.values().flat_map(Statement::formats).map(|format| format.size());
+        let messages = self.requests.values().flat_map(|messages| messages.iter()).map(|(_, format)| format.size());
         formats.sum::<usize>() + messages.sum::<usize>()
     }
 
@@ -159,23 +140,12 @@ impl Objects {
     }
 
     pub fn message(&self, request: u16, number: u16) -> Option<&Format> {
-        let messages = if request == LAST_OBJECT {
-            self.last_request.as_ref()
-        } else {
-            self.requests.get(&request)
-        };
-        messages?
-            .iter()
-            .find(|(known, _)| u16::from(*known) == number)
-            .map(|(_, format)| format)
+        let messages = if request == LAST_OBJECT { self.last_request.as_ref() } else { self.requests.get(&request) };
+        messages?.iter().find(|(known, _)| u16::from(*known) == number).map(|(_, format)| format)
     }
 
     pub fn messages(&self, request: u16) -> Option<Arc<Messages>> {
-        if request == LAST_OBJECT {
-            self.last_request.clone()
-        } else {
-            self.requests.get(&request).cloned()
-        }
+        if request == LAST_OBJECT { self.last_request.clone() } else { self.requests.get(&request).cloned() }
     }
 
     pub fn release(&mut self, request: u16) {
@@ -213,11 +183,7 @@ impl Objects {
     }
 
     pub fn blob(&self, handle: u16) -> Option<Sql> {
-        if handle == LAST_OBJECT {
-            self.last_blob
-        } else {
-            self.blobs.get(&handle).copied().flatten()
-        }
+        if handle == LAST_OBJECT { self.last_blob } else { self.blobs.get(&handle).copied().flatten() }
     }
 
     // --- losses -----------------------------------------------------------------------------------------------------

@@ -104,15 +104,11 @@ impl Queue {
 
     /// An authentication dialogue is under way, or a connection is being accepted.
     pub fn in_dialogue(&self) -> bool {
-        self.0
-            .back()
-            .is_some_and(|last| matches!(last.expected, Expected::Dialogue | Expected::Accept))
+        self.0.back().is_some_and(|last| matches!(last.expected, Expected::Dialogue | Expected::Accept))
     }
 
     pub fn ends_with_execute_of(&self, statement: Option<StatementId>) -> bool {
-        self.0
-            .back()
-            .is_some_and(|last| last.is_execute && last.statement == statement)
+        self.0.back().is_some_and(|last| last.is_execute && last.statement == statement)
     }
 
     /// The last request and the one before it are one exchange.

@@ -26,9 +26,7 @@ pub fn layer(opening: &Opening<'_>) -> Option<Layer> {
     if opening.first == Side::Server && is_event(opening.server) {
         return Some(Layer::Push);
     }
-    let encrypted = !opening.from_start
-        && looks_encrypted(opening)
-        && reading(opening.client) == Plausibility::No;
+    let encrypted = !opening.from_start && looks_encrypted(opening) && reading(opening.client) == Plausibility::No;
     encrypted.then_some(Layer::Encrypted)
 }
 
@@ -83,13 +81,9 @@ fn is_event_block(block: &[u8]) -> bool {
 fn in_the_middle(opening: &Opening<'_>) -> Verdict {
     let answered = !opening.server.is_empty();
     match reading(opening.client) {
-        Plausibility::Whole { .. } if answered && responses::is_packet(opening.server) => {
-            Verdict::Certain
-        }
+        Plausibility::Whole { .. } if answered && responses::is_packet(opening.server) => Verdict::Certain,
         Plausibility::Whole { telling: true } if !answered => Verdict::Certain,
-        Plausibility::Whole { .. } | Plausibility::Cut
-            if !answered || responses::is_packet(opening.server) =>
-        {
+        Plausibility::Whole { .. } | Plausibility::Cut if !answered || responses::is_packet(opening.server) => {
             Verdict::Unsure
         }
         _ if looks_encrypted(opening) => Verdict::Unsure,
@@ -100,33 +94,17 @@ fn in_the_middle(opening: &Opening<'_>) -> Verdict {
 /// How the client's bytes read, in whichever version they read best.
 fn reading(client: &[u8]) -> Plausibility {
     let objects = Objects::default();
-    let read = |version| {
-        plausible(
-            client,
-            Known {
-                version,
-                objects: &objects,
-            },
-        )
-    };
-    let whole = VERSIONS
-        .into_iter()
-        .map(read)
-        .find(|reading| matches!(reading, Plausibility::Whole { .. }));
+    let read = |version| plausible(client, Known { version, objects: &objects });
+    let whole = VERSIONS.into_iter().map(read).find(|reading| matches!(reading, Plausibility::Whole { .. }));
     whole.unwrap_or_else(|| read(super::USUAL_VERSION))
 }
 
 /// Ciphers keep the length, and every packet is a multiple of 4 bytes long. Text and TLS are no ciphertext of ours.
 fn looks_encrypted(opening: &Opening<'_>) -> bool {
     let looks = |bytes: &[u8]| {
-        let text = bytes
-            .iter()
-            .take(64)
-            .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        let text = bytes.iter().take(64).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
         let tls = crate::protocols::turns::is_record(bytes);
         !bytes.is_empty() && bytes.len().is_multiple_of(4) && !text && !tls
     };
-    !opening.from_start
-        && looks(opening.client)
-        && (opening.server.is_empty() || looks(opening.server))
+    !opening.from_start && looks(opening.client) && (opening.server.is_empty() || looks(opening.server))
 }

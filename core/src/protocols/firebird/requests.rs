@@ -133,8 +133,7 @@ impl<'a> Packet<'a> {
         if count > OFFERS_MAX.into() {
             return lost(format!("a client offers {count} protocol versions"));
         }
-        wire.opaque(count as usize * OFFER, "offered versions")
-            .map(|_| ())
+        wire.opaque(count as usize * OFFER, "offered versions").map(|_| ())
     }
 
     /// `h messages`, then the row; an empty BLR means the format of the time before.
@@ -148,10 +147,7 @@ impl<'a> Packet<'a> {
         let begin = wire.position();
         let packed = known.version >= PACKED_SINCE;
         let blr = self.buffers[self.buffered.saturating_sub(1)];
-        let stored = || {
-            self.statement
-                .and_then(|handle| known.objects.statement(handle)?.input.as_deref())
-        };
+        let stored = || self.statement.and_then(|handle| known.objects.statement(handle)?.input.as_deref());
         if !blr.is_empty() {
             let Some(format) = Format::of_rows(blr) else {
                 return lost("a row format that cannot be read");
@@ -168,9 +164,7 @@ impl<'a> Packet<'a> {
 
     fn message(&mut self, wire: &mut Wire<'a>, known: Known<'_>) -> Result<(), Stop> {
         let number = self.number(1) as u16;
-        let format = self
-            .request
-            .and_then(|request| known.objects.message(request, number));
+        let format = self.request.and_then(|request| known.objects.message(request, number));
         match format {
             Some(format) => format.message(wire),
             None => lost("a message of a request whose compilation was not captured"),
@@ -205,11 +199,7 @@ pub fn plausible(mut bytes: &[u8], known: Known<'_>) -> Plausibility {
             Err(Stop::Lost(_)) => return Plausibility::No,
         }
     }
-    if whole > 0 {
-        Plausibility::Whole { telling }
-    } else {
-        Plausibility::No
-    }
+    if whole > 0 { Plausibility::Whole { telling } } else { Plausibility::No }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,10 +216,7 @@ pub enum Plausibility {
 impl Packet<'_> {
     /// Would other protocols hardly send this by chance?
     fn is_telling(&self) -> bool {
-        let has_blr = self
-            .buffers
-            .iter()
-            .any(|buffer| rows::messages(buffer).is_some());
+        let has_blr = self.buffers.iter().any(|buffer| rows::messages(buffer).is_some());
         has_blr || (self.sql.len() > 4 && self.sql.is_ascii()) || self.length >= 16
     }
 }

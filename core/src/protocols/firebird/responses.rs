@@ -84,28 +84,19 @@ pub fn extent(bytes: &[u8], asked: &Asked<'_>) -> Result<Extent, Stop> {
         op::FETCH_RESPONSE => {
             if fetched(&mut wire)? {
                 row(&mut wire, bytes, asked, is_after_fetched_row)?;
-                return Ok(Extent {
-                    head: 12,
-                    length: wire.position(),
-                });
+                return Ok(Extent { head: 12, length: wire.position() });
             }
         }
         op::SQL_RESPONSE => {
             if singleton(&mut wire)? {
                 row(&mut wire, bytes, asked, is_response)?;
-                return Ok(Extent {
-                    head: 8,
-                    length: wire.position(),
-                });
+                return Ok(Extent { head: 8, length: wire.position() });
             }
         }
         op::SEND => {
             message(&mut wire)?;
             request_message(&mut wire, bytes, asked)?;
-            return Ok(Extent {
-                head: 24,
-                length: wire.position(),
-            });
+            return Ok(Extent { head: 24, length: wire.position() });
         }
         op::SLICE => {
             wire.number("whole length")?;
@@ -114,37 +105,22 @@ pub fn extent(bytes: &[u8], asked: &Asked<'_>) -> Result<Extent, Stop> {
                 return lost(format!("an array claims {length} bytes"));
             }
             slice(asked.sdl, length, &mut wire)?;
-            return Ok(Extent {
-                head: 8,
-                length: wire.position(),
-            });
+            return Ok(Extent { head: 8, length: wire.position() });
         }
         _ => {
-            return read(bytes, asked).map(|(_, length)| Extent {
-                head: length,
-                length,
-            });
+            return read(bytes, asked).map(|(_, length)| Extent { head: length, length });
         }
     }
-    Ok(Extent {
-        head: wire.position(),
-        length: wire.position(),
-    })
+    Ok(Extent { head: wire.position(), length: wire.position() })
 }
 
 /// The packet in `bytes`, and how long it is. Of packets with rows only the head is read.
 pub fn read<'a>(bytes: &'a [u8], asked: &Asked<'_>) -> Result<(Answer<'a>, usize), Stop> {
     let mut wire = Wire::new(bytes);
     let answer = match wire.number("operation")? {
-        op::FETCH_RESPONSE => Answer::Fetched {
-            row: fetched(&mut wire)?,
-        },
-        op::SQL_RESPONSE => Answer::Singleton {
-            row: singleton(&mut wire)?,
-        },
-        op::SEND => Answer::Message {
-            last: message(&mut wire)?,
-        },
+        op::FETCH_RESPONSE => Answer::Fetched { row: fetched(&mut wire)? },
+        op::SQL_RESPONSE => Answer::Singleton { row: singleton(&mut wire)? },
+        op::SEND => Answer::Message { last: message(&mut wire)? },
         op::SLICE => Answer::Slice,
         op::RESPONSE => Answer::Response(response(&mut wire, asked.limit)?),
         op::RESPONSE_PIGGYBACK => {
@@ -192,9 +168,7 @@ fn fetched(wire: &mut Wire<'_>) -> Result<bool, Stop> {
     match (wire.number("fetch status")?, wire.short("rows")?) {
         (0, 1) => Ok(true),
         (0 | 100, 0) => Ok(false),
-        (status, rows) => lost(format!(
-            "no fetch answers with status {status} and {rows} rows"
-        )),
+        (status, rows) => lost(format!("no fetch answers with status {status} and {rows} rows")),
     }
 }
 
@@ -218,21 +192,14 @@ fn accept<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
     let version = wire.short("version")?;
     wire.number("architecture")?;
     let kind = wire.short("type")?;
-    Ok(Answer::Accept {
-        version: version & 0x7fff,
-        kind,
-    })
+    Ok(Answer::Accept { version: version & 0x7fff, kind })
 }
 
 fn response<'a>(wire: &mut Wire<'a>, limit: usize) -> Result<Response<'a>, Stop> {
     let object = wire.handle("object")?;
     wire.quad("blob id")?;
     let data = wire.buffer(limit, "data")?;
-    Ok(Response {
-        object,
-        data,
-        status: Status::read(wire)?,
-    })
+    Ok(Response { object, data, status: Status::read(wire)? })
 }
 
 fn inline_blob(wire: &mut Wire<'_>) -> Result<(), Stop> {
@@ -247,11 +214,7 @@ fn inline_blob(wire: &mut Wire<'_>) -> Result<(), Stop> {
 fn batch_states<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
     wire.handle("statement")?;
     wire.number("records")?;
-    let [updates, vectors, errors] = [
-        wire.number("updates")?,
-        wire.number("vectors")?,
-        wire.number("errors")?,
-    ];
+    let [updates, vectors, errors] = [wire.number("updates")?, wire.number("vectors")?, wire.number("errors")?];
     if updates.max(vectors).max(errors) > BATCH_MAX {
         return lost("a batch with too many rows");
     }
@@ -319,12 +282,7 @@ fn try_row<'a>(
 }
 
 /// Rows lie on 4-byte boundaries and another packet follows them.
-fn scan(
-    wire: &mut Wire<'_>,
-    bytes: &[u8],
-    asked: &Asked<'_>,
-    follows: Follows,
-) -> Result<(), Stop> {
+fn scan(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) -> Result<(), Stop> {
     let begin = wire.position();
     let mut at = begin.max(asked.scanned.get());
     loop {
@@ -391,11 +349,7 @@ fn request_message(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>) -> Resu
     let mut head = Wire::new(bytes);
     (0..4).try_for_each(|_| head.number("head").map(|_| ()))?;
     let number = head.short("message number")?;
-    let format = asked.messages.and_then(|messages| {
-        messages
-            .iter()
-            .find(|(known, _)| u16::from(*known) == number)
-    });
+    let format = asked.messages.and_then(|messages| messages.iter().find(|(known, _)| u16::from(*known) == number));
     match format {
         Some((_, format)) => format.message(wire),
         None => lost("a message of a request whose compilation was not captured"),

@@ -36,10 +36,7 @@ impl Format {
         let pairs = items.shapes.chunks_exact(2);
         let whole = pairs.remainder().is_empty();
         let shapes = pairs.map(|pair| pair[0]).collect();
-        whole.then_some(Format {
-            shapes,
-            has_blobs: items.has_blobs,
-        })
+        whole.then_some(Format { shapes, has_blobs: items.has_blobs })
     }
 
     /// How much memory it takes, in values.
@@ -49,11 +46,7 @@ impl Format {
 
     /// Pass one row.
     pub fn row(&self, packed: bool, wire: &mut Wire<'_>) -> Result<(), Stop> {
-        if packed {
-            self.packed_row(wire)
-        } else {
-            self.plain_row(wire)
-        }
+        if packed { self.packed_row(wire) } else { self.plain_row(wire) }
     }
 
     fn packed_row(&self, wire: &mut Wire<'_>) -> Result<(), Stop> {
@@ -180,9 +173,7 @@ pub fn slice(sdl: &[u8], bytes: usize, wire: &mut Wire<'_>) -> Result<(), Stop> 
     let count = bytes / in_memory.max(1);
     match shape {
         Shape::Fixed(length) => {
-            let length = usize::from(length)
-                .next_multiple_of(4)
-                .saturating_mul(count);
+            let length = usize::from(length).next_multiple_of(4).saturating_mul(count);
             wire.opaque(length, "array").map(|_| ())
         }
         Shape::Varying(_) => (0..count).try_for_each(|_| shape.pass(wire)),
@@ -211,9 +202,7 @@ mod tests {
     use super::*;
 
     /// integer, varchar(10), blob
-    const BLR: &[u8] = &[
-        5, 2, 4, 0, 6, 0, 8, 0, 7, 0, 37, 10, 0, 7, 0, 17, 0, 0, 0, 0, 7, 0, 0xff, 0x4c,
-    ];
+    const BLR: &[u8] = &[5, 2, 4, 0, 6, 0, 8, 0, 7, 0, 37, 10, 0, 7, 0, 17, 0, 0, 0, 0, 7, 0, 0xff, 0x4c];
 
     fn length(format: &Format, packed: bool, bytes: &[u8]) -> Result<usize, Stop> {
         let mut wire = Wire::new(bytes);
@@ -223,15 +212,9 @@ mod tests {
     #[test]
     fn blr_tells_the_columns_and_that_one_is_a_blob() {
         let format = Format::of_rows(BLR).unwrap();
-        assert_eq!(
-            format.shapes,
-            [Shape::Fixed(4), Shape::Varying(10), Shape::Fixed(8)]
-        );
+        assert_eq!(format.shapes, [Shape::Fixed(4), Shape::Varying(10), Shape::Fixed(8)]);
         assert!(format.has_blobs);
-        assert_eq!(
-            Format::of_rows(b"\x05\x02\x04\0\x02\0\xee\0\x07\0\xff\x4c"),
-            None
-        );
+        assert_eq!(Format::of_rows(b"\x05\x02\x04\0\x02\0\xee\0\x07\0\xff\x4c"), None);
     }
 
     #[test]

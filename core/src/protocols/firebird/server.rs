@@ -38,11 +38,7 @@ impl Firebird {
         }
     }
 
-    pub(super) fn server(
-        &mut self,
-        bytes: &[u8],
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    pub(super) fn server(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Result<Meaning, Lost> {
         self.scanned.set(0);
         let estimated = self.asked().format.is_none();
         let (answer, _) = responses::read(bytes, &self.asked())?;
@@ -54,9 +50,7 @@ impl Firebird {
         };
         match (&first.expected, answer) {
             (_, Answer::Response(response)) => self.response(response, context),
-            (Expected::Accept, Answer::Accept { version, kind }) => {
-                Ok(self.accepted(version, kind, context))
-            }
+            (Expected::Accept, Answer::Accept { version, kind }) => Ok(self.accepted(version, kind, context)),
             (Expected::Accept, Answer::Reject) => Ok(self.rejected()),
             (Expected::Accept | Expected::Dialogue, Answer::Dialogue) => Ok(Meaning::More),
             (Expected::Rows(_), Answer::Fetched { row: false }) => Ok(self.done(rows_end())),
@@ -69,24 +63,16 @@ impl Firebird {
             (Expected::Singleton(_), Answer::Singleton { row: false }) => Ok(Meaning::More),
             (Expected::Messages(_), Answer::Piggyback) => Ok(Meaning::More),
             (Expected::Messages(_), Answer::Message { last: false }) => Ok(Meaning::Rows(1)),
-            (Expected::Messages(_), Answer::Message { last: true }) => Ok(self.done(Outcome {
-                rows: Some(1),
-                ..Outcome::default()
-            })),
+            (Expected::Messages(_), Answer::Message { last: true }) => {
+                Ok(self.done(Outcome { rows: Some(1), ..Outcome::default() }))
+            }
             (Expected::Slice(_), Answer::Slice) => Ok(self.done(Outcome::default())),
             (Expected::BatchStates, Answer::BatchStates { affected, error }) => {
-                Ok(self.done(Outcome {
-                    affected_rows: Some(affected),
-                    error,
-                    rows: None,
-                }))
+                Ok(self.done(Outcome { affected_rows: Some(affected), error, rows: None }))
             }
             (_, Answer::InlineBlob | Answer::Piggyback) => Ok(Meaning::More),
             (expected, answer) if self.strays == 0 => Err(Lost(
-                format!("{answer:?} does not answer what was asked: {expected:?}")
-                    .chars()
-                    .take(200)
-                    .collect(),
+                format!("{answer:?} does not answer what was asked: {expected:?}").chars().take(200).collect(),
             )),
             _ => self.stray(),
         }
@@ -101,25 +87,15 @@ impl Firebird {
         Ok(Meaning::Aside)
     }
 
-    fn response(
-        &mut self,
-        response: Response<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
-        let error = response
-            .status
-            .error()
-            .map(|error| redacted(error, context.statements));
+    fn response(&mut self, response: Response<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        let error = response.status.error().map(|error| redacted(error, context.statements));
         if self.strays > 0 && error.is_none() && !self.may_answer(&response) {
             return self.stray();
         }
         let Some(first) = self.queue.first() else {
             return self.stray();
         };
-        let mut outcome = Outcome {
-            error,
-            ..Outcome::default()
-        };
+        let mut outcome = Outcome { error, ..Outcome::default() };
         if matches!(first.expected, Expected::Rows(_)) {
             outcome.rows = Some(0);
         }
@@ -140,25 +116,14 @@ impl Firebird {
         match (&first.expected, &first.effect) {
             (_, Effect::Statement(_) | Effect::Blob(_) | Effect::Request(_)) => has_handle,
             (_, Effect::Prepared(_) | Effect::AffectedRows) => !response.data.is_empty(),
-            (Expected::Response, Effect::None) => {
-                !first.is_execute || response.object != LAST_OBJECT
-            }
+            (Expected::Response, Effect::None) => !first.is_execute || response.object != LAST_OBJECT,
             (Expected::Response, _) => true,
-            (
-                Expected::Rows(_) | Expected::Accept | Expected::Slice(_) | Expected::BatchStates,
-                _,
-            ) => false,
+            (Expected::Rows(_) | Expected::Accept | Expected::Slice(_) | Expected::BatchStates, _) => false,
             (Expected::Dialogue | Expected::Singleton(_) | Expected::Messages(_), _) => true,
         }
     }
 
-    fn apply(
-        &mut self,
-        effect: Effect,
-        response: &Response<'_>,
-        context: &mut Context<'_>,
-        outcome: &mut Outcome,
-    ) {
+    fn apply(&mut self, effect: Effect, response: &Response<'_>, context: &mut Context<'_>, outcome: &mut Outcome) {
         match effect {
             Effect::None => {}
             Effect::Statement(id) => self.objects.name(id, response.object),
@@ -169,14 +134,8 @@ impl Firebird {
             }
             Effect::Request(messages) => self.objects.name_request(response.object, messages),
             Effect::Blob(sql) => self.objects.name_blob(response.object, sql),
-            Effect::ServerVersion => learn(
-                &mut context.session.server_version,
-                info::server_version(response.data),
-            ),
-            Effect::ServiceVersion => learn(
-                &mut context.session.server_version,
-                info::service_version(response.data),
-            ),
+            Effect::ServerVersion => learn(&mut context.session.server_version, info::server_version(response.data)),
+            Effect::ServiceVersion => learn(&mut context.session.server_version, info::service_version(response.data)),
             Effect::AffectedRows => outcome.affected_rows = self.affected_rows(response),
         }
     }
@@ -184,20 +143,15 @@ impl Firebird {
     /// A SELECT changes nothing, and some servers do not say that a statement is one.
     fn affected_rows(&mut self, response: &Response<'_>) -> Option<u64> {
         let id = self.queue.first()?.statement?;
-        let is_select = self
-            .objects
-            .by_id(id)
-            .is_some_and(|statement| statement.is_select || statement.output.is_some());
+        let is_select =
+            self.objects.by_id(id).is_some_and(|statement| statement.is_select || statement.output.is_some());
         info::affected_rows(response.data).filter(|_| !is_select)
     }
 
     fn accepted(&mut self, version: u16, kind: u16, context: &mut Context<'_>) -> Meaning {
         self.version = Some(version);
         self.lazy = Some(kind & TYPE_MASK == LAZY_SEND);
-        context
-            .session
-            .server_version
-            .get_or_insert_with(|| format!("protocol {version}"));
+        context.session.server_version.get_or_insert_with(|| format!("protocol {version}"));
         if kind & COMPRESS != 0 {
             context.switch = Some(Layer::Deflate);
         }
@@ -205,14 +159,9 @@ impl Firebird {
     }
 
     fn rejected(&mut self) -> Meaning {
-        let error = Error {
-            code: "reject".into(),
-            message: "the server speaks none of the offered protocol versions".into(),
-        };
-        self.done(Outcome {
-            error: Some(error),
-            ..Outcome::default()
-        })
+        let error =
+            Error { code: "reject".into(), message: "the server speaks none of the offered protocol versions".into() };
+        self.done(Outcome { error: Some(error), ..Outcome::default() })
     }
 
     /// The oldest request has its whole answer; its exchange goes on if it shares one with the next request.
@@ -235,17 +184,11 @@ impl Firebird {
 
 /// The end of a batch of rows: rows are known, even if there were none.
 fn rows_end() -> Outcome {
-    Outcome {
-        rows: Some(0),
-        ..Outcome::default()
-    }
+    Outcome { rows: Some(0), ..Outcome::default() }
 }
 
 fn redacted(error: Error, statements: &Statements) -> Error {
-    Error {
-        message: statements.redact(&error.message),
-        ..error
-    }
+    Error { message: statements.redact(&error.message), ..error }
 }
 
 fn learn(known: &mut Option<String>, told: Option<String>) {

@@ -79,10 +79,7 @@ impl<'a> Status<'a> {
             return lost(format!("no gds code is {code}"));
         }
         if code != 0 {
-            self.errors.push(Part {
-                code,
-                arguments: Vec::new(),
-            });
+            self.errors.push(Part { code, arguments: Vec::new() });
         }
         Ok(())
     }
@@ -96,11 +93,7 @@ impl<'a> Status<'a> {
     /// The error as people know it. `None` for success.
     pub fn error(&self) -> Option<Error> {
         const GENERAL: [u32; 2] = [335_544_569, 335_544_436];
-        let telling = self
-            .errors
-            .iter()
-            .find(|part| !GENERAL.contains(&part.code))
-            .or(self.errors.first())?;
+        let telling = self.errors.iter().find(|part| !GENERAL.contains(&part.code)).or(self.errors.first())?;
         let code = match self.sqlstate() {
             Some(state) => format!("{} ({state})", telling.code),
             None => telling.code.to_string(),
@@ -115,10 +108,7 @@ impl<'a> Status<'a> {
                 break;
             }
         }
-        Some(Error {
-            code,
-            message: message.chars().take(MESSAGE_MAX).collect(),
-        })
+        Some(Error { code, message: message.chars().take(MESSAGE_MAX).collect() })
     }
 
     /// What the server sent, or what the first code that has one stands for.
@@ -137,18 +127,12 @@ impl Part<'_> {
     fn text(&self) -> String {
         let Some(known) = known(self.code) else {
             let arguments: Vec<_> = self.arguments.iter().map(Argument::to_string).collect();
-            return format!("gds {} {}", self.code, arguments.join(" "))
-                .trim_end()
-                .to_owned();
+            return format!("gds {} {}", self.code, arguments.join(" ")).trim_end().to_owned();
         };
         let fill = |text: String, (at, argument): (usize, &Argument<'_>)| {
             text.replace(&format!("@{}", at + 1), &argument.to_string())
         };
-        self.arguments
-            .iter()
-            .take(9)
-            .enumerate()
-            .fold(known.text.to_owned(), fill)
+        self.arguments.iter().take(9).enumerate().fold(known.text.to_owned(), fill)
     }
 }
 
@@ -169,11 +153,7 @@ struct Known {
 }
 
 const fn error(number: u32, sqlstate: &'static str, text: &'static str) -> Known {
-    Known {
-        code: 0x1400_0000 + number,
-        sqlstate,
-        text,
-    }
+    Known { code: 0x1400_0000 + number, sqlstate, text }
 }
 
 fn known(code: u32) -> Option<&'static Known> {
@@ -183,32 +163,16 @@ fn known(code: u32) -> Option<&'static Known> {
 /// Numbers within the facility, in their order. The general ones (569, 436) have no SQLSTATE of their own, but 42000
 /// where nothing says more.
 const KNOWN: &[Known] = &[
-    error(
-        1,
-        "22000",
-        "arithmetic exception, numeric overflow, or string truncation",
-    ),
+    error(1, "22000", "arithmetic exception, numeric overflow, or string truncation"),
     error(4, "08003", "invalid database handle (no active connection)"),
-    error(
-        12,
-        "0B000",
-        "invalid transaction handle (expecting explicit transaction start)",
-    ),
+    error(12, "0B000", "invalid transaction handle (expecting explicit transaction start)"),
     error(14, "22018", "conversion error from string \"@1\""),
     error(16, "40001", "deadlock"),
-    error(
-        24,
-        "08001",
-        "I/O error during \"@1\" operation for file \"@2\"",
-    ),
+    error(24, "08001", "I/O error during \"@1\" operation for file \"@2\""),
     error(25, "40001", "lock conflict on no wait transaction"),
     error(27, "23000", "validation error for column @1, value \"@2\""),
     error(28, "22000", "no current record for fetch operation"),
-    error(
-        29,
-        "23000",
-        "attempt to store duplicate value (visible to active transactions) in unique index \"@1\"",
-    ),
+    error(29, "23000", "attempt to store duplicate value (visible to active transactions) in unique index \"@1\""),
     error(31, "42000", "unsuccessful metadata update"),
     error(32, "28000", "no permission for @1 access to @2 @3"),
     error(39, "42000", "attempted update of read-only column @1"),
@@ -218,56 +182,28 @@ const KNOWN: &[Known] = &[
     error(75, "42S02", "relation @1 is not defined"),
     error(101, "08004", "connection rejected by remote interface"),
     error(131, "40001", "update conflicts with concurrent update"),
-    error(
-        146,
-        "23000",
-        "violation of FOREIGN KEY constraint \"@1\" on table \"@2\"",
-    ),
+    error(146, "23000", "violation of FOREIGN KEY constraint \"@1\" on table \"@2\""),
     error(152, "28000", "your user name and password are not defined"),
     error(190, "40001", "lock time-out on wait transaction"),
     error(197, "HY000", "exception @1"),
     error(208, "08006", "database @1 shutdown"),
-    error(
-        238,
-        "23000",
-        "operation violates CHECK constraint @1 on view or table @2",
-    ),
+    error(238, "23000", "operation violates CHECK constraint @1 on view or table @2"),
     error(250, "42000", "invalid command"),
     error(258, "42S22", "column unknown"),
     error(260, "42S02", "table unknown"),
     error(261, "42000", "procedure unknown"),
     error(314, "42000", "token unknown - line @1, column @2"),
     error(328, "08006", "connection lost to pipe server"),
-    error(
-        345,
-        "23000",
-        "violation of PRIMARY or UNIQUE KEY constraint \"@1\" on table \"@2\"",
-    ),
-    error(
-        401,
-        "08001",
-        "unable to complete network request to host \"@1\"",
-    ),
+    error(345, "23000", "violation of PRIMARY or UNIQUE KEY constraint \"@1\" on table \"@2\""),
+    error(401, "08001", "unable to complete network request to host \"@1\""),
     error(406, "08006", "error reading data from the connection"),
     error(407, "08006", "error writing data to the connection"),
-    error(
-        458,
-        "22012",
-        "integer divide by zero: the code attempted to divide an integer value by zero",
-    ),
+    error(458, "22012", "integer divide by zero: the code attempted to divide an integer value by zero"),
     error(474, "HY008", "operation was cancelled"),
     error(518, "23000", "foreign key reference target does not exist"),
-    error(
-        519,
-        "23000",
-        "foreign key references are present for the record",
-    ),
+    error(519, "23000", "foreign key references are present for the record"),
     error(528, "HY000", "@1"),
-    error(
-        531,
-        "42000",
-        "unexpected end of command - line @1, column @2",
-    ),
+    error(531, "42000", "unexpected end of command - line @1, column @2"),
     error(536, "08006", "connection shutdown"),
     error(594, "22001", "string right truncation"),
     error(596, "22003", "numeric value is out of range"),
@@ -302,48 +238,20 @@ mod tests {
 
     #[test]
     fn several_codes_are_one_error_and_the_most_telling_names_it() {
-        let mut bytes = words(&[
-            1,
-            335_544_569,
-            1,
-            335_544_436,
-            4,
-            -104i32 as u32,
-            1,
-            335_544_634,
-            4,
-            1,
-            4,
-            8,
-        ]);
+        let mut bytes = words(&[1, 335_544_569, 1, 335_544_436, 4, -104i32 as u32, 1, 335_544_634, 4, 1, 4, 8]);
         bytes.extend(words(&[1, 335_544_382, 2, 4]));
         bytes.extend(b"wher");
         bytes.extend(words(&[0]));
-        let error = Status::read(&mut Wire::new(&bytes))
-            .unwrap()
-            .error()
-            .unwrap();
+        let error = Status::read(&mut Wire::new(&bytes)).unwrap().error().unwrap();
         assert_eq!(error.code, "335544634 (42000)");
-        assert_eq!(
-            error.message,
-            "dynamic SQL error; SQL error code = -104; token unknown - line 1, column 8; wher"
-        );
+        assert_eq!(error.message, "dynamic SQL error; SQL error code = -104; token unknown - line 1, column 8; wher");
     }
 
     #[test]
     fn what_is_no_status_vector_is_refused() {
-        assert!(matches!(
-            Status::read(&mut Wire::new(&words(&[3, 0]))),
-            Err(Stop::Lost(_))
-        ));
-        assert!(matches!(
-            Status::read(&mut Wire::new(&words(&[1, 77]))),
-            Err(Stop::Lost(_))
-        ));
+        assert!(matches!(Status::read(&mut Wire::new(&words(&[3, 0]))), Err(Stop::Lost(_))));
+        assert!(matches!(Status::read(&mut Wire::new(&words(&[1, 77]))), Err(Stop::Lost(_))));
         let endless = words(&[4; 2000]);
-        assert!(matches!(
-            Status::read(&mut Wire::new(&endless)),
-            Err(Stop::Lost(_))
-        ));
+        assert!(matches!(Status::read(&mut Wire::new(&endless)), Err(Stop::Lost(_))));
     }
 }

@@ -11,10 +11,7 @@ use crate::session::Session;
 // --- packets --------------------------------------------------------------------------------------------------------
 
 fn words(numbers: &[u32]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_be_bytes())
-        .collect()
+    numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
 fn buffer(bytes: &[u8]) -> Vec<u8> {
@@ -30,29 +27,15 @@ fn join(parts: &[Vec<u8>]) -> Vec<u8> {
 
 const LAST: u32 = 0xffff_ffff;
 /// integer, blob
-const BLR: &[u8] = &[
-    5, 2, 4, 0, 4, 0, 8, 0, 7, 0, 17, 0, 0, 0, 0, 7, 0, 0xff, 0x4c,
-];
+const BLR: &[u8] = &[5, 2, 4, 0, 4, 0, 8, 0, 7, 0, 17, 0, 0, 0, 0, 7, 0, 0xff, 0x4c];
 
 fn hello() -> Vec<u8> {
     let offer = words(&[0xffff_800f, 1, 0, 5, 2]);
-    join(&[
-        words(&[1, 19, 3, 1]),
-        buffer(b"lab"),
-        words(&[1]),
-        buffer(b"\x09\x03LAB"),
-        offer,
-    ])
+    join(&[words(&[1, 19, 3, 1]), buffer(b"lab"), words(&[1]), buffer(b"\x09\x03LAB"), offer])
 }
 
 fn accept(version: u32, kind: u32) -> Vec<u8> {
-    join(&[
-        words(&[94, 0xffff_8000 | version, 1, kind]),
-        buffer(b"salt"),
-        buffer(b"Srp"),
-        words(&[0]),
-        buffer(b""),
-    ])
+    join(&[words(&[94, 0xffff_8000 | version, 1, kind]), buffer(b"salt"), buffer(b"Srp"), words(&[0]), buffer(b"")])
 }
 
 fn response(object: u32) -> Vec<u8> {
@@ -60,11 +43,7 @@ fn response(object: u32) -> Vec<u8> {
 }
 
 fn described(object: u32) -> Vec<u8> {
-    join(&[
-        words(&[9, object, 0, 0]),
-        buffer(b"\x15\x04\0\x01\0\0\0\x01"),
-        words(&[1, 0, 0]),
-    ])
+    join(&[words(&[9, object, 0, 0]), buffer(b"\x15\x04\0\x01\0\0\0\x01"), words(&[1, 0, 0])])
 }
 
 fn failure(code: u32) -> Vec<u8> {
@@ -80,12 +59,7 @@ fn allocate() -> Vec<u8> {
 }
 
 fn prepare(statement: u32, sql: &[u8]) -> Vec<u8> {
-    join(&[
-        words(&[68, 1, statement, 3]),
-        buffer(sql),
-        buffer(b"\x15\x04"),
-        words(&[1024]),
-    ])
+    join(&[words(&[68, 1, statement, 3]), buffer(sql), buffer(b"\x15\x04"), words(&[1024])])
 }
 
 fn execute(statement: u32) -> Vec<u8> {
@@ -93,12 +67,7 @@ fn execute(statement: u32) -> Vec<u8> {
 }
 
 fn execute_with_row(statement: u32, row: &[u8]) -> Vec<u8> {
-    join(&[
-        words(&[63, statement, 1]),
-        buffer(BLR),
-        words(&[0, 1]),
-        row.to_vec(),
-    ])
+    join(&[words(&[63, statement, 1]), buffer(BLR), words(&[0, 1]), row.to_vec()])
 }
 
 fn fetch(statement: u32, blr: &[u8]) -> Vec<u8> {
@@ -131,31 +100,14 @@ fn session() -> Vec<(Side, Vec<u8>)> {
         (Server, response(0)),
         (Client, join(&[words(&[29, 0]), buffer(b"\x03\x09")])),
         (Server, response(1)),
-        (
-            Client,
-            join(&[allocate(), prepare(LAST, b"select id, body from docs")]),
-        ),
+        (Client, join(&[allocate(), prepare(LAST, b"select id, body from docs")])),
         (Server, join(&[response(2), described(4)])),
         (Client, join(&[execute(2), fetch(2, BLR)])),
-        (
-            Server,
-            join(&[response(1), row(packed(1)), row(packed(2)), cursor_ends()]),
-        ),
+        (Server, join(&[response(1), row(packed(1)), row(packed(2)), cursor_ends()])),
         (Client, words(&[35, 1, 0x83, 1])),
         (Client, join(&[words(&[36, LAST, 1024]), buffer(b"")])),
-        (
-            Server,
-            join(&[
-                response(3),
-                words(&[9, 2, 0, 0]),
-                buffer(b"\x02\0hi"),
-                words(&[1, 0, 0]),
-            ]),
-        ),
-        (
-            Client,
-            join(&[close(3), words(&[67, 2, 1]), words(&[30, 1])]),
-        ),
+        (Server, join(&[response(3), words(&[9, 2, 0, 0]), buffer(b"\x02\0hi"), words(&[1, 0, 0])])),
+        (Client, join(&[close(3), words(&[67, 2, 1]), words(&[30, 1])])),
         (Server, join(&[response(0), response(2), response(0)])),
         (Client, join(&[words(&[21, 0]), words(&[6])])),
         (Server, response(0)),
@@ -187,10 +139,7 @@ impl Reader {
 
     /// In the middle of a connection.
     fn in_the_middle() -> Reader {
-        Reader::new(Firebird {
-            strays: STRAYS,
-            ..Firebird::default()
-        })
+        Reader::new(Firebird { strays: STRAYS, ..Firebird::default() })
     }
 
     fn read(&mut self, side: Side, bytes: &[u8]) -> Result<(), Lost> {
@@ -202,12 +151,7 @@ impl Reader {
             match self.decoder.frame(side, rest)? {
                 Frame::Message { head, length } if length <= rest.len() as u64 => {
                     assert!(1 <= head && head as u64 <= length);
-                    let message = Message {
-                        side,
-                        bytes: &rest[..head],
-                        length,
-                        cut: false,
-                    };
+                    let message = Message { side, bytes: &rest[..head], length, cut: false };
                     self.message(&message)?;
                     at += length as usize;
                 }
@@ -225,11 +169,7 @@ impl Reader {
 
     fn message(&mut self, message: &Message<'_>) -> Result<(), Lost> {
         let (session, statements) = (&mut self.session, &mut self.statements);
-        let mut context = Context {
-            session,
-            statements,
-            switch: None,
-        };
+        let mut context = Context { session, statements, switch: None };
         let meaning = self.decoder.message(message, &mut context)?;
         self.switched = self.switched.or(context.switch);
         self.meanings.push(meaning);
@@ -263,22 +203,14 @@ impl Reader {
 }
 
 fn connected(version: u32, kind: u32) -> Reader {
-    let packets = [
-        (Client, hello()),
-        (Server, accept(version, kind)),
-        (Client, attach()),
-        (Server, response(0)),
-    ];
+    let packets = [(Client, hello()), (Server, accept(version, kind)), (Client, attach()), (Server, response(0))];
     let mut reader = Reader::new(Firebird::default()).read_all(&packets);
     reader.meanings.clear();
     reader
 }
 
 fn with_rows(rows: u64) -> Meaning {
-    Done(Outcome {
-        rows: Some(rows),
-        ..Outcome::default()
-    })
+    Done(Outcome { rows: Some(rows), ..Outcome::default() })
 }
 
 fn done() -> Meaning {
@@ -307,27 +239,15 @@ fn a_session_is_read_from_hello_to_goodbye() {
     ];
     assert_eq!(reader.requests(), requests);
     assert_eq!(reader.rows(), 2);
-    let Session {
-        user,
-        database,
-        application,
-        ..
-    } = reader.session;
-    assert_eq!(
-        [user, database, application].map(Option::unwrap),
-        ["LAB", "lab", "java"]
-    );
+    let Session { user, database, application, .. } = reader.session;
+    assert_eq!([user, database, application].map(Option::unwrap), ["LAB", "lab", "java"]);
 }
 
 #[test]
 fn execute_and_the_fetch_in_the_same_write_are_one_exchange() {
     let mut reader = connected(15, 5);
-    reader
-        .read(Client, &join(&[execute(2), fetch(2, BLR)]))
-        .unwrap();
-    reader
-        .read(Server, &join(&[response(1), row(packed(1)), cursor_ends()]))
-        .unwrap();
+    reader.read(Client, &join(&[execute(2), fetch(2, BLR)])).unwrap();
+    reader.read(Server, &join(&[response(1), row(packed(1)), cursor_ends()])).unwrap();
     assert_eq!(reader.meanings[1..], [More, More, Rows(1), with_rows(0)]);
 }
 
@@ -343,15 +263,9 @@ fn a_fetch_after_the_answer_to_execute_is_an_exchange_of_its_own() {
 #[test]
 fn an_execute_that_fails_fails_for_the_fetch_behind_it() {
     let mut reader = connected(15, 5);
-    reader
-        .read(Client, &join(&[execute(2), fetch(2, BLR)]))
-        .unwrap();
-    reader
-        .read(Server, &join(&[failure(0x1400_0001), failure(0x1400_0004)]))
-        .unwrap();
-    let Some(Done(outcome)) = reader.meanings.last() else {
-        panic!()
-    };
+    reader.read(Client, &join(&[execute(2), fetch(2, BLR)])).unwrap();
+    reader.read(Server, &join(&[failure(0x1400_0001), failure(0x1400_0004)])).unwrap();
+    let Some(Done(outcome)) = reader.meanings.last() else { panic!() };
     assert_eq!(outcome.error.as_ref().unwrap().code, "335544321 (22000)");
 }
 
@@ -361,10 +275,7 @@ fn where_nothing_was_agreed_on_laziness_everything_is_awaited() {
     reader.read(Client, &allocate()).unwrap();
     reader.read(Server, &response(2)).unwrap();
     reader.read(Client, &close(1)).unwrap();
-    assert_eq!(
-        reader.requests(),
-        ["allocate_statement Answer", "close_blob Answer"]
-    );
+    assert_eq!(reader.requests(), ["allocate_statement Answer", "close_blob Answer"]);
 }
 
 #[test]
@@ -376,39 +287,23 @@ fn only_the_first_use_of_a_handle_that_was_not_read_proves_it() {
     reader.read(Client, &segment).unwrap();
     reader.read(Server, &response(1)).unwrap();
     reader.read(Client, &segment).unwrap();
-    assert_eq!(
-        reader.requests(),
-        [
-            "open_blob Answer",
-            "get_segment Shared",
-            "get_segment Answer"
-        ]
-    );
+    assert_eq!(reader.requests(), ["open_blob Answer", "get_segment Shared", "get_segment Answer"]);
 }
 
 #[test]
 fn a_cancel_is_never_answered() {
     let mut reader = connected(15, 5);
-    reader
-        .read(Client, &join(&[execute(2), fetch(2, BLR), words(&[91, 3])]))
-        .unwrap();
-    reader
-        .read(Server, &join(&[response(1), failure(0x1400_01da)]))
-        .unwrap();
+    reader.read(Client, &join(&[execute(2), fetch(2, BLR), words(&[91, 3])])).unwrap();
+    reader.read(Server, &join(&[response(1), failure(0x1400_01da)])).unwrap();
     assert_eq!(reader.requests(), ["execute Answer", "cancel Nothing"]);
-    assert!(matches!(
-        reader.meanings.last(),
-        Some(Done(Outcome { error: Some(_), .. }))
-    ));
+    assert!(matches!(reader.meanings.last(), Some(Done(Outcome { error: Some(_), .. }))));
 }
 
 #[test]
 fn filler_belongs_to_nobody() {
     let mut reader = connected(15, 5);
     reader.read(Client, &words(&[30, 1])).unwrap();
-    reader
-        .read(Server, &join(&[words(&[71]), response(0)]))
-        .unwrap();
+    reader.read(Server, &join(&[words(&[71]), response(0)])).unwrap();
     assert_eq!(reader.meanings[1..], [Meaning::Aside, done()]);
 }
 
@@ -421,35 +316,23 @@ fn a_blob_belongs_to_the_statement_whose_rows_have_blobs() {
         .meanings
         .iter()
         .filter_map(|meaning| match meaning {
-            Meaning::Request(request)
-                if request.command.contains("blob") || request.command == "get_segment" =>
-            {
+            Meaning::Request(request) if request.command.contains("blob") || request.command == "get_segment" => {
                 request.sql
             }
             _ => None,
         })
         .collect();
     assert_eq!(blob_statements.len(), 3);
-    assert!(
-        blob_statements
-            .iter()
-            .all(|sql| reader.statements.text(sql.text) == "select id, body from docs")
-    );
+    assert!(blob_statements.iter().all(|sql| reader.statements.text(sql.text) == "select id, body from docs"));
 }
 
 #[test]
 fn other_bind_values_are_other_parameters_of_the_same_statement() {
     let mut reader = connected(15, 5);
-    reader
-        .read(Client, &join(&[allocate(), prepare(LAST, b"select ?")]))
-        .unwrap();
-    reader
-        .read(Server, &join(&[response(2), described(4)]))
-        .unwrap();
+    reader.read(Client, &join(&[allocate(), prepare(LAST, b"select ?")])).unwrap();
+    reader.read(Server, &join(&[response(2), described(4)])).unwrap();
     for number in [7, 8] {
-        reader
-            .read(Client, &execute_with_row(2, &packed(number)))
-            .unwrap();
+        reader.read(Client, &execute_with_row(2, &packed(number))).unwrap();
         reader.read(Server, &response(1)).unwrap();
     }
     let sqls: Vec<_> = reader
@@ -469,9 +352,7 @@ fn a_statement_without_end_is_shown_without_its_end() {
     let mut reader = connected(15, 5);
     let sql = [b"select ".as_slice(), &[b'1'; 100_000]].concat();
     reader.read(Client, &prepare(2, &sql)).unwrap();
-    let Some(Meaning::Request(Request { sql: Some(sql), .. })) = reader.meanings.last() else {
-        panic!()
-    };
+    let Some(Meaning::Request(Request { sql: Some(sql), .. })) = reader.meanings.last() else { panic!() };
     assert!(reader.statements.text(sql.text).len() <= SQL_SHOWN + 3);
 }
 
@@ -481,17 +362,9 @@ fn a_statement_without_end_is_shown_without_its_end() {
 fn each_version_ends_execute_in_its_own_way() {
     for (version, trailer) in [(15, 0), (16, 1), (17, 1), (18, 2), (19, 3), (20, 3)] {
         let mut reader = connected(version, 5);
-        let packet = join(&[
-            execute_with_row(2, &packed(7)),
-            words(&vec![0; trailer]),
-            words(&[30, 1]),
-        ]);
+        let packet = join(&[execute_with_row(2, &packed(7)), words(&vec![0; trailer]), words(&[30, 1])]);
         reader.read(Client, &packet).unwrap();
-        assert_eq!(
-            reader.requests(),
-            ["execute Answer", "commit Answer"],
-            "version {version}"
-        );
+        assert_eq!(reader.requests(), ["execute Answer", "commit Answer"], "version {version}");
     }
 }
 
@@ -502,9 +375,7 @@ fn from_the_middle_the_only_version_that_fits_is_the_one() {
         let packet = join(&[execute(2), words(&vec![0; trailer]), fetch(2, BLR)]);
         reader.read(Client, &packet).unwrap();
         assert_eq!(reader.decoder.version, Some(version));
-        reader
-            .read(Server, &join(&[response(1), row(packed(1)), cursor_ends()]))
-            .unwrap();
+        reader.read(Server, &join(&[response(1), row(packed(1)), cursor_ends()])).unwrap();
         assert_eq!(reader.rows(), 1);
     }
 }
@@ -515,12 +386,7 @@ fn from_the_middle_rows_are_read_packed_or_plain_as_they_fit() {
     for values in [packed(42), plain] {
         let mut reader = Reader::in_the_middle();
         reader.read(Client, &fetch(2, BLR)).unwrap();
-        reader
-            .read(
-                Server,
-                &join(&[row(values.clone()), row(values), cursor_ends()]),
-            )
-            .unwrap();
+        reader.read(Server, &join(&[row(values.clone()), row(values), cursor_ends()])).unwrap();
         assert_eq!(reader.rows(), 2);
         assert!(!reader.session.estimated_rows);
     }
@@ -529,13 +395,9 @@ fn from_the_middle_rows_are_read_packed_or_plain_as_they_fit() {
 #[test]
 fn from_the_middle_answers_to_what_was_not_captured_are_passed_over() {
     let mut reader = Reader::in_the_middle();
-    reader
-        .read(Client, &join(&[allocate(), prepare(LAST, b"select 1")]))
-        .unwrap();
+    reader.read(Client, &join(&[allocate(), prepare(LAST, b"select 1")])).unwrap();
     // The answer to a free_statement before the capture began.
-    reader
-        .read(Server, &join(&[response(LAST), response(2), described(4)]))
-        .unwrap();
+    reader.read(Server, &join(&[response(LAST), response(2), described(4)])).unwrap();
     assert_eq!(reader.meanings[2..], [Meaning::Aside, done(), done()]);
 }
 
@@ -544,17 +406,7 @@ fn rows_of_unknown_format_are_counted_by_the_headers_around_them_and_said_to_be_
     let mut reader = Reader::in_the_middle();
     reader.read(Client, &fetch(2, b"")).unwrap();
     // The number 66 is an operation code, too.
-    reader
-        .read(
-            Server,
-            &join(&[
-                row(packed(66)),
-                row(packed(9)),
-                row(packed(114)),
-                cursor_ends(),
-            ]),
-        )
-        .unwrap();
+    reader.read(Server, &join(&[row(packed(66)), row(packed(9)), row(packed(114)), cursor_ends()])).unwrap();
     assert_eq!(reader.rows(), 3);
     assert!(reader.session.estimated_rows);
 }
@@ -563,19 +415,9 @@ fn rows_of_unknown_format_are_counted_by_the_headers_around_them_and_said_to_be_
 fn an_array_is_read_by_its_description() {
     let mut reader = connected(15, 5);
     let sdl = b"\x01\x06\x01\x08\0\x02\x01T\x04\x01P\xff";
-    let ask = join(&[
-        words(&[58, 1, 0, 7, 16]),
-        buffer(sdl),
-        buffer(b""),
-        words(&[0]),
-    ]);
+    let ask = join(&[words(&[58, 1, 0, 7, 16]), buffer(sdl), buffer(b""), words(&[0])]);
     reader.read(Client, &join(&[ask, words(&[30, 1])])).unwrap();
-    reader
-        .read(
-            Server,
-            &join(&[words(&[60, 16, 16, 1, 2, 3, 4]), response(0)]),
-        )
-        .unwrap();
+    reader.read(Server, &join(&[words(&[60, 16, 16, 1, 2, 3, 4]), response(0)])).unwrap();
     assert_eq!(reader.requests(), ["get_slice Answer", "commit Answer"]);
     assert_eq!(reader.meanings[2..], [done(), done()]);
 }
@@ -584,14 +426,8 @@ fn an_array_is_read_by_its_description() {
 fn blobs_of_version_19_come_with_their_rows() {
     let mut reader = connected(19, 5);
     reader.read(Client, &fetch(2, BLR)).unwrap();
-    let inline = join(&[
-        words(&[114, 1, 0x83, 1]),
-        buffer(b"\x06\x01"),
-        buffer(b"text"),
-    ]);
-    reader
-        .read(Server, &join(&[inline, row(packed(1)), cursor_ends()]))
-        .unwrap();
+    let inline = join(&[words(&[114, 1, 0x83, 1]), buffer(b"\x06\x01"), buffer(b"text")]);
+    reader.read(Server, &join(&[inline, row(packed(1)), cursor_ends()])).unwrap();
     assert_eq!(reader.meanings[1..], [More, Rows(1), with_rows(0)]);
 }
 
@@ -600,36 +436,17 @@ fn a_batch_is_read_row_by_row_and_told_how_many_it_changed() {
     let mut reader = connected(17, 5);
     let create = join(&[words(&[99, 2]), buffer(BLR), words(&[16]), buffer(b"\x01")]);
     let rows = join(&[words(&[100, 2, 3]), packed(1), packed(2), packed(3)]);
-    reader
-        .read(Client, &join(&[create, rows, words(&[101, 2, 1])]))
-        .unwrap();
-    reader
-        .read(
-            Server,
-            &join(&[
-                response(0),
-                response(0),
-                words(&[103, 2, 3, 3, 0, 0, 1, 1, 1]),
-            ]),
-        )
-        .unwrap();
-    assert_eq!(
-        reader.requests(),
-        ["batch_create Later", "batch_msg Later", "batch_exec Answer"]
-    );
-    let Some(Done(outcome)) = reader.meanings.last() else {
-        panic!()
-    };
+    reader.read(Client, &join(&[create, rows, words(&[101, 2, 1])])).unwrap();
+    reader.read(Server, &join(&[response(0), response(0), words(&[103, 2, 3, 3, 0, 0, 1, 1, 1])])).unwrap();
+    assert_eq!(reader.requests(), ["batch_create Later", "batch_msg Later", "batch_exec Answer"]);
+    let Some(Done(outcome)) = reader.meanings.last() else { panic!() };
     assert_eq!(outcome.affected_rows, Some(3));
 }
 
 #[test]
 fn compression_begins_with_the_accept_that_says_so() {
     let packets = [(Client, hello()), (Server, accept(15, 0x105))];
-    assert_eq!(
-        Reader::new(Firebird::default()).read_all(&packets).switched,
-        Some(Layer::Deflate)
-    );
+    assert_eq!(Reader::new(Firebird::default()).read_all(&packets).switched, Some(Layer::Deflate));
 }
 
 #[test]
@@ -637,48 +454,20 @@ fn after_crypt_nothing_can_be_read() {
     let packets = [
         (Client, hello()),
         (Server, accept(15, 5)),
-        (
-            Client,
-            join(&[
-                words(&[92]),
-                buffer(b"proof"),
-                buffer(b"Srp"),
-                buffer(b"Srp"),
-                buffer(b""),
-            ]),
-        ),
+        (Client, join(&[words(&[92]), buffer(b"proof"), buffer(b"Srp"), buffer(b"Srp"), buffer(b"")])),
         (Server, response(0)),
-        (
-            Client,
-            join(&[words(&[96]), buffer(b"Arc4"), buffer(b"Symmetric")]),
-        ),
+        (Client, join(&[words(&[96]), buffer(b"Arc4"), buffer(b"Symmetric")])),
     ];
     let reader = Reader::new(Firebird::default()).read_all(&packets);
-    assert_eq!(
-        reader.requests(),
-        ["connect Answer", "authenticate Answer", "crypt Answer"]
-    );
+    assert_eq!(reader.requests(), ["connect Answer", "authenticate Answer", "crypt Answer"]);
     assert_eq!(reader.switched, Some(Layer::Encrypted));
 }
 
 #[test]
 fn another_salt_is_another_round_of_the_same_dialogue() {
-    let proof = || {
-        join(&[
-            words(&[92]),
-            buffer(b"proof"),
-            buffer(b"Srp"),
-            buffer(b"Srp"),
-            buffer(b""),
-        ])
-    };
-    let packets = [
-        (Client, hello()),
-        (Server, accept(15, 5)),
-        (Client, attach()),
-        (Server, proof()),
-        (Client, proof()),
-    ];
+    let proof = || join(&[words(&[92]), buffer(b"proof"), buffer(b"Srp"), buffer(b"Srp"), buffer(b"")]);
+    let packets =
+        [(Client, hello()), (Server, accept(15, 5)), (Client, attach()), (Server, proof()), (Client, proof())];
     let reader = Reader::new(Firebird::default()).read_all(&packets);
     assert_eq!(reader.meanings[3..], [More, More]);
 }
@@ -686,12 +475,7 @@ fn another_salt_is_another_round_of_the_same_dialogue() {
 // --- what is not Firebird -------------------------------------------------------------------------------------------
 
 fn verdict(client: &[u8], server: &[u8], first: Side, from_start: bool) -> Verdict {
-    recognition::recognise(&Opening {
-        client,
-        server,
-        first,
-        from_start,
-    })
+    recognition::recognise(&Opening { client, server, first, from_start })
 }
 
 #[test]
@@ -706,35 +490,17 @@ fn hello_is_known_on_any_port_and_in_any_place() {
 
 #[test]
 fn from_the_middle_whole_packets_on_both_sides_are_certain() {
-    assert_eq!(
-        verdict(&words(&[30, 1]), &response(0), Client, false),
-        Verdict::Certain
-    );
-    assert_eq!(
-        verdict(&words(&[30, 1]), b"", Client, false),
-        Verdict::Unsure
-    );
-    assert_eq!(
-        verdict(&fetch(2, BLR), b"", Client, false),
-        Verdict::Certain
-    );
+    assert_eq!(verdict(&words(&[30, 1]), &response(0), Client, false), Verdict::Certain);
+    assert_eq!(verdict(&words(&[30, 1]), b"", Client, false), Verdict::Unsure);
+    assert_eq!(verdict(&fetch(2, BLR), b"", Client, false), Verdict::Certain);
 }
 
 #[test]
 fn events_are_pushed_on_a_connection_of_their_own() {
-    let event = join(&[
-        words(&[52, 0]),
-        buffer(b"\x01\x05order\x01\0\0\0"),
-        words(&[0, 0, 1]),
-    ]);
+    let event = join(&[words(&[52, 0]), buffer(b"\x01\x05order\x01\0\0\0"), words(&[0, 0, 1])]);
     for from_start in [true, false] {
         assert_eq!(verdict(b"", &event, Server, from_start), Verdict::Certain);
-        let opening = Opening {
-            client: b"",
-            server: &event,
-            first: Server,
-            from_start,
-        };
+        let opening = Opening { client: b"", server: &event, first: Server, from_start };
         assert_eq!(recognition::layer(&opening), Some(Layer::Push));
     }
 }
@@ -754,22 +520,10 @@ fn nothing_of_other_protocols_is_claimed() {
     ];
     for bytes in others {
         for from_start in [true, false] {
-            assert_ne!(
-                verdict(bytes, b"", Client, from_start),
-                Verdict::Certain,
-                "{bytes:?}"
-            );
-            assert_ne!(
-                verdict(bytes, bytes, Client, from_start),
-                Verdict::Certain,
-                "{bytes:?}"
-            );
+            assert_ne!(verdict(bytes, b"", Client, from_start), Verdict::Certain, "{bytes:?}");
+            assert_ne!(verdict(bytes, bytes, Client, from_start), Verdict::Certain, "{bytes:?}");
         }
-        assert_eq!(
-            verdict(bytes, b"", Client, true),
-            Verdict::NotThis,
-            "{bytes:?}"
-        );
+        assert_eq!(verdict(bytes, b"", Client, true), Verdict::NotThis, "{bytes:?}");
     }
 }
 

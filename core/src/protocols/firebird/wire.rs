@@ -91,11 +91,7 @@ impl<'a> Wire<'a> {
     pub fn buffer(&mut self, limit: usize, field: &'static str) -> Result<&'a [u8], Stop> {
         let told = self.number(field)?;
         // Old senders extend the sign of a 16-bit length.
-        let length = if told >> 16 == 0xffff {
-            told & 0xffff
-        } else {
-            told
-        } as usize;
+        let length = if told >> 16 == 0xffff { told & 0xffff } else { told } as usize;
         if length > limit {
             return lost(format!("{field} claims {length} bytes"));
         }
@@ -118,23 +114,14 @@ mod tests {
         for bytes in [[0, 0, 0x80, 0x0d], [0xff, 0xff, 0x80, 0x0d]] {
             assert_eq!(Wire::new(&bytes).short("version"), Ok(0x800d));
         }
-        assert!(matches!(
-            Wire::new(&[0, 1, 0, 0]).short("version"),
-            Err(Stop::Lost(_))
-        ));
+        assert!(matches!(Wire::new(&[0, 1, 0, 0]).short("version"), Err(Stop::Lost(_))));
     }
 
     #[test]
     fn a_buffer_is_padded_and_says_how_much_of_it_is_missing() {
         let bytes = [0, 0, 0, 5, b'h', b'e', b'l', b'l', b'o', 0, 0, 0];
         assert_eq!(Wire::new(&bytes).buffer(100, "name"), Ok(&b"hello"[..]));
-        assert_eq!(
-            Wire::new(&bytes[..6]).buffer(100, "name"),
-            Err(Stop::Need(12))
-        );
-        assert!(matches!(
-            Wire::new(&bytes).buffer(4, "name"),
-            Err(Stop::Lost(_))
-        ));
+        assert_eq!(Wire::new(&bytes[..6]).buffer(100, "name"), Err(Stop::Need(12)));
+        assert!(matches!(Wire::new(&bytes).buffer(4, "name"), Err(Stop::Lost(_))));
     }
 }

@@ -7,7 +7,7 @@ use super::response::{Reply, Response, Success};
 use super::{Continuation, Mysql, Phase};
 use crate::cursor::Cursor;
 use crate::protocols::{Awaits, Context, Layer, Lost, Meaning, Request};
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 /// What a statement ends with that is longer than what was captured or is kept.
 const ELLIPSIS: &str = "…";
@@ -18,11 +18,7 @@ const CLIENT_HEAD: usize = HEADER + 1 + SQL_BYTES;
 
 impl Mysql {
     pub(super) fn client_head(&self) -> usize {
-        if self.client_continues.is_some() || self.in_dialogue() {
-            HEADER
-        } else {
-            CLIENT_HEAD
-        }
+        if self.client_continues.is_some() || self.in_dialogue() { HEADER } else { CLIENT_HEAD }
     }
 
     /// The client's next packet belongs to the exchange that is open.
@@ -30,11 +26,7 @@ impl Mysql {
         self.open.back().is_some_and(Response::is_dialogue)
     }
 
-    pub(super) fn client(
-        &mut self,
-        packet: &Packet<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    pub(super) fn client(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         if let Some(continuation) = self.client_continues {
             return self.continue_request(packet, continuation);
         }
@@ -42,25 +34,16 @@ impl Mysql {
             return self.answer_the_server(packet);
         }
         match self.phase {
-            Phase::Greeting => Err(Lost(
-                "the client speaks before the server's greeting".into(),
-            )),
+            Phase::Greeting => Err(Lost("the client speaks before the server's greeting".into())),
             Phase::Login { sequence } => self.login(packet, sequence, context),
             Phase::Commands => self.command(packet, context),
         }
     }
 
-    fn continue_request(
-        &mut self,
-        packet: &Packet<'_>,
-        continuation: Continuation,
-    ) -> Result<Meaning, Lost> {
+    fn continue_request(&mut self, packet: &Packet<'_>, continuation: Continuation) -> Result<Meaning, Lost> {
         self.check(packet, "client", continuation.sequence)?;
         let sequence = packet.sequence.wrapping_add(1);
-        self.client_continues = packet.continues().then_some(Continuation {
-            sequence,
-            ..continuation
-        });
+        self.client_continues = packet.continues().then_some(Continuation { sequence, ..continuation });
         if !continuation.answered {
             return Ok(Meaning::Aside);
         }
@@ -77,10 +60,7 @@ impl Mysql {
         };
         self.check(packet, "client", response.sequence)?;
         let sequence = packet.sequence.wrapping_add(1);
-        self.client_continues = packet.continues().then_some(Continuation {
-            sequence,
-            answered: true,
-        });
+        self.client_continues = packet.continues().then_some(Continuation { sequence, answered: true });
         if let Some(response) = self.open.back_mut() {
             response.sequence = sequence;
             if response.reply == Reply::Infile && packet.length == 0 {
@@ -90,12 +70,7 @@ impl Mysql {
         Ok(Meaning::More)
     }
 
-    fn login(
-        &mut self,
-        packet: &Packet<'_>,
-        sequence: u8,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    fn login(&mut self, packet: &Packet<'_>, sequence: u8, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         self.check(packet, "client", sequence)?;
         let next = sequence.wrapping_add(1);
         if login::asks_for_tls(packet) {
@@ -119,9 +94,7 @@ impl Mysql {
     fn command(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         self.check(packet, "client", 0)?;
         if packet.length == 0 {
-            return Err(Lost(
-                "an empty packet stands where a command should be".into(),
-            ));
+            return Err(Lost("an empty packet stands where a command should be".into()));
         }
         let command = Command::of(packet.first());
         let mut response = Response::new(command.answer, packet.sequence.wrapping_add(1));
@@ -130,10 +103,7 @@ impl Mysql {
         self.end_unreadable(&mut request);
         let answered = !matches!(command.answer, Answer::Nothing | Answer::Stream);
         if packet.continues() {
-            self.client_continues = Some(Continuation {
-                sequence: response.sequence,
-                answered,
-            });
+            self.client_continues = Some(Continuation { sequence: response.sequence, answered });
         }
         if answered {
             self.open.push_back(response);
@@ -149,11 +119,7 @@ impl Mysql {
 
     /// An answer that the capture has cut beyond recognition ends, at the latest, when the client asks anew.
     fn end_unreadable(&mut self, request: &mut Request) {
-        if self
-            .open
-            .front()
-            .is_some_and(|response| response.reply == Reply::Unreadable)
-        {
+        if self.open.front().is_some_and(|response| response.reply == Reply::Unreadable) {
             self.open.clear();
             request.ends_previous = true;
         }
@@ -181,18 +147,12 @@ impl Mysql {
                 response.success = Success::Prepared(request.sql);
             }
             commands::EXECUTE => {
-                let id = Cursor::new(payload)
-                    .u32_le("statement id")
-                    .unwrap_or_default();
+                let id = Cursor::new(payload).u32_le("statement id").unwrap_or_default();
                 let execute = commands::execute(payload, self.prepared.parameters(id));
                 self.execute(execute.unwrap_or_default(), request, response);
             }
             commands::BULK_EXECUTE => {
-                self.execute(
-                    commands::bulk_execute(payload).unwrap_or_default(),
-                    request,
-                    response,
-                );
+                self.execute(commands::bulk_execute(payload).unwrap_or_default(), request, response);
             }
             commands::LONG_DATA | commands::CLOSE | commands::RESET | commands::FETCH => {
                 self.use_statement(code, payload, request);
@@ -200,8 +160,7 @@ impl Mysql {
             commands::INIT_DB => response.success = Success::Database(packet::name(payload)),
             commands::RESET_CONNECTION => response.success = Success::ConnectionReset,
             commands::CHANGE_USER => {
-                let Login { user, database, .. } =
-                    Login::read_change(payload, self.capabilities.client);
+                let Login { user, database, .. } = Login::read_change(payload, self.capabilities.client);
                 response.success = Success::User { user, database };
             }
             0x00..=0x2f | 0xf0..=0xff => {}
@@ -243,16 +202,14 @@ fn sql(text: &[u8], packet: &Packet<'_>, statements: &mut Statements) -> Option<
         return None;
     }
     if packet.is_whole() && !packet.continues() && kept.len() == text.len() {
-        return Some(statements.sql(text));
+        return Some(statements.sql_in(Dialect::MySql, text));
     }
-    Some(statements.sql(&[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
+    Some(statements.sql_in(Dialect::MySql, &[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
 }
 
 fn without_half_character(text: &[u8]) -> &[u8] {
     match std::str::from_utf8(text) {
-        Err(error) if error.error_len().is_none() => {
-            text.get(..error.valid_up_to()).unwrap_or(text)
-        }
+        Err(error) if error.error_len().is_none() => text.get(..error.valid_up_to()).unwrap_or(text),
         _ => text,
     }
 }

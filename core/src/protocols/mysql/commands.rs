@@ -64,18 +64,8 @@ pub struct Command {
     pub lengths: RangeInclusive<u32>,
 }
 
-const fn command(
-    code: u8,
-    name: &'static str,
-    answer: Answer,
-    lengths: RangeInclusive<u32>,
-) -> Command {
-    Command {
-        code,
-        name,
-        answer,
-        lengths,
-    }
+const fn command(code: u8, name: &'static str, answer: Answer, lengths: RangeInclusive<u32>) -> Command {
+    Command { code, name, answer, lengths }
 }
 
 const COMMANDS: &[Command] = &[
@@ -92,12 +82,7 @@ const COMMANDS: &[Command] = &[
     command(0x0c, "process_kill", Answer::Verdict, 5..=9),
     command(0x0d, "debug", Answer::Verdict, 1..=1),
     command(0x0e, "ping", Answer::Verdict, 1..=1),
-    command(
-        CHANGE_USER,
-        "change_user",
-        Answer::Authentication,
-        4..=FULL - 1,
-    ),
+    command(CHANGE_USER, "change_user", Answer::Authentication, 4..=FULL - 1),
     command(0x12, "binlog_dump", Answer::Stream, 11..=1024),
     command(0x15, "register_slave", Answer::Verdict, 18..=1024),
     command(PREPARE, "stmt_prepare", Answer::Prepared, 1..=FULL),
@@ -153,9 +138,7 @@ fn behind_attributes(payload: &[u8]) -> Result<Option<&[u8]>, TooShort> {
         }
         let kinds = attribute_kinds(&mut cursor, parameters)?;
         for (index, kind) in kinds.into_iter().enumerate() {
-            let is_null = nulls
-                .get(index / 8)
-                .is_some_and(|byte| byte >> (index % 8) & 1 == 1);
+            let is_null = nulls.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1);
             if !is_null && !skip_value(&mut cursor, kind)? {
                 return Ok(None);
             }
@@ -217,10 +200,7 @@ pub struct Execute<'a> {
 pub fn execute(payload: &[u8], parameters: Option<u16>) -> Result<Execute<'_>, TooShort> {
     let mut cursor = Cursor::new(payload);
     let statement = cursor.u32_le("statement id")?;
-    let mut execute = Execute {
-        statement,
-        ..Execute::default()
-    };
+    let mut execute = Execute { statement, ..Execute::default() };
     let Ok(flags) = cursor.u8("execute flags") else {
         return Ok(execute);
     };
@@ -240,14 +220,9 @@ fn binds(cursor: Cursor<'_>, parameters: Option<u16>, counted: bool) -> [&[u8]; 
     }
 }
 
-fn without_types(
-    mut cursor: Cursor<'_>,
-    mut parameters: u16,
-    counted: bool,
-) -> Result<[&[u8]; 2], TooShort> {
+fn without_types(mut cursor: Cursor<'_>, mut parameters: u16, counted: bool) -> Result<[&[u8]; 2], TooShort> {
     if counted {
-        parameters =
-            u16::try_from(lenenc(&mut cursor, "number of parameters")?).unwrap_or(u16::MAX);
+        parameters = u16::try_from(lenenc(&mut cursor, "number of parameters")?).unwrap_or(u16::MAX);
     }
     if parameters == 0 {
         return Ok([&[], &[]]);
@@ -270,12 +245,7 @@ pub fn bulk_execute(payload: &[u8]) -> Result<Execute<'_>, TooShort> {
     let statement = cursor.u32_le("statement id")?;
     let flags = cursor.u16_le("bulk flags").unwrap_or(0);
     let unit_results = flags & UNIT_RESULTS != 0;
-    Ok(Execute {
-        statement,
-        unit_results,
-        binds: [cursor.rest(), &[]],
-        ..Execute::default()
-    })
+    Ok(Execute { statement, unit_results, binds: [cursor.rest(), &[]], ..Execute::default() })
 }
 
 #[cfg(test)]
@@ -311,30 +281,20 @@ mod tests {
 
     #[test]
     fn every_type_of_attribute_has_its_length() {
-        let payload =
-            b"\x03\x01\0\x01\x01\0\x01a\x0c\0\x01b\x05\0\x01c\x09\x04\xe7\x07\x01\x0112345678do 1";
+        let payload = b"\x03\x01\0\x01\x01\0\x01a\x0c\0\x01b\x05\0\x01c\x09\x04\xe7\x07\x01\x0112345678do 1";
         assert_eq!(query_text(payload, Some(true)), b"do 1");
     }
 
     #[test]
     fn what_are_no_attributes_is_sql() {
-        for text in [
-            &b"select 1"[..],
-            b"\x01\x01\0\x01\x63\0\x01areplace",
-            b"\x09\x02x",
-            b"\xfd",
-        ] {
+        for text in [&b"select 1"[..], b"\x01\x01\0\x01\x63\0\x01areplace", b"\x09\x02x", b"\xfd"] {
             assert_eq!(query_text(text, Some(true)), text);
         }
     }
 
     #[test]
     fn a_type_list_does_not_make_equal_values_look_different() {
-        let first = execute(
-            b"\x01\0\0\0\0\x01\0\0\0\0\x01\x08\0\x2a\0\0\0\0\0\0\0",
-            Some(1),
-        )
-        .unwrap();
+        let first = execute(b"\x01\0\0\0\0\x01\0\0\0\0\x01\x08\0\x2a\0\0\0\0\0\0\0", Some(1)).unwrap();
         let again = execute(b"\x01\0\0\0\0\x01\0\0\0\0\0\x2a\0\0\0\0\0\0\0", Some(1)).unwrap();
         assert_eq!(first.binds, again.binds);
         let other = execute(b"\x01\0\0\0\0\x01\0\0\0\0\0\x2b\0\0\0\0\0\0\0", Some(1)).unwrap();
@@ -344,10 +304,7 @@ mod tests {
     #[test]
     fn an_execute_may_say_how_many_parameters_it_has() {
         let counted = b"\x01\0\0\0\x08\x01\0\0\0\x01\0\x01\x08\0\0\x2a\0\0\0\0\0\0\0";
-        assert_eq!(
-            execute(counted, Some(0)).unwrap().binds,
-            [&b"\0"[..], b"\x2a\0\0\0\0\0\0\0"]
-        );
+        assert_eq!(execute(counted, Some(0)).unwrap().binds, [&b"\0"[..], b"\x2a\0\0\0\0\0\0\0"]);
     }
 
     #[test]
@@ -364,15 +321,7 @@ mod tests {
 
     #[test]
     fn unit_results_are_no_rows() {
-        assert!(
-            bulk_execute(b"\xff\xff\xff\xff\xc0\0\x08\0")
-                .unwrap()
-                .unit_results
-        );
-        assert!(
-            !bulk_execute(b"\x01\0\0\0\x80\0\x08\0")
-                .unwrap()
-                .unit_results
-        );
+        assert!(bulk_execute(b"\xff\xff\xff\xff\xc0\0\x08\0").unwrap().unit_results);
+        assert!(!bulk_execute(b"\x01\0\0\0\x80\0\x08\0").unwrap().unit_results);
     }
 }

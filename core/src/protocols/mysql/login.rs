@@ -42,10 +42,7 @@ pub struct Capabilities {
 impl Capabilities {
     /// Do both sides have it? `None` where one side's word is missing.
     pub fn agreed(&self, flag: u32) -> Option<bool> {
-        match (
-            self.client.map(|own| own & flag != 0),
-            self.server.map(|own| own & flag != 0),
-        ) {
+        match (self.client.map(|own| own & flag != 0), self.server.map(|own| own & flag != 0)) {
             (Some(false), _) | (_, Some(false)) => Some(false),
             (Some(true), Some(true)) => Some(true),
             _ => None,
@@ -84,10 +81,7 @@ impl Greeting {
             10 => capabilities_v10(&mut cursor, packet.is_whole()),
             _ => Some(0),
         };
-        Ok(Greeting {
-            version,
-            capabilities,
-        })
+        Ok(Greeting { version, capabilities })
     }
 }
 
@@ -102,9 +96,7 @@ fn without_prefix(version: &[u8]) -> String {
 fn capabilities_v10(cursor: &mut Cursor<'_>, whole: bool) -> Option<u32> {
     cursor.skip(4 + 8 + 1, "thread id and salt").ok()?;
     let low = u32::from(cursor.u16_le("capabilities").ok()?);
-    let high = cursor
-        .skip(3, "charset and status")
-        .and_then(|()| cursor.u16_le("upper capabilities"));
+    let high = cursor.skip(3, "charset and status").and_then(|()| cursor.u16_le("upper capabilities"));
     match high {
         Ok(high) => Some(u32::from(high) << 16 | low),
         Err(_) => whole.then_some(low),
@@ -131,10 +123,7 @@ impl Login {
 
     /// The change of user in `payload`, behind its command byte.
     pub fn read_change(payload: &[u8], capabilities: Option<u32>) -> Login {
-        let mut login = Login {
-            capabilities,
-            ..Login::default()
-        };
+        let mut login = Login { capabilities, ..Login::default() };
         let mut cursor = Cursor::new(payload);
         let _ = login.changed_fields(&mut cursor);
         login
@@ -204,8 +193,7 @@ impl Login {
             return Ok(());
         }
         let length = lenenc(cursor, "length of the attributes")?;
-        let mut attributes =
-            Cursor::new(cursor.take_up_to(usize::try_from(length).unwrap_or(usize::MAX)));
+        let mut attributes = Cursor::new(cursor.take_up_to(usize::try_from(length).unwrap_or(usize::MAX)));
         while !attributes.is_empty() {
             let key = lenenc_bytes(&mut attributes, "attribute name")?;
             let value = lenenc_bytes(&mut attributes, "attribute value")?;
@@ -225,9 +213,7 @@ impl Login {
 /// A login that ends before the user's name asks for TLS: the true login follows inside.
 pub fn asks_for_tls(packet: &Packet<'_>) -> bool {
     let mut cursor = Cursor::new(packet.payload);
-    let wanted = cursor
-        .u16_le("capabilities")
-        .is_ok_and(|low| u32::from(low) & SSL != 0);
+    let wanted = cursor.u16_le("capabilities").is_ok_and(|low| u32::from(low) & SSL != 0);
     wanted && matches!(packet.length, TLS_REQUEST_LENGTH | OLD_TLS_REQUEST_LENGTH)
 }
 
@@ -236,22 +222,12 @@ mod tests {
     use super::*;
 
     fn packet(payload: &[u8]) -> Packet<'_> {
-        Packet {
-            sequence: 0,
-            length: payload.len() as u32,
-            payload,
-        }
+        Packet { sequence: 0, length: payload.len() as u32, payload }
     }
 
     fn new_login(capabilities: u32, tail: &[u8]) -> Vec<u8> {
         let capabilities = capabilities | PROTOCOL_41;
-        [
-            &capabilities.to_le_bytes()[..],
-            &[0, 0, 0, 1, 45],
-            &[0; 23],
-            tail,
-        ]
-        .concat()
+        [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23], tail].concat()
     }
 
     #[test]
@@ -270,22 +246,12 @@ mod tests {
     #[test]
     fn protocol_9_knows_no_capabilities() {
         let greeting = Greeting::read(&packet(b"\x093.20.32\0\x07\0\0\0abcdefgh\0")).unwrap();
-        assert_eq!(
-            greeting,
-            Greeting {
-                version: "3.20.32".into(),
-                capabilities: Some(0)
-            }
-        );
+        assert_eq!(greeting, Greeting { version: "3.20.32".into(), capabilities: Some(0) });
     }
 
     #[test]
     fn a_cut_greeting_leaves_its_capabilities_unknown() {
-        let cut = Packet {
-            sequence: 0,
-            length: 90,
-            payload: b"\x0a8.0.33\0\x07\0\0\0abcdefgh\0\xff\xff",
-        };
+        let cut = Packet { sequence: 0, length: 90, payload: b"\x0a8.0.33\0\x07\0\0\0abcdefgh\0\xff\xff" };
         assert_eq!(Greeting::read(&cut).unwrap().capabilities, None);
     }
 
@@ -308,23 +274,14 @@ mod tests {
     #[test]
     fn an_old_login_has_two_capability_bytes() {
         let login = Login::read(b"\x0d\x24\0\0\x01bob\0scramble\0shop");
-        assert_eq!(
-            (login.capabilities, login.user.as_deref()),
-            (Some(0x240d), Some("bob"))
-        );
+        assert_eq!((login.capabilities, login.user.as_deref()), (Some(0x240d), Some("bob")));
         assert_eq!(login.database.as_deref(), Some("shop"));
     }
 
     #[test]
     fn a_change_of_user_has_neither_capabilities_nor_a_packet_size() {
-        let login = Login::read_change(
-            b"amy\0\x02\0\0crm\0\x2d\0caching_sha2_password\0\0",
-            Some(u32::MAX),
-        );
-        assert_eq!(
-            (login.user.as_deref(), login.database.as_deref()),
-            (Some("amy"), Some("crm"))
-        );
+        let login = Login::read_change(b"amy\0\x02\0\0crm\0\x2d\0caching_sha2_password\0\0", Some(u32::MAX));
+        assert_eq!((login.user.as_deref(), login.database.as_deref()), (Some("amy"), Some("crm")));
     }
 
     #[test]
@@ -346,34 +303,16 @@ mod tests {
 
     #[test]
     fn agreed_is_what_both_sides_can() {
-        let both = Capabilities {
-            client: Some(COMPRESS | SSL),
-            server: Some(COMPRESS),
-        };
-        assert_eq!(
-            (both.agreed(COMPRESS), both.agreed(SSL)),
-            (Some(true), Some(false))
-        );
-        let unseen = Capabilities {
-            client: Some(COMPRESS),
-            server: None,
-        };
-        assert_eq!(
-            (unseen.agreed(COMPRESS), unseen.agreed(SSL)),
-            (None, Some(false))
-        );
+        let both = Capabilities { client: Some(COMPRESS | SSL), server: Some(COMPRESS) };
+        assert_eq!((both.agreed(COMPRESS), both.agreed(SSL)), (Some(true), Some(false)));
+        let unseen = Capabilities { client: Some(COMPRESS), server: None };
+        assert_eq!((unseen.agreed(COMPRESS), unseen.agreed(SSL)), (None, Some(false)));
     }
 
     #[test]
     fn zlib_wins_over_zstd() {
         let both = COMPRESS | ZSTD_COMPRESSION;
-        let agreed = |client| {
-            Capabilities {
-                client: Some(client),
-                server: Some(both),
-            }
-            .compression()
-        };
+        let agreed = |client| Capabilities { client: Some(client), server: Some(both) }.compression();
         assert_eq!(agreed(both), Some("zlib"));
         assert_eq!(agreed(ZSTD_COMPRESSION), Some("zstd"));
         assert_eq!(agreed(0), None);

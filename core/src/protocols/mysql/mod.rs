@@ -25,21 +25,14 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::{
-    Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start, Verdict,
-};
+use super::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start, Verdict};
 use login::Capabilities;
 use packet::{HEADER, Packet};
 use prepared::Prepared;
 use recognition::Beginning;
 use response::{Layout, Response};
 
-pub static PROTOCOL: Protocol = Protocol {
-    name: "mysql",
-    ports: PORTS,
-    recognise,
-    decoder,
-};
+pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, recognise, decoder };
 
 /// The server's own and its neighbours, then TiDB, MaxScale, ProxySQL and MySQL Router.
 const PORTS: &[u16] = &[3306, 3307, 3308, 3309, 4000, 4006, 6033, 6446, 6447];
@@ -52,10 +45,7 @@ fn decoder(opening: &Opening<'_>) -> Start {
     let beginning = recognition::look(opening).1;
     let compressed = beginning == Beginning::Compressed;
     let layer = compressed.then_some(Layer::MysqlCompression);
-    Start {
-        decoder: Box::new(Mysql::new(beginning)),
-        layer,
-    }
+    Start { decoder: Box::new(Mysql::new(beginning)), layer }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,17 +111,10 @@ impl Decoder for Mysql {
             Side::Client => self.client_head(),
             Side::Server => self.server_head(packet.first()),
         };
-        Ok(Frame::Message {
-            head: head.min(length),
-            length: length as u64,
-        })
+        Ok(Frame::Message { head: head.min(length), length: length as u64 })
     }
 
-    fn message(
-        &mut self,
-        message: &Message<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         let packet = Packet::read(message.bytes)?;
         match message.side {
             Side::Client => self.client(&packet, context),
@@ -158,9 +141,6 @@ impl Mysql {
         if self.compressed || packet.sequence == expected {
             return Ok(());
         }
-        Err(Lost(format!(
-            "the {who} sends packet {} where packet {expected} was expected",
-            packet.sequence
-        )))
+        Err(Lost(format!("the {who} sends packet {} where packet {expected} was expected", packet.sequence)))
     }
 }

@@ -45,11 +45,7 @@ impl<'a> Packet<'a> {
         let length = cursor.u24_le("packet length")?;
         let sequence = cursor.u8("sequence number")?;
         let payload = cursor.take_up_to(length as usize);
-        Ok(Packet {
-            sequence,
-            length,
-            payload,
-        })
+        Ok(Packet { sequence, length, payload })
     }
 
     pub fn first(&self) -> Option<u8> {
@@ -91,15 +87,10 @@ impl<'a> Packet<'a> {
     /// What an ERR packet says, its values removed unless they are shown.
     pub fn error(&self, statements: &Statements) -> Error {
         let mut cursor = Cursor::new(self.payload.get(1..).unwrap_or_default());
-        let number = cursor
-            .u16_le("error code")
-            .map_or_else(|_| "?".into(), |code| code.to_string());
+        let number = cursor.u16_le("error code").map_or_else(|_| "?".into(), |code| code.to_string());
         let state = (cursor.peek_u8() == Some(b'#')).then(|| text(&cursor.take_up_to(6)[1..]));
         let code = state.map_or_else(|| number.clone(), |state| format!("{number} ({state})"));
-        Error {
-            code,
-            message: statements.redact(&text(cursor.rest())),
-        }
+        Error { code, message: statements.redact(&text(cursor.rest())) }
     }
 }
 
@@ -115,11 +106,7 @@ pub struct Completion {
 impl Completion {
     pub fn read(packet: &Packet<'_>) -> Completion {
         let mut completion = Completion::default();
-        let read = if packet.is_eof() {
-            Completion::eof
-        } else {
-            Completion::ok
-        };
+        let read = if packet.is_eof() { Completion::eof } else { Completion::ok };
         // Too short for a field: the packet was cut, or it is of MySQL 4.0, which had neither status nor warnings.
         let _ = read(&mut completion, &mut Cursor::new(packet.payload));
         completion
@@ -173,10 +160,7 @@ pub fn lenenc(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, TooSh
 }
 
 /// Bytes behind their own length.
-pub fn lenenc_bytes<'a>(
-    cursor: &mut Cursor<'a>,
-    field: &'static str,
-) -> Result<&'a [u8], TooShort> {
+pub fn lenenc_bytes<'a>(cursor: &mut Cursor<'a>, field: &'static str) -> Result<&'a [u8], TooShort> {
     let length = lenenc(cursor, field)?;
     cursor.take(usize::try_from(length).unwrap_or(usize::MAX), field)
 }
@@ -195,11 +179,7 @@ mod tests {
     use super::*;
 
     fn packet(payload: &[u8]) -> Packet<'_> {
-        Packet {
-            sequence: 1,
-            length: payload.len() as u32,
-            payload,
-        }
+        Packet { sequence: 1, length: payload.len() as u32, payload }
     }
 
     fn completion(payload: &[u8]) -> Completion {
@@ -209,20 +189,14 @@ mod tests {
     #[test]
     fn a_packet_that_is_not_all_there_still_tells_its_length() {
         let packet = Packet::read(b"\xff\xff\xff\x07abc").unwrap();
-        assert_eq!(
-            (packet.length, packet.sequence, packet.payload),
-            (FULL, 7, &b"abc"[..])
-        );
+        assert_eq!((packet.length, packet.sequence, packet.payload), (FULL, 7, &b"abc"[..]));
         assert!(packet.continues() && !packet.is_whole());
     }
 
     #[test]
     fn ok_tells_the_affected_rows_and_the_status() {
         let completion = completion(&[0x00, 0xfc, 0xe8, 0x03, 0x00, 0x0a, 0x00, 0x00, 0x00]);
-        assert_eq!(
-            (completion.affected_rows, completion.status),
-            (1000, 0x000a)
-        );
+        assert_eq!((completion.affected_rows, completion.status), (1000, 0x000a));
     }
 
     #[test]
@@ -239,34 +213,21 @@ mod tests {
 
     #[test]
     fn a_cut_ok_is_read_as_far_as_it_goes() {
-        assert_eq!(
-            completion(&[0x00, 5, 0]),
-            Completion {
-                affected_rows: 5,
-                ..Completion::default()
-            }
-        );
+        assert_eq!(completion(&[0x00, 5, 0]), Completion { affected_rows: 5, ..Completion::default() });
     }
 
     #[test]
     fn an_error_has_an_sqlstate_once_the_client_has_logged_in() {
         let statements = Statements::new(true);
         let error = packet(b"\xff\x28\x04#42000You have an error").error(&statements);
-        assert_eq!(
-            (error.code.as_str(), error.message.as_str()),
-            ("1064 (42000)", "You have an error")
-        );
+        assert_eq!((error.code.as_str(), error.message.as_str()), ("1064 (42000)", "You have an error"));
         let error = packet(b"\xff\x10\x04Too many connections").error(&statements);
-        assert_eq!(
-            (error.code.as_str(), error.message.as_str()),
-            ("1040", "Too many connections")
-        );
+        assert_eq!((error.code.as_str(), error.message.as_str()), ("1040", "Too many connections"));
     }
 
     #[test]
     fn values_in_an_error_message_are_not_kept() {
-        let error = packet(b"\xff\x26\x04#23000Duplicate entry '42' for key")
-            .error(&Statements::new(false));
+        let error = packet(b"\xff\x26\x04#23000Duplicate entry '42' for key").error(&Statements::new(false));
         assert!(!error.message.contains("42"));
     }
 
@@ -278,14 +239,7 @@ mod tests {
 
     #[test]
     fn a_row_of_16_mb_that_begins_with_fe_does_not_end_the_rows() {
-        assert!(
-            !Packet {
-                sequence: 9,
-                length: FULL,
-                payload: &[0xfe]
-            }
-            .ends_rows()
-        );
+        assert!(!Packet { sequence: 9, length: FULL, payload: &[0xfe] }.ends_rows());
         assert!(packet(&[0xfe, 0, 0, 2, 0, 0, 0]).ends_rows());
     }
 }

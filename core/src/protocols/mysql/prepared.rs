@@ -35,14 +35,7 @@ impl Prepared {
         if self.statements.len() >= KEPT {
             self.statements.pop_first();
         }
-        self.statements.insert(
-            id,
-            Statement {
-                sql,
-                parameters,
-                long_data: None,
-            },
-        );
+        self.statements.insert(id, Statement { sql, parameters, long_data: None });
     }
 
     pub fn sql(&self, id: u32) -> Option<Sql> {
@@ -53,9 +46,7 @@ impl Prepared {
     }
 
     pub fn parameters(&self, id: u32) -> Option<u16> {
-        self.statements
-            .get(&id)
-            .map(|statement| statement.parameters)
+        self.statements.get(&id).map(|statement| statement.parameters)
     }
 
     /// A piece of a parameter, sent before the execute.
@@ -68,16 +59,9 @@ impl Prepared {
 
     /// The statement as it is executed with `binds`.
     pub fn execute(&mut self, id: u32, binds: &[&[u8]]) -> Option<Sql> {
-        let with_data = self
-            .statements
-            .get_mut(&id)
-            .and_then(|statement| statement.long_data.take());
+        let with_data = self.statements.get_mut(&id).and_then(|statement| statement.long_data.take());
         let sql = with_data.or(self.sql(id))?;
-        Some(
-            binds
-                .iter()
-                .fold(sql, |sql, bytes| Statements::with_parameters(sql, bytes)),
-        )
+        Some(binds.iter().fold(sql, |sql, bytes| Statements::with_parameters(sql, bytes)))
     }
 
     /// The long data sent so far is thrown away.
@@ -107,11 +91,7 @@ mod tests {
     use super::*;
 
     fn sql(number: u32) -> Option<Sql> {
-        Some(Sql {
-            fingerprint: number,
-            text: number,
-            parameters: 0,
-        })
+        Some(Sql { fingerprint: number, text: number, parameters: 0 })
     }
 
     #[test]

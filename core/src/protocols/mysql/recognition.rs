@@ -23,12 +23,7 @@ pub enum Beginning {
 
 /// The verdict on the first bytes, and what the connection begins with if it is MySQL.
 pub fn look(opening: &Opening<'_>) -> (Verdict, Beginning) {
-    let Opening {
-        client,
-        server,
-        first,
-        from_start,
-    } = *opening;
+    let Opening { client, server, first, from_start } = *opening;
     match (first, from_start) {
         (Side::Server, true) => (greeting(server), Beginning::Greeting),
         (Side::Server, false) => match greeting(server) {
@@ -50,21 +45,12 @@ pub fn begins_command(bytes: &[u8]) -> bool {
 
 fn middle(client: &[u8], server: &[u8]) -> (Verdict, Beginning) {
     let candidates = [
-        (
-            commands(client, server, Numbering::Strict),
-            Beginning::Commands,
-        ),
+        (commands(client, server, Numbering::Strict), Beginning::Commands),
         (login(client), Beginning::Login),
         (compressed(client, server), Beginning::Compressed),
     ];
-    let by = |verdict| {
-        candidates
-            .into_iter()
-            .find(|candidate| candidate.0 == verdict)
-    };
-    by(Verdict::Certain)
-        .or(by(Verdict::Unsure))
-        .unwrap_or((Verdict::NotThis, Beginning::Commands))
+    let by = |verdict| candidates.into_iter().find(|candidate| candidate.0 == verdict);
+    by(Verdict::Certain).or(by(Verdict::Unsure)).unwrap_or((Verdict::NotThis, Beginning::Commands))
 }
 
 // --- the beginning ---
@@ -99,11 +85,7 @@ fn greeting(bytes: &[u8]) -> Verdict {
 fn greeting_fits(packet: &Packet<'_>) -> Result<bool, TooShort> {
     let mut cursor = Cursor::new(packet.payload);
     let protocol = cursor.u8("protocol version")?;
-    let version = cursor
-        .peek()
-        .split(|byte| *byte == 0)
-        .next()
-        .unwrap_or_default();
+    let version = cursor.peek().split(|byte| *byte == 0).next().unwrap_or_default();
     if version.len() > LONGEST_VERSION || !is_printable(version) {
         return Ok(false);
     }
@@ -189,9 +171,7 @@ impl Asked {
             let answered = command.answer != Answer::Nothing;
             asked.awaited = asked.awaited.or(answered.then_some(command));
             asked.plain_sql |= packet.is_whole() && begins_with_sql_word(&packet);
-            rest = rest
-                .get(HEADER + packet.length as usize..)
-                .unwrap_or_default();
+            rest = rest.get(HEADER + packet.length as usize..).unwrap_or_default();
             if rest.len() <= HEADER {
                 return Some(asked);
             }
@@ -203,9 +183,7 @@ impl Asked {
 fn fitting_command(packet: &Packet<'_>) -> Option<&'static Command> {
     let (code, payload) = packet.payload.split_first()?;
     let command = Command::known(*code)?;
-    let fits = packet.sequence == 0
-        && command.lengths.contains(&packet.length)
-        && contents_fit(*code, payload);
+    let fits = packet.sequence == 0 && command.lengths.contains(&packet.length) && contents_fit(*code, payload);
     fits.then_some(command)
 }
 
@@ -214,9 +192,7 @@ fn contents_fit(code: u8, payload: &[u8]) -> bool {
     match code {
         commands::QUERY | commands::PREPARE => looks_like_sql(statement(payload)),
         commands::INIT_DB | commands::CREATE_DB | commands::DROP_DB => is_printable(payload),
-        commands::CHANGE_USER | commands::FIELD_LIST => {
-            cursor.until(0, "name").is_ok_and(is_printable)
-        }
+        commands::CHANGE_USER | commands::FIELD_LIST => cursor.until(0, "name").is_ok_and(is_printable),
         commands::EXECUTE => execute_fits(&mut cursor).unwrap_or(true),
         commands::BULK_EXECUTE => bulk_execute_fits(&mut cursor).unwrap_or(true),
         _ => true,
@@ -256,18 +232,12 @@ fn looks_like_sql(text: &[u8]) -> bool {
 }
 
 fn begins_with_sql_word(packet: &Packet<'_>) -> bool {
-    let Some((&(commands::QUERY | commands::PREPARE), payload)) = packet.payload.split_first()
-    else {
+    let Some((&(commands::QUERY | commands::PREPARE), payload)) = packet.payload.split_first() else {
         return false;
     };
     let text = statement(payload);
-    let word = text
-        .split(|byte| !byte.is_ascii_alphabetic())
-        .next()
-        .unwrap_or_default();
-    SQL_WORDS
-        .split(' ')
-        .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    let word = text.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    SQL_WORDS.split(' ').any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn is_printable(text: &[u8]) -> bool {
@@ -284,9 +254,7 @@ fn answer(answer: Answer, server: &[u8], numbering: Numbering) -> Verdict {
     if numbering == Numbering::Strict && !is_numbered(server) {
         return Verdict::NotThis;
     }
-    let rest = server
-        .get(HEADER + packet.length as usize..)
-        .unwrap_or_default();
+    let rest = server.get(HEADER + packet.length as usize..).unwrap_or_default();
     match packet.first() {
         None => Verdict::Unsure,
         Some(first) if answer_fits(answer, first, &packet, rest) => Verdict::Certain,
@@ -302,18 +270,14 @@ fn is_numbered(mut bytes: &[u8]) -> bool {
             return false;
         }
         expected = packet.sequence.wrapping_add(1);
-        bytes = bytes
-            .get(HEADER + packet.length as usize..)
-            .unwrap_or_default();
+        bytes = bytes.get(HEADER + packet.length as usize..).unwrap_or_default();
     }
     true
 }
 
 fn answer_fits(answer: Answer, first: u8, packet: &Packet<'_>, rest: &[u8]) -> bool {
     match (answer, first) {
-        (_, ERR) => {
-            packet.is_progress() || packet.error_code().is_none_or(|code| code >= FIRST_ERROR)
-        }
+        (_, ERR) => packet.is_progress() || packet.error_code().is_none_or(|code| code >= FIRST_ERROR),
         (Answer::Verdict | Answer::Fields, OK | EOF) => completion_fits(packet),
         (Answer::Fields, _) => is_definition(packet.payload),
         (Answer::Results, _) if ResultHeader::read(packet).is_some() => {
@@ -379,8 +343,7 @@ fn begins_compressed(bytes: &[u8]) -> bool {
         return false;
     };
     let body = bytes.get(mysql_compression::HEADER..).unwrap_or_default();
-    let zlib =
-        |body: &[u8]| matches!(body, [0x78, check, ..] if (0x7800 | u16::from(*check)) % 31 == 0);
+    let zlib = |body: &[u8]| matches!(body, [0x78, check, ..] if (0x7800 | u16::from(*check)) % 31 == 0);
     let packed = header.plain_length == 0 || zlib(body) || body.starts_with(&ZSTD_MAGIC);
     header.sequence == 0 && header.compressed_length > HEADER && packed
 }
@@ -404,18 +367,8 @@ mod tests {
     const PING: &[u8] = b"\x01\0\0\0\x0e";
     const OK_1: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
 
-    fn opening<'a>(
-        client: &'a [u8],
-        server: &'a [u8],
-        first: Side,
-        from_start: bool,
-    ) -> Opening<'a> {
-        Opening {
-            client,
-            server,
-            first,
-            from_start,
-        }
+    fn opening<'a>(client: &'a [u8], server: &'a [u8], first: Side, from_start: bool) -> Opening<'a> {
+        Opening { client, server, first, from_start }
     }
 
     fn of_server(server: &[u8]) -> Verdict {
@@ -436,89 +389,46 @@ mod tests {
         for length in 0..GREETING.len() {
             assert_eq!(of_server(&GREETING[..length]), Verdict::Unsure);
         }
-        assert_eq!(
-            look(&opening(b"", GREETING, Side::Server, false)),
-            (Verdict::Certain, Beginning::Greeting)
-        );
+        assert_eq!(look(&opening(b"", GREETING, Side::Server, false)), (Verdict::Certain, Beginning::Greeting));
     }
 
     #[test]
     fn a_greeting_of_protocol_9_is_certain() {
-        assert_eq!(
-            of_server(b"\x16\0\0\0\x093.20.32\0\x07\0\0\0abcdefgh\0"),
-            Verdict::Certain
-        );
+        assert_eq!(of_server(b"\x16\0\0\0\x093.20.32\0\x07\0\0\0abcdefgh\0"), Verdict::Certain);
     }
 
     #[test]
     fn an_error_in_place_of_the_greeting_is_certain() {
-        assert_eq!(
-            of_server(b"\x17\0\0\0\xff\x10\x04Too many connections"),
-            Verdict::Certain
-        );
-        assert_eq!(
-            of_server(b"\x17\0\0\0\xff\x69\x04Host 'x' is blocked!"),
-            Verdict::Certain
-        );
-        assert_eq!(
-            of_server(b"\x17\0\0\0\xff\x10\0Too many connections"),
-            Verdict::NotThis
-        );
+        assert_eq!(of_server(b"\x17\0\0\0\xff\x10\x04Too many connections"), Verdict::Certain);
+        assert_eq!(of_server(b"\x17\0\0\0\xff\x69\x04Host 'x' is blocked!"), Verdict::Certain);
+        assert_eq!(of_server(b"\x17\0\0\0\xff\x10\0Too many connections"), Verdict::NotThis);
     }
 
     #[test]
     fn other_servers_that_speak_first_are_not_taken_for_mysql() {
         let x_protocol = b"\x05\0\0\0\x0b\x08\x05\x1a\0";
-        for server in [
-            &b"220 mail ESMTP\r\n"[..],
-            b"SSH-2.0-OpenSSH_9.2\r\n",
-            b"+OK POP3 ready\r\n",
-            x_protocol,
-        ] {
+        for server in [&b"220 mail ESMTP\r\n"[..], b"SSH-2.0-OpenSSH_9.2\r\n", b"+OK POP3 ready\r\n", x_protocol] {
             assert_eq!(of_server(server), Verdict::NotThis);
         }
     }
 
     #[test]
     fn a_command_and_its_answer_are_certain() {
-        let result =
-            b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\x81\0\0\0\0";
-        assert_eq!(
-            of_middle(PING, OK_1),
-            (Verdict::Certain, Beginning::Commands)
-        );
+        let result = b"\x01\0\0\x01\x01\x17\0\0\x02\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\x81\0\0\0\0";
+        assert_eq!(of_middle(PING, OK_1), (Verdict::Certain, Beginning::Commands));
         assert_eq!(of_middle(&query(b"select a"), result).0, Verdict::Certain);
-        assert_eq!(
-            of_middle(&query(b"(select a)"), b"\x0a\0\0\x01\xff\x28\x04#42000x").0,
-            Verdict::Certain
-        );
-        assert_eq!(
-            of_middle(
-                b"\x09\0\0\0\x1c\x01\0\0\0\x0a\0\0\0",
-                b"\x03\0\0\x01\0\0\x01"
-            )
-            .0,
-            Verdict::Certain
-        );
+        assert_eq!(of_middle(&query(b"(select a)"), b"\x0a\0\0\x01\xff\x28\x04#42000x").0, Verdict::Certain);
+        assert_eq!(of_middle(b"\x09\0\0\0\x1c\x01\0\0\0\x0a\0\0\0", b"\x03\0\0\x01\0\0\x01").0, Verdict::Certain);
         let execute = b"\x0a\0\0\0\x17\x01\0\0\0\0\x01\0\0\0";
         assert_eq!(of_middle(execute, result).0, Verdict::Certain);
-        assert_eq!(
-            of_middle(&[b"\x05\0\0\0\x19\x01\0\0\0", PING].concat(), OK_1).0,
-            Verdict::Certain
-        );
+        assert_eq!(of_middle(&[b"\x05\0\0\0\x19\x01\0\0\0", PING].concat(), OK_1).0, Verdict::Certain);
     }
 
     #[test]
     fn without_an_answer_only_whole_sql_is_certain() {
         assert_eq!(of_middle(&query(b"select a"), b"").0, Verdict::Certain);
-        assert_eq!(
-            of_middle(&query(b"SET NAMES utf8mb4"), b"").0,
-            Verdict::Certain
-        );
-        assert_eq!(
-            of_middle(&query(b"\0\x01insert into t"), b"").0,
-            Verdict::Certain
-        );
+        assert_eq!(of_middle(&query(b"SET NAMES utf8mb4"), b"").0, Verdict::Certain);
+        assert_eq!(of_middle(&query(b"\0\x01insert into t"), b"").0, Verdict::Certain);
         assert_eq!(of_middle(&query(b"select a")[..10], b"").0, Verdict::Unsure);
         assert_eq!(of_middle(&query(b"hello"), b"").0, Verdict::Unsure);
         assert_eq!(of_middle(PING, b"").0, Verdict::Unsure);
@@ -527,51 +437,29 @@ mod tests {
 
     #[test]
     fn an_answer_that_does_not_fit_decides_against_it() {
-        assert_eq!(
-            of_middle(PING, b"\x07\0\0\x02\0\0\0\x02\0\0\0").0,
-            Verdict::NotThis
-        );
-        assert_eq!(
-            of_middle(PING, b"\x07\0\0\x01\x05hello!").0,
-            Verdict::NotThis
-        );
-        assert_eq!(
-            of_middle(&query(b"select a"), b"HTTP/1.1 400 Bad Request\r\n").0,
-            Verdict::NotThis
-        );
+        assert_eq!(of_middle(PING, b"\x07\0\0\x02\0\0\0\x02\0\0\0").0, Verdict::NotThis);
+        assert_eq!(of_middle(PING, b"\x07\0\0\x01\x05hello!").0, Verdict::NotThis);
+        assert_eq!(of_middle(&query(b"select a"), b"HTTP/1.1 400 Bad Request\r\n").0, Verdict::NotThis);
         assert_eq!(of_middle(b"\x01\0\0\0\x01", OK_1).0, Verdict::NotThis);
     }
 
     #[test]
     fn a_result_set_in_progress_is_not_enough() {
         let definition = b"\x17\0\0\x02\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\x81\0\0\0\0";
-        assert_eq!(
-            look(&opening(b"", definition, Side::Server, false)).0,
-            Verdict::NotThis
-        );
+        assert_eq!(look(&opening(b"", definition, Side::Server, false)).0, Verdict::NotThis);
     }
 
     #[test]
     fn a_header_written_on_its_own_begins_a_command() {
         assert!(begins_command(&PING[..4]) && begins_command(PING));
-        assert!(
-            !begins_command(&OK_1[..4]) && !begins_command(b"\0\0\0\0") && !begins_command(b"abc")
-        );
+        assert!(!begins_command(&OK_1[..4]) && !begins_command(b"\0\0\0\0") && !begins_command(b"abc"));
     }
 
     #[test]
     fn a_login_without_its_greeting_is_certain() {
-        let login = [
-            b"\x24\0\0\x01\x05\xa6\x0f\0\0\0\0\x01\x2d",
-            &[0; 23][..],
-            b"bob\0",
-        ]
-        .concat();
+        let login = [b"\x24\0\0\x01\x05\xa6\x0f\0\0\0\0\x01\x2d", &[0; 23][..], b"bob\0"].concat();
         assert_eq!(of_middle(&login, b""), (Verdict::Certain, Beginning::Login));
-        assert_eq!(
-            of_middle(&login[..30], b""),
-            (Verdict::Unsure, Beginning::Login)
-        );
+        assert_eq!(of_middle(&login[..30], b""), (Verdict::Unsure, Beginning::Login));
     }
 
     #[test]
@@ -581,18 +469,9 @@ mod tests {
             let verdict = of_middle(&client, &stored(1, OK_1));
             assert_eq!(verdict, (Verdict::Certain, Beginning::Compressed));
         }
-        assert_eq!(
-            of_middle(&zlib_packet(0, &select), b""),
-            (Verdict::Certain, Beginning::Compressed)
-        );
-        assert_eq!(
-            of_middle(&zlib_packet(0, &select)[..20], b""),
-            (Verdict::Unsure, Beginning::Compressed)
-        );
-        assert_eq!(
-            of_middle(&stored(0, b"nothing of MySQL"), b"").0,
-            Verdict::NotThis
-        );
+        assert_eq!(of_middle(&zlib_packet(0, &select), b""), (Verdict::Certain, Beginning::Compressed));
+        assert_eq!(of_middle(&zlib_packet(0, &select)[..20], b""), (Verdict::Unsure, Beginning::Compressed));
+        assert_eq!(of_middle(&stored(0, b"nothing of MySQL"), b"").0, Verdict::NotThis);
     }
 
     /// First words of clients that speak something else.
@@ -631,18 +510,10 @@ mod tests {
     #[test]
     fn other_protocols_are_not_taken_for_mysql() {
         for client in foreign() {
-            assert_eq!(
-                look(&opening(client, b"", Side::Client, true)).0,
-                Verdict::NotThis,
-                "{client:?}"
-            );
+            assert_eq!(look(&opening(client, b"", Side::Client, true)).0, Verdict::NotThis, "{client:?}");
             assert_ne!(of_middle(client, b"").0, Verdict::Certain, "{client:?}");
             for server in foreign() {
-                assert_ne!(
-                    of_middle(client, server).0,
-                    Verdict::Certain,
-                    "{client:?} {server:?}"
-                );
+                assert_ne!(of_middle(client, server).0, Verdict::Certain, "{client:?} {server:?}");
             }
         }
     }
@@ -661,11 +532,7 @@ mod tests {
         ];
         for client in foreign() {
             for server in answers {
-                assert_ne!(
-                    of_middle(client, server).0,
-                    Verdict::Certain,
-                    "{client:?} {server:?}"
-                );
+                assert_ne!(of_middle(client, server).0, Verdict::Certain, "{client:?} {server:?}");
             }
         }
     }

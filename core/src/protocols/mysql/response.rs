@@ -136,12 +136,7 @@ impl Response {
     }
 
     /// The next packet of the server.
-    pub fn step(
-        &mut self,
-        packet: &Packet<'_>,
-        layout: &mut Layout,
-        statements: &Statements,
-    ) -> Result<Step, Lost> {
+    pub fn step(&mut self, packet: &Packet<'_>, layout: &mut Layout, statements: &Statements) -> Result<Step, Lost> {
         let Some(first) = packet.first() else {
             return self.unseen(packet, layout);
         };
@@ -149,18 +144,13 @@ impl Response {
             (_, packet::ERR) if packet.is_progress() => Ok(Step::More),
             (_, packet::ERR) => {
                 let error = Some(packet.error(statements));
-                Ok(Step::Done(Outcome {
-                    error,
-                    ..self.outcome()
-                }))
+                Ok(Step::Done(Outcome { error, ..self.outcome() }))
             }
             (Reply::First(answer), _) => self.first(answer, first, packet, layout),
             (Reply::Definition { left, then }, _) => self.definition(left, then, packet, layout),
             (Reply::DefinitionsEnd { then }, _) => self.definitions_end(then, packet, layout),
             (Reply::Row, _) => Ok(self.row_or_end(packet)),
-            (Reply::Infile, _) => Err(Lost(
-                "the server answers before the local file has ended".into(),
-            )),
+            (Reply::Infile, _) => Err(Lost("the server answers before the local file has ended".into())),
             (Reply::Authentication, packet::OK) => Ok(self.complete(packet)),
             (Reply::Authentication | Reply::Unreadable, _) => Ok(Step::More),
         }
@@ -181,13 +171,7 @@ impl Response {
         Step::More
     }
 
-    fn first(
-        &mut self,
-        answer: Answer,
-        first: u8,
-        packet: &Packet<'_>,
-        layout: &Layout,
-    ) -> Result<Step, Lost> {
+    fn first(&mut self, answer: Answer, first: u8, packet: &Packet<'_>, layout: &Layout) -> Result<Step, Lost> {
         match (answer, first) {
             (Answer::Results, _) => self.first_of_results(first, packet, layout),
             (Answer::Text, _) => Ok(Step::Done(self.outcome())),
@@ -203,12 +187,7 @@ impl Response {
         }
     }
 
-    fn first_of_results(
-        &mut self,
-        first: u8,
-        packet: &Packet<'_>,
-        layout: &Layout,
-    ) -> Result<Step, Lost> {
+    fn first_of_results(&mut self, first: u8, packet: &Packet<'_>, layout: &Layout) -> Result<Step, Lost> {
         match (ResultHeader::read(packet), first) {
             (Some(header), _) => Ok(self.result_set(header, layout)),
             (None, packet::OK | packet::EOF) => Ok(self.complete(packet)),
@@ -216,9 +195,7 @@ impl Response {
                 self.reply = Reply::Infile;
                 Ok(Step::More)
             }
-            (None, _) if packet.length <= LONGEST_HEADER && !packet.is_whole() => {
-                Ok(self.unreadable())
-            }
+            (None, _) if packet.length <= LONGEST_HEADER && !packet.is_whole() => Ok(self.unreadable()),
             (None, _) => Err(unexpected(first)),
         }
     }
@@ -229,20 +206,13 @@ impl Response {
     }
 
     fn row_or_end(&mut self, packet: &Packet<'_>) -> Step {
-        if packet.ends_rows() {
-            self.complete(packet)
-        } else {
-            self.row()
-        }
+        if packet.ends_rows() { self.complete(packet) } else { self.row() }
     }
 
     fn result_set(&mut self, header: ResultHeader, layout: &Layout) -> Step {
         self.begin_rows();
         if header.definitions {
-            self.reply = Reply::Definition {
-                left: header.columns,
-                then: Then::Rows,
-            };
+            self.reply = Reply::Definition { left: header.columns, then: Then::Rows };
         } else if layout.eof_without_definitions {
             self.reply = after_last_definition(Then::Rows, layout);
         }
@@ -262,51 +232,24 @@ impl Response {
         if left == 0 || !prepared.definitions {
             return Step::Done(self.outcome());
         }
-        self.reply = Reply::Definition {
-            left: left.into(),
-            then,
-        };
+        self.reply = Reply::Definition { left: left.into(), then };
         Step::More
     }
 
-    fn definition(
-        &mut self,
-        left: u64,
-        then: Then,
-        packet: &Packet<'_>,
-        layout: &Layout,
-    ) -> Result<Step, Lost> {
+    fn definition(&mut self, left: u64, then: Then, packet: &Packet<'_>, layout: &Layout) -> Result<Step, Lost> {
         if packet.is_eof() {
-            return Err(Lost(format!(
-                "the definitions end while {left} are still to come"
-            )));
+            return Err(Lost(format!("the definitions end while {left} are still to come")));
         }
         self.reply = match left {
             0 | 1 => after_last_definition(then, layout),
-            _ => Reply::Definition {
-                left: left - 1,
-                then,
-            },
+            _ => Reply::Definition { left: left - 1, then },
         };
         // Where it is not known yet whether an EOF follows, nobody waits for it unless something else does, too.
-        let ends = self.reply
-            == Reply::DefinitionsEnd {
-                then: Then::Nothing,
-            }
-            && layout.deprecate_eof != Some(false);
-        Ok(if ends {
-            Step::Done(self.outcome())
-        } else {
-            Step::More
-        })
+        let ends = self.reply == Reply::DefinitionsEnd { then: Then::Nothing } && layout.deprecate_eof != Some(false);
+        Ok(if ends { Step::Done(self.outcome()) } else { Step::More })
     }
 
-    fn definitions_end(
-        &mut self,
-        then: Then,
-        packet: &Packet<'_>,
-        layout: &mut Layout,
-    ) -> Result<Step, Lost> {
+    fn definitions_end(&mut self, then: Then, packet: &Packet<'_>, layout: &mut Layout) -> Result<Step, Lost> {
         let eof = packet.is_eof();
         if !eof && layout.deprecate_eof == Some(false) {
             return Err(Lost("no EOF follows the column definitions".into()));
@@ -315,42 +258,23 @@ impl Response {
         match then {
             Then::Nothing => Ok(Step::Done(self.outcome())),
             Then::Columns(columns) => {
-                self.reply = Reply::Definition {
-                    left: columns.into(),
-                    then: Then::Nothing,
-                };
-                if eof {
-                    Ok(Step::More)
-                } else {
-                    self.definition(columns.into(), Then::Nothing, packet, layout)
-                }
+                self.reply = Reply::Definition { left: columns.into(), then: Then::Nothing };
+                if eof { Ok(Step::More) } else { self.definition(columns.into(), Then::Nothing, packet, layout) }
             }
             Then::Rows => {
                 self.reply = Reply::Row;
-                Ok(if eof {
-                    self.rows_begin(packet)
-                } else {
-                    self.row_or_end(packet)
-                })
+                Ok(if eof { self.rows_begin(packet) } else { self.row_or_end(packet) })
             }
         }
     }
 
     /// The EOF between definitions and rows; no rows follow it where they stay at the server, to be fetched.
     fn rows_begin(&mut self, eof: &Packet<'_>) -> Step {
-        if self.cursor && Completion::read(eof).has(CURSOR_EXISTS) {
-            self.complete(eof)
-        } else {
-            Step::More
-        }
+        if self.cursor && Completion::read(eof).has(CURSOR_EXISTS) { self.complete(eof) } else { Step::More }
     }
 
     fn row(&mut self) -> Step {
-        if self.counts_rows {
-            Step::Row
-        } else {
-            Step::More
-        }
+        if self.counts_rows { Step::Row } else { Step::More }
     }
 
     /// OK or EOF: the end, or the end of one result among several.
@@ -370,11 +294,7 @@ impl Response {
 
     fn outcome(&self) -> Outcome {
         let rows = (self.had_rows && self.counts_rows).then_some(0);
-        Outcome {
-            rows,
-            affected_rows: self.affected_rows,
-            error: None,
-        }
+        Outcome { rows, affected_rows: self.affected_rows, error: None }
     }
 }
 
@@ -386,10 +306,7 @@ fn unexpected(first: u8) -> Lost {
 fn after_last_definition(then: Then, layout: &Layout) -> Reply {
     match (layout.deprecate_eof, then) {
         (Some(true), Then::Rows) => Reply::Row,
-        (Some(true), Then::Columns(columns)) => Reply::Definition {
-            left: columns.into(),
-            then: Then::Nothing,
-        },
+        (Some(true), Then::Columns(columns)) => Reply::Definition { left: columns.into(), then: Then::Nothing },
         _ => Reply::DefinitionsEnd { then },
     }
 }
@@ -421,19 +338,13 @@ impl ResultHeader {
     fn flag_first(payload: &[u8]) -> Result<ResultHeader, TooShort> {
         let mut cursor = Cursor::new(payload);
         let definitions = cursor.u8("definitions follow")? != 0;
-        Ok(ResultHeader {
-            columns: lenenc(&mut cursor, "number of columns")?,
-            definitions,
-        })
+        Ok(ResultHeader { columns: lenenc(&mut cursor, "number of columns")?, definitions })
     }
 
     fn count_first(payload: &[u8]) -> Result<ResultHeader, TooShort> {
         let mut cursor = Cursor::new(payload);
         let columns = lenenc(&mut cursor, "number of columns")?;
-        Ok(ResultHeader {
-            columns,
-            definitions: cursor.u8("definitions follow").unwrap_or(1) != 0,
-        })
+        Ok(ResultHeader { columns, definitions: cursor.u8("definitions follow").unwrap_or(1) != 0 })
     }
 }
 
@@ -454,16 +365,7 @@ impl PrepareOk {
         let id = cursor.u32_le("statement id")?;
         let columns = cursor.u16_le("number of columns")?;
         let parameters = cursor.u16_le("number of parameters")?;
-        let definitions = cursor
-            .skip(3, "warnings")
-            .and_then(|()| cursor.u8("definitions follow"))
-            .unwrap_or(1)
-            != 0;
-        Ok(PrepareOk {
-            id,
-            columns,
-            parameters,
-            definitions,
-        })
+        let definitions = cursor.skip(3, "warnings").and_then(|()| cursor.u8("definitions follow")).unwrap_or(1) != 0;
+        Ok(PrepareOk { id, columns, parameters, definitions })
     }
 }

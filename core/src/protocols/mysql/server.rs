@@ -12,13 +12,8 @@ const SERVER_HEAD: usize = HEADER + 2048;
 impl Mysql {
     pub(super) fn server_head(&self, first: Option<u8>) -> usize {
         match self.open.front() {
-            Some(Response {
-                continues: true, ..
-            }) => HEADER,
-            Some(Response {
-                reply: Reply::Row | Reply::Definition { .. },
-                ..
-            }) => match first {
+            Some(Response { continues: true, .. }) => HEADER,
+            Some(Response { reply: Reply::Row | Reply::Definition { .. }, .. }) => match first {
                 Some(packet::EOF | packet::ERR) => SERVER_HEAD,
                 _ => HEADER + 1,
             },
@@ -26,11 +21,7 @@ impl Mysql {
         }
     }
 
-    pub(super) fn server(
-        &mut self,
-        packet: &Packet<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    pub(super) fn server(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         if self.phase == Phase::Greeting {
             return self.greeting(packet, context);
         }
@@ -44,27 +35,19 @@ impl Mysql {
             return Ok(Meaning::More);
         }
         // An error that nobody asked for may cross a command on its way: it is what the client reads as the answer.
-        let crosses =
-            packet.is_error() && packet.sequence == 0 && matches!(response.reply, Reply::First(_));
+        let crosses = packet.is_error() && packet.sequence == 0 && matches!(response.reply, Reply::First(_));
         if !crosses {
             self.check(packet, "server", response.sequence)?;
         }
         self.answer(packet, context)
     }
 
-    fn greeting(
-        &mut self,
-        packet: &Packet<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    fn greeting(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         self.check(packet, "server", 0)?;
         self.phase = Phase::Login { sequence: 1 };
         if packet.is_error() {
             let error = Some(packet.error(context.statements));
-            return Ok(Meaning::Greeting(Outcome {
-                error,
-                ..Outcome::default()
-            }));
+            return Ok(Meaning::Greeting(Outcome { error, ..Outcome::default() }));
         }
         if !matches!(packet.first(), Some(9 | 10) | None) {
             return Err(Lost("the server does not greet as MySQL does".into()));
@@ -100,9 +83,7 @@ impl Mysql {
             return Ok(Meaning::More);
         }
         let step = response.step(packet, &mut self.layout, context.statements)?;
-        if let (Some((id, parameters)), Success::Prepared(sql)) =
-            (response.prepared.take(), &response.success)
-        {
+        if let (Some((id, parameters)), Success::Prepared(sql)) = (response.prepared.take(), &response.success) {
             self.prepared.answered(id, *sql, parameters);
         }
         Ok(match step {
@@ -123,9 +104,7 @@ impl Mysql {
         if !succeeded {
             return;
         }
-        if self.layout.deprecate_eof.is_none()
-            && matches!(response.reply, Reply::DefinitionsEnd { .. })
-        {
+        if self.layout.deprecate_eof.is_none() && matches!(response.reply, Reply::DefinitionsEnd { .. }) {
             self.late_eof = Some(response.sequence);
         }
         self.succeed(response.success, context);

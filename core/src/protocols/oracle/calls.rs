@@ -87,11 +87,7 @@ pub struct Header {
 impl Header {
     pub fn read(bytes: &[u8]) -> Option<Header> {
         match *bytes {
-            [kind @ (CALL | PIGGYBACK | ONE_WAY), function, sequence, ..] => Some(Header {
-                kind,
-                function,
-                sequence,
-            }),
+            [kind @ (CALL | PIGGYBACK | ONE_WAY), function, sequence, ..] => Some(Header { kind, function, sequence }),
             _ => None,
         }
     }
@@ -106,10 +102,7 @@ impl Header {
         if self.sequence == 0 || previous == 0 {
             return self.sequence == previous;
         }
-        let step = match LAST_SEQUENCES
-            .iter()
-            .find(|&&last| self.sequence <= previous && previous <= last)
-        {
+        let step = match LAST_SEQUENCES.iter().find(|&&last| self.sequence <= previous && previous <= last) {
             Some(last) => last - previous + self.sequence,
             None => self.sequence.saturating_sub(previous),
         };
@@ -138,12 +131,7 @@ pub struct Found<'a> {
 /// Walks over the piggybacks to the call. A message of piggybacks alone is named by the last of them.
 pub fn find(message: &[u8]) -> Option<Found<'_>> {
     let header = Header::read(message)?;
-    let mut found = Found {
-        header,
-        bytes: message,
-        closed_cursors: Vec::new(),
-        begins_pipeline: false,
-    };
+    let mut found = Found { header, bytes: message, closed_cursors: Vec::new(), begins_pipeline: false };
     while found.header.kind == PIGGYBACK {
         found.begins_pipeline |= found.header.function == PIPELINE_BEGIN;
         let Some((at, closed)) = after_piggyback(found.header, found.bytes) else {
@@ -158,20 +146,14 @@ pub fn find(message: &[u8]) -> Option<Found<'_>> {
 
 /// Where the header after this piggyback is, and the cursors that it closes.
 fn after_piggyback(header: Header, bytes: &[u8]) -> Option<(usize, Vec<u32>)> {
-    let closing = || {
-        token_lengths(bytes)
-            .into_iter()
-            .find_map(|token| closing(header, bytes, token))
-    };
+    let closing = || token_lengths(bytes).into_iter().find_map(|token| closing(header, bytes, token));
     if header.function == CLOSE_CURSORS
         && let Some(closing) = closing()
     {
         return Some(closing);
     }
     let is_next = |at: &usize| next_header(header, bytes, *at).is_some();
-    (HEADER..bytes.len())
-        .find(is_next)
-        .map(|at| (at, Vec::new()))
+    (HEADER..bytes.len()).find(is_next).map(|at| (at, Vec::new()))
 }
 
 fn next_header(previous: Header, bytes: &[u8], at: usize) -> Option<Header> {
@@ -191,24 +173,16 @@ fn closing(header: Header, bytes: &[u8], token: usize) -> Option<(usize, Vec<u32
         universal(&mut cursor)?
     };
     let number = |cursor: &mut Cursor<'_>| {
-        if wide {
-            cursor.u32_le("cursor").ok()
-        } else {
-            universal(cursor)?.try_into().ok()
-        }
+        if wide { cursor.u32_le("cursor").ok() } else { universal(cursor)?.try_into().ok() }
     };
-    let closed = (0..count.min(CLOSED_AT_ONCE))
-        .map(|_| number(&mut cursor))
-        .collect::<Option<Vec<u32>>>()?;
+    let closed = (0..count.min(CLOSED_AT_ONCE)).map(|_| number(&mut cursor)).collect::<Option<Vec<u32>>>()?;
     let at = cursor.position();
     next_header(header, bytes, at).map(|_| (at, closed))
 }
 
 /// How many bytes the token after a header may take: none, a universal number, or one of OCI's two fixed widths.
 pub fn token_lengths(bytes: &[u8]) -> [usize; 5] {
-    let universal = bytes
-        .get(HEADER)
-        .map_or(1, |&count| 1 + usize::from(count & 0x0f));
+    let universal = bytes.get(HEADER).map_or(1, |&count| 1 + usize::from(count & 0x0f));
     [0, universal, 2, 11, 14]
 }
 
@@ -243,19 +217,13 @@ pub fn reexecution(bytes: &[u8]) -> Option<Reexecution<'_>> {
         universal(&mut cursor)?;
         universal(&mut cursor)?;
         let ends_well = matches!(cursor.peek_u8(), None | Some(7));
-        (ends_well && id != 0).then(|| Reexecution {
-            cursor: id,
-            rows,
-            binds: cursor.rest(),
-        })
+        (ends_well && id != 0).then(|| Reexecution { cursor: id, rows, binds: cursor.rest() })
     })
 }
 
 /// The command of a LOB operation. Those that read serve the query the locator came from.
 pub fn lob(bytes: &[u8]) -> &'static str {
-    let operation = token_lengths(bytes)
-        .into_iter()
-        .find_map(|token| lob_operation(bytes.get(HEADER + token..)?));
+    let operation = token_lengths(bytes).into_iter().find_map(|token| lob_operation(bytes.get(HEADER + token..)?));
     operation.unwrap_or("lob")
 }
 
@@ -303,27 +271,15 @@ mod tests {
 
     #[test]
     fn piggybacks_with_tokens_lead_to_their_call() {
-        let message =
-            b"\x11\x69\x0e\x00\x01\x01\x04\x01\x05\x01\x04\x01\x03\x01\x02\x03\x09\x0f\x00";
+        let message = b"\x11\x69\x0e\x00\x01\x01\x04\x01\x05\x01\x04\x01\x03\x01\x02\x03\x09\x0f\x00";
         let found = find(message).unwrap();
-        assert_eq!(
-            (found.header.function, found.closed_cursors),
-            (9, vec![5, 4, 3, 2])
-        );
+        assert_eq!((found.header.function, found.closed_cursors), (9, vec![5, 4, 3, 2]));
     }
 
     #[test]
     fn an_unknown_piggyback_ends_where_the_next_sequence_begins() {
-        let message =
-            b"\x11\x69\x05\x01\x01\x01\x01\x01\x11\xbf\x06\x01\x01\x09\x00512,0,0,0\x03\x09\x07";
-        assert_eq!(
-            find(message).unwrap().header,
-            Header {
-                kind: CALL,
-                function: 9,
-                sequence: 7
-            }
-        );
+        let message = b"\x11\x69\x05\x01\x01\x01\x01\x01\x11\xbf\x06\x01\x01\x09\x00512,0,0,0\x03\x09\x07";
+        assert_eq!(find(message).unwrap().header, Header { kind: CALL, function: 9, sequence: 7 });
     }
 
     #[test]
@@ -332,19 +288,12 @@ mod tests {
         message.extend(OCI_POINTER);
         message.extend(b"\x02\0\0\0\x03\0\0\0\x04\0\0\0\x03\x0e\x06");
         let found = find(&message).unwrap();
-        assert_eq!(
-            (found.header.function, found.closed_cursors),
-            (14, vec![3, 4])
-        );
+        assert_eq!((found.header.function, found.closed_cursors), (14, vec![3, 4]));
     }
 
     #[test]
     fn a_sequence_begins_again_at_one() {
-        let header = |sequence| Header {
-            kind: CALL,
-            function: 14,
-            sequence,
-        };
+        let header = |sequence| Header { kind: CALL, function: 14, sequence };
         assert!(header(1).follows(255));
         assert!(header(2).follows(126));
         assert!(header(128).follows(127));
@@ -356,39 +305,21 @@ mod tests {
 
     #[test]
     fn a_fetch_is_read_with_and_without_token_and_from_oci() {
-        assert_eq!(
-            fetch(b"\x03\x05\x17\x01\x0a\x01\x64"),
-            Some((10, 100, Family::Universal))
-        );
-        assert_eq!(
-            fetch(b"\x03\x05\x06\x00\x01\x01\x01\x64"),
-            Some((1, 100, Family::Universal))
-        );
-        assert_eq!(
-            fetch(b"\x03\x05\x1d\x02\0\0\0\x19\0\0\0"),
-            Some((2, 25, Family::Wide))
-        );
+        assert_eq!(fetch(b"\x03\x05\x17\x01\x0a\x01\x64"), Some((10, 100, Family::Universal)));
+        assert_eq!(fetch(b"\x03\x05\x06\x00\x01\x01\x01\x64"), Some((1, 100, Family::Universal)));
+        assert_eq!(fetch(b"\x03\x05\x1d\x02\0\0\0\x19\0\0\0"), Some((2, 25, Family::Wide)));
     }
 
     #[test]
     fn a_reexecution_names_its_cursor_and_brings_values() {
         let read = reexecution(b"\x03\x04\x0b\x01\x04\x01\x01\x00\x00\x07\x02\xc1\x02").unwrap();
-        assert_eq!(
-            (read.cursor, read.rows, read.binds),
-            (4, 1, &b"\x07\x02\xc1\x02"[..])
-        );
+        assert_eq!((read.cursor, read.rows, read.binds), (4, 1, &b"\x07\x02\xc1\x02"[..]));
     }
 
     #[test]
     fn lob_operations_are_told_apart() {
-        assert_eq!(
-            lob(b"\x03\x60\x07\x00\x01\x01\x28\0\0\0\0\0\0\0\x01\x02\0\0\x01\x01"),
-            "lob_read"
-        );
-        assert_eq!(
-            lob(b"\x03\x60\x07\x01\x01\x28\0\0\0\0\0\0\0\x02\x40\x00\0\0"),
-            "lob_chunk_size"
-        );
+        assert_eq!(lob(b"\x03\x60\x07\x00\x01\x01\x28\0\0\0\0\0\0\0\x01\x02\0\0\x01\x01"), "lob_read");
+        assert_eq!(lob(b"\x03\x60\x07\x01\x01\x28\0\0\0\0\0\0\0\x02\x40\x00\0\0"), "lob_chunk_size");
         assert_eq!(lob(b"\x03\x60\x07"), "lob");
     }
 }

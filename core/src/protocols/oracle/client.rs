@@ -7,7 +7,7 @@ use super::packet::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
 use super::{Answer, Call, Following, OPEN_CALLS, Oracle, logon, native};
 use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 /// First bytes of TTC messages that are no calls.
 const PROTOCOL: u8 = 0x01;
@@ -30,18 +30,8 @@ struct Begun {
 
 impl Begun {
     fn new(command: &'static str, answer: Answer) -> Begun {
-        let call = Call {
-            answer,
-            ..Call::default()
-        };
-        Begun {
-            command,
-            sql: None,
-            call,
-            one_way: false,
-            begins_pipeline: false,
-            ends_pipeline: false,
-        }
+        let call = Call { answer, ..Call::default() };
+        Begun { command, sql: None, call, one_way: false, begins_pipeline: false, ends_pipeline: false }
     }
 }
 
@@ -67,11 +57,7 @@ impl Oracle {
     /// A break interrupts the client's own wait and begins none; a reset after the server's break begins another one.
     fn client_marker(&mut self, body: &[u8]) -> Meaning {
         let resets = body.last() == Some(&RESET) && self.answered && !self.calls.is_empty();
-        if resets {
-            Meaning::More
-        } else {
-            Meaning::Aside
-        }
+        if resets { Meaning::More } else { Meaning::Aside }
     }
 
     /// Whatever is open had its whole answer: the client would not speak otherwise.
@@ -99,17 +85,11 @@ impl Oracle {
             connect::tell(context.session, connect.data);
         }
         self.server_spoke = false;
-        if again {
-            Meaning::More
-        } else {
-            self.open(Begun::new("connect", Answer::Connect), false)
-        }
+        if again { Meaning::More } else { self.open(Begun::new("connect", Answer::Connect), false) }
     }
 
     fn is_connecting(&self) -> bool {
-        self.calls
-            .back()
-            .is_some_and(|call| call.answer == Answer::Connect)
+        self.calls.back().is_some_and(|call| call.answer == Answer::Connect)
     }
 
     // --- requests ---------------------------------------------------------------------------------------------------
@@ -135,10 +115,7 @@ impl Oracle {
     }
 
     fn disconnects(&mut self) -> Meaning {
-        let goodbye = Begun {
-            one_way: true,
-            ..Begun::new("disconnect", Answer::Plain)
-        };
+        let goodbye = Begun { one_way: true, ..Begun::new("disconnect", Answer::Plain) };
         self.open(goodbye, false)
     }
 
@@ -155,12 +132,10 @@ impl Oracle {
             return Meaning::More;
         }
         let room = REQUEST_KEPT.saturating_sub(self.request.len());
-        self.request
-            .extend_from_slice(&body[..body.len().min(room)]);
+        self.request.extend_from_slice(&body[..body.len().min(room)]);
         let full = self.request.len() >= REQUEST_KEPT;
         let request = std::mem::take(&mut self.request);
-        let found = calls::find(&request)
-            .and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
+        let found = calls::find(&request).and_then(|found| Some((found.bytes, Execution::read(found.bytes)?)));
         let Some((bytes, execution)) = found else {
             return Meaning::More;
         };
@@ -190,11 +165,7 @@ impl Oracle {
             self.calls.push_back(begun.call);
             self.server_spoke = false;
         }
-        let request = Meaning::Request(Request {
-            sql: begun.sql,
-            awaits,
-            ..Request::new(begun.command)
-        });
+        let request = Meaning::Request(Request { sql: begun.sql, awaits, ..Request::new(begun.command) });
         match ended {
             Some(Meaning::Ended) => Meaning::Several(vec![Meaning::Ended, request]),
             _ => request,
@@ -211,10 +182,9 @@ impl Oracle {
                 logon::tell_request(context.session, body);
                 Begun::new("fast_authentication", Answer::Logon)
             }
-            _ if body.starts_with(native::MAGIC) => Begun {
-                one_way: self.keys_follow,
-                ..Begun::new("native_services", Answer::Native)
-            },
+            _ if body.starts_with(native::MAGIC) => {
+                Begun { one_way: self.keys_follow, ..Begun::new("native_services", Answer::Native) }
+            }
             _ => match calls::find(body) {
                 Some(found) => self.call(&found, packet.cut, context),
                 None => Begun::new("call", Answer::Plain),
@@ -230,10 +200,7 @@ impl Oracle {
         }
         self.sequence = found.header.sequence;
         let command = calls::command(found.header.function).unwrap_or("call");
-        let mut begun = Begun {
-            one_way: found.header.kind == calls::ONE_WAY,
-            ..Begun::new(command, Answer::Plain)
-        };
+        let mut begun = Begun { one_way: found.header.kind == calls::ONE_WAY, ..Begun::new(command, Answer::Plain) };
         begun.begins_pipeline = found.begins_pipeline;
         begun.call.sequence = Some(found.header.sequence);
         match found.header.function {
@@ -253,13 +220,7 @@ impl Oracle {
         begun
     }
 
-    fn execute(
-        &mut self,
-        begun: &mut Begun,
-        found: &Found<'_>,
-        cut: bool,
-        statements: &mut Statements,
-    ) {
+    fn execute(&mut self, begun: &mut Begun, found: &Found<'_>, cut: bool, statements: &mut Statements) {
         begun.call.answer = Answer::Rows;
         let execution = match found.header.function {
             calls::EXECUTE => Execution::read(found.bytes),
@@ -267,8 +228,7 @@ impl Oracle {
         };
         let Some(execution) = execution else {
             begun.call.executes = true;
-            begun.call.statement =
-                statement_of(statement::guess(found.bytes).as_deref(), statements);
+            begun.call.statement = statement_of(statement::guess(found.bytes).as_deref(), statements);
             begun.sql = begun.call.statement.sql;
             return;
         };
@@ -277,19 +237,13 @@ impl Oracle {
         (call.cursor, call.asked) = (execution.cursor, execution.rows);
         (call.executes, call.fetches) = (execution.executes(), execution.fetches());
         let (new, partial) = read_statement(found.bytes, &execution, cut, statements);
-        call.statement = if execution.text_length == 0 {
-            self.cursors.statement(execution.cursor)
-        } else {
-            new
-        };
+        call.statement = if execution.text_length == 0 { self.cursors.statement(execution.cursor) } else { new };
         if found.header.function == calls::PARSE_V7 {
             self.cursors.remember(execution.cursor, call.statement);
         }
         if execution.text_length == 0 && execution.executes() {
-            call.statement.sql = call
-                .statement
-                .sql
-                .map(|sql| Statements::with_parameters(sql, &found.bytes[execution.after..]));
+            call.statement.sql =
+                call.statement.sql.map(|sql| Statements::with_parameters(sql, &found.bytes[execution.after..]));
         }
         begun.sql = call.statement.sql;
         if partial {
@@ -315,10 +269,7 @@ impl Oracle {
         if let Some(again) = calls::reexecution(found.bytes) {
             (call.cursor, call.asked) = (again.cursor, again.rows);
             call.statement = self.cursors.statement(again.cursor);
-            call.statement.sql = call
-                .statement
-                .sql
-                .map(|sql| Statements::with_parameters(sql, again.binds));
+            call.statement.sql = call.statement.sql.map(|sql| Statements::with_parameters(sql, again.binds));
             begun.sql = call.statement.sql;
         }
     }
@@ -326,10 +277,7 @@ impl Oracle {
     /// A LOB that is read came with the rows of the last query.
     fn lob(&mut self, begun: &mut Begun, bytes: &[u8]) {
         begun.command = calls::lob(bytes);
-        if matches!(
-            begun.command,
-            "lob_read" | "lob_length" | "lob_chunk_size" | "lob_open" | "lob_close"
-        ) {
+        if matches!(begun.command, "lob_read" | "lob_length" | "lob_chunk_size" | "lob_open" | "lob_close") {
             begun.sql = self.last_query.sql;
         }
     }
@@ -337,32 +285,23 @@ impl Oracle {
 
 /// The statement of an execution, and whether more of it is still to come. `last`: nothing more can come, so take what
 /// there is.
-fn read_statement(
-    bytes: &[u8],
-    execution: &Execution,
-    last: bool,
-    statements: &mut Statements,
-) -> (Statement, bool) {
+fn read_statement(bytes: &[u8], execution: &Execution, last: bool, statements: &mut Statements) -> (Statement, bool) {
     match statement::text(bytes, execution) {
         Text::Whole(text, end) => {
             let mut statement = statement_of(Some(&text), statements);
             if execution.binds {
-                statement.sql = statement
-                    .sql
-                    .map(|sql| Statements::with_parameters(sql, &bytes[end..]));
+                statement.sql = statement.sql.map(|sql| Statements::with_parameters(sql, &bytes[end..]));
             }
             (statement, false)
         }
         Text::Partial if last => {
-            let beginning = statement::beginning(bytes, execution)
-                .map(|text| [&text[..], "…".as_bytes()].concat());
+            let beginning = statement::beginning(bytes, execution).map(|text| [&text[..], "…".as_bytes()].concat());
             (statement_of(beginning.as_deref(), statements), false)
         }
         Text::Partial => (Statement::default(), true),
-        Text::None if execution.text_length > 0 => (
-            statement_of(statement::guess(bytes).as_deref(), statements),
-            false,
-        ),
+        Text::None if execution.text_length > 0 => {
+            (statement_of(statement::guess(bytes).as_deref(), statements), false)
+        }
         Text::None => (Statement::default(), false),
     }
 }
@@ -373,11 +312,8 @@ fn statement_of(text: Option<&[u8]>, statements: &mut Statements) -> Statement {
     };
     let verb = Verb::of(text);
     let sql = match text.get(..statement::KEPT) {
-        Some(kept) if text.len() > kept.len() => statements.sql(&[kept, "…".as_bytes()].concat()),
-        _ => statements.sql(text),
+        Some(kept) if text.len() > kept.len() => statements.sql_in(Dialect::Oracle, &[kept, "…".as_bytes()].concat()),
+        _ => statements.sql_in(Dialect::Oracle, text),
     };
-    Statement {
-        sql: Some(sql),
-        verb,
-    }
+    Statement { sql: Some(sql), verb }
 }

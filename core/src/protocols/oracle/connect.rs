@@ -37,15 +37,8 @@ impl<'a> Connect<'a> {
         cursor.skip(12, "service options")?;
         let data_length = usize::from(cursor.u16_be("connect data length")?);
         let data_offset = usize::from(cursor.u16_be("connect data offset")?);
-        let data = body
-            .get(data_offset.saturating_sub(HEADER)..)
-            .unwrap_or_default();
-        Ok(Connect {
-            versions,
-            data: data.get(..data_length).unwrap_or(data),
-            data_length,
-            data_offset,
-        })
+        let data = body.get(data_offset.saturating_sub(HEADER)..).unwrap_or_default();
+        Ok(Connect { versions, data: data.get(..data_length).unwrap_or(data), data_length, data_offset })
     }
 
     /// Does the data come in a packet of its own, after this one of `length` bytes?
@@ -55,9 +48,7 @@ impl<'a> Connect<'a> {
 
     pub fn is_plausible(&self) -> bool {
         let (wanted, lowest) = self.versions;
-        VERSIONS.contains(&wanted)
-            && lowest <= wanted
-            && (self.data.is_empty() || self.data.contains(&b'('))
+        VERSIONS.contains(&wanted) && lowest <= wanted && (self.data.is_empty() || self.data.contains(&b'('))
     }
 }
 
@@ -75,18 +66,10 @@ impl Accept {
         cursor.skip(2, "service options")?;
         let small = u32::from(cursor.u16_be("session data unit")?);
         if version < LARGE_FORM_VERSION {
-            return Ok(Accept {
-                form: Form::Small,
-                session_data_unit: small,
-            });
+            return Ok(Accept { form: Form::Small, session_data_unit: small });
         }
-        let large = cursor
-            .skip(18, "reserved")
-            .and_then(|()| cursor.u32_be("session data unit"));
-        Ok(Accept {
-            form: Form::Large,
-            session_data_unit: large.unwrap_or(small),
-        })
+        let large = cursor.skip(18, "reserved").and_then(|()| cursor.u32_be("session data unit"));
+        Ok(Accept { form: Form::Large, session_data_unit: large.unwrap_or(small) })
     }
 }
 
@@ -101,31 +84,21 @@ pub fn text(body: &[u8], reasons: usize) -> Option<&[u8]> {
 
 /// Why the listener refused; `None` for an answer to a ping of the listener.
 pub fn refusal(text: &[u8]) -> Option<Error> {
-    let number: u32 = value(&String::from_utf8_lossy(text), "ERR")
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(0);
-    (number != 0).then(|| Error {
-        code: format!("ORA-{number:05}"),
-        message: "the listener refused the connection".into(),
-    })
+    let number: u32 = value(&String::from_utf8_lossy(text), "ERR").and_then(|number| number.parse().ok()).unwrap_or(0);
+    (number != 0)
+        .then(|| Error { code: format!("ORA-{number:05}"), message: "the listener refused the connection".into() })
 }
 
 /// Who connects to what, as the connect data tells.
 pub fn tell(session: &mut Session, data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let service = value(&text, "SERVICE_NAME").or_else(|| value(&text, "SID"));
-    let client = text
-        .to_ascii_uppercase()
-        .find("CID")
-        .and_then(|at| text.get(at..))
-        .unwrap_or_default();
+    let client = text.to_ascii_uppercase().find("CID").and_then(|at| text.get(at..)).unwrap_or_default();
     if let Some(service) = service {
         session.database.get_or_insert_with(|| service.to_owned());
     }
     if let Some(program) = value(client, "PROGRAM") {
-        session
-            .application
-            .get_or_insert_with(|| program.to_owned());
+        session.application.get_or_insert_with(|| program.to_owned());
     }
 }
 
@@ -156,10 +129,7 @@ mod tests {
         let mut session = Session::default();
         tell(&mut session, data);
         assert_eq!(session.database.as_deref(), Some("orders"));
-        assert_eq!(
-            session.application.as_deref(),
-            Some("C:\\Program Files\\app.exe")
-        );
+        assert_eq!(session.application.as_deref(), Some("C:\\Program Files\\app.exe"));
     }
 
     #[test]
@@ -169,31 +139,16 @@ mod tests {
             code(b"(DESCRIPTION=(TMP=)(VSNNUM=1)(ERR=12514)(ERROR_STACK=(ERROR=(CODE=1))))"),
             Some("ORA-12514".into())
         );
-        assert_eq!(
-            code(b"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR=0)(ALIAS=LISTENER))"),
-            None
-        );
+        assert_eq!(code(b"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR=0)(ALIAS=LISTENER))"), None);
     }
 
     #[test]
     fn accept_tells_the_form_of_what_follows() {
         let old = b"\x01\x3a\x00\x01\x20\x00\x7f\xff\0\0\0\0\0\0\0\0";
-        assert_eq!(
-            Accept::read(old),
-            Ok(Accept {
-                form: Form::Small,
-                session_data_unit: 8192
-            })
-        );
+        assert_eq!(Accept::read(old), Ok(Accept { form: Form::Small, session_data_unit: 8192 }));
         let mut new = b"\x01\x3e\x00\x01\xff\xff\xff\xff".to_vec();
         new.extend([0; 16]);
         new.extend(b"\x00\x1f\xff\xff\0\0\0\0");
-        assert_eq!(
-            Accept::read(&new),
-            Ok(Accept {
-                form: Form::Large,
-                session_data_unit: 0x1f_ffff
-            })
-        );
+        assert_eq!(Accept::read(&new), Ok(Accept { form: Form::Large, session_data_unit: 0x1f_ffff }));
     }
 }

@@ -26,10 +26,7 @@ pub struct Cursors(HashMap<u32, Entry>);
 
 impl Cursors {
     pub fn statement(&self, cursor: u32) -> Statement {
-        self.0
-            .get(&cursor)
-            .map(|entry| entry.statement)
-            .unwrap_or_default()
+        self.0.get(&cursor).map(|entry| entry.statement).unwrap_or_default()
     }
 
     /// The server has named the cursor of a statement.

@@ -24,11 +24,7 @@ pub enum Family {
 pub fn universal(cursor: &mut Cursor<'_>) -> Option<u64> {
     let count = usize::from(cursor.u8("count").ok()? & 0x7f);
     let bytes = (count <= 8).then(|| cursor.take(count, "number").ok())??;
-    Some(
-        bytes
-            .iter()
-            .fold(0, |number, &byte| number << 8 | u64::from(byte)),
-    )
+    Some(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
 /// `count` universal numbers that nobody needs.
@@ -57,21 +53,14 @@ pub fn string<'a>(cursor: &mut Cursor<'a>) -> Option<Cow<'a, [u8]>> {
 /// Chunks with universal lengths where that works out, otherwise with lengths of one byte.
 fn chunked(cursor: &mut Cursor<'_>) -> Option<Vec<u8>> {
     let mut attempt = *cursor;
-    if let Some(text) = chunks(&mut attempt, |cursor| {
-        universal(cursor).and_then(|length| length.try_into().ok())
-    }) {
+    if let Some(text) = chunks(&mut attempt, |cursor| universal(cursor).and_then(|length| length.try_into().ok())) {
         *cursor = attempt;
         return Some(text);
     }
-    chunks(cursor, |cursor| {
-        cursor.u8("chunk length").ok().map(usize::from)
-    })
+    chunks(cursor, |cursor| cursor.u8("chunk length").ok().map(usize::from))
 }
 
-fn chunks(
-    cursor: &mut Cursor<'_>,
-    length: impl Fn(&mut Cursor<'_>) -> Option<usize>,
-) -> Option<Vec<u8>> {
+fn chunks(cursor: &mut Cursor<'_>, length: impl Fn(&mut Cursor<'_>) -> Option<usize>) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     loop {
         match length(cursor)? {
@@ -83,11 +72,7 @@ fn chunks(
 
 /// A universal length, and a string where it is not 0.
 pub fn string_with_length<'a>(cursor: &mut Cursor<'a>) -> Option<Cow<'a, [u8]>> {
-    if universal(cursor)? == 0 {
-        Some(Cow::Borrowed(&[]))
-    } else {
-        string(cursor)
-    }
+    if universal(cursor)? == 0 { Some(Cow::Borrowed(&[])) } else { string(cursor) }
 }
 
 #[cfg(test)]

@@ -58,12 +58,7 @@ pub struct Variant {
 
 impl Variant {
     const ALL: [Variant; 16] = {
-        let mut all = [Variant {
-            end_to_end: true,
-            long_flags: false,
-            row_count: true,
-            sql_type: false,
-        }; 16];
+        let mut all = [Variant { end_to_end: true, long_flags: false, row_count: true, sql_type: false }; 16];
         let mut bits = 0;
         while bits < 16 {
             all[bits] = Variant {
@@ -86,20 +81,9 @@ pub struct Shape {
 }
 
 /// The end of `response`, if it is there. `sequence` is the call's; a `certain` end may be recognised by less.
-pub fn find<'a>(
-    response: &'a [u8],
-    sequence: Option<u8>,
-    certain: bool,
-    shape: &mut Shape,
-) -> Option<EndOfCall<'a>> {
+pub fn find<'a>(response: &'a [u8], sequence: Option<u8>, certain: bool, shape: &mut Shape) -> Option<EndOfCall<'a>> {
     let thin = |shape: &mut Shape| {
-        strict(response, sequence, shape).or_else(|| {
-            if certain {
-                loose(response, shape)
-            } else {
-                None
-            }
-        })
+        strict(response, sequence, shape).or_else(|| if certain { loose(response, shape) } else { None })
     };
     match shape.family {
         Some(Family::Wide) => wide(response, sequence).or_else(|| thin(shape)),
@@ -116,14 +100,9 @@ pub fn ends_with_status(response: &[u8]) -> bool {
 fn is_status(bytes: &[u8]) -> bool {
     let mut cursor = Cursor::new(bytes);
     let status = universal(&mut cursor).filter(|&status| (1..HIGHEST_STATUS).contains(&status));
-    let thin = status.is_some()
-        && (cursor.is_empty() || universal(&mut cursor).is_some() && cursor.is_empty());
+    let thin = status.is_some() && (cursor.is_empty() || universal(&mut cursor).is_some() && cursor.is_empty());
     let mut cursor = Cursor::new(bytes);
-    let status = cursor
-        .u32_le("status")
-        .ok()
-        .map(u64::from)
-        .filter(|&status| (1..HIGHEST_STATUS).contains(&status));
+    let status = cursor.u32_le("status").ok().map(u64::from).filter(|&status| (1..HIGHEST_STATUS).contains(&status));
     thin || status.is_some() && matches!(cursor.left(), 0 | 2)
 }
 
@@ -131,33 +110,22 @@ fn is_status(bytes: &[u8]) -> bool {
 fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
     // Without rows in it, a response is short, and lists of batch errors may make its last part long.
     let rowless = matches!(response.first(), Some(&(0x04 | 0x08 | 0x0b)));
-    let from = if rowless {
-        0
-    } else {
-        response.len().saturating_sub(SEARCHED)
-    };
+    let from = if rowless { 0 } else { response.len().saturating_sub(SEARCHED) };
     let until = (response.len() + 1).saturating_sub(SHORTEST).max(from);
     memchr::memrchr_iter(END_OF_CALL, &response[from..until]).map(move |at| from + at)
 }
 
-fn strict<'a>(
-    response: &'a [u8],
-    sequence: Option<u8>,
-    shape: &mut Shape,
-) -> Option<EndOfCall<'a>> {
+fn strict<'a>(response: &'a [u8], sequence: Option<u8>, shape: &mut Shape) -> Option<EndOfCall<'a>> {
     fitting(response, shape, |fields, variant| {
         let (end, again) = (&fields.end, fields.again);
         let called = sequence.is_none_or(|sequence| sequence == fields.call_number);
-        let agrees = again.is_none_or(|(error, rows)| {
-            rows == end.rows && (error == end.error || fields.error == 0)
-        });
+        let agrees = again.is_none_or(|(error, rows)| rows == end.rows && (error == end.error || fields.error == 0));
         called && agrees && is_message(end) && (variant.row_count || sequence.is_some())
     })
 }
 
 fn loose<'a>(response: &'a [u8], shape: &mut Shape) -> Option<EndOfCall<'a>> {
-    fitting(response, shape, |fields, _| is_message(&fields.end))
-        .or_else(|| before_message(response))
+    fitting(response, shape, |fields, _| is_message(&fields.end)).or_else(|| before_message(response))
 }
 
 fn fitting<'a>(
@@ -174,10 +142,7 @@ fn fitting<'a>(
             accepts(&fields, variant).then_some((fields.end, variant))
         })
     })?;
-    *shape = Shape {
-        variant: Some(variant),
-        family: Some(Family::Universal),
-    };
+    *shape = Shape { variant: Some(variant), family: Some(Family::Universal) };
     Some(end)
 }
 
@@ -206,24 +171,10 @@ impl<'a> Start<'a> {
             universal(&mut cursor).filter(|&sequence| sequence <= 0xffff)?;
         }
         let rows = universal(&mut cursor)?;
-        let error = universal(&mut cursor)?
-            .try_into()
-            .ok()
-            .filter(|&error| error <= 0xffff)?;
+        let error = universal(&mut cursor)?.try_into().ok().filter(|&error| error <= 0xffff)?;
         skip_universal(&mut cursor, 2)?;
-        let id = universal(&mut cursor)?
-            .try_into()
-            .ok()
-            .filter(|&id| id <= 0xffff)?;
-        Some((
-            EndOfCall {
-                rows,
-                error,
-                cursor: id,
-                ..EndOfCall::default()
-            },
-            cursor,
-        ))
+        let id = universal(&mut cursor)?.try_into().ok().filter(|&id| id <= 0xffff)?;
+        Some((EndOfCall { rows, error, cursor: id, ..EndOfCall::default() }, cursor))
     }
 
     fn fields(&self, variant: Variant) -> Option<Fields<'a>> {
@@ -245,11 +196,7 @@ impl<'a> Start<'a> {
         string_with_length(&mut cursor)?;
         batch_errors(&mut cursor)?;
         let error = end.error;
-        let again = if variant.row_count {
-            Some(error_and_rows(&mut cursor)?)
-        } else {
-            None
-        };
+        let again = if variant.row_count { Some(error_and_rows(&mut cursor)?) } else { None };
         end.error = again.map_or(error, |(again, _)| again);
         if variant.sql_type {
             skip_universal(&mut cursor, 2)?;
@@ -257,12 +204,7 @@ impl<'a> Start<'a> {
         if end.error != 0 && !cursor.is_empty() {
             end.message = message(&mut cursor)?;
         }
-        cursor.is_empty().then_some(Fields {
-            end,
-            error,
-            call_number,
-            again,
-        })
+        cursor.is_empty().then_some(Fields { end, error, call_number, again })
     }
 }
 
@@ -301,11 +243,7 @@ fn numbers_in_chunks(cursor: &mut Cursor<'_>, count: u64) -> Option<()> {
     for _ in 0..count {
         skip_universal(cursor, 1 + usize::from(chunked))?;
     }
-    if chunked {
-        cursor.u8("end of list").map(drop).ok()
-    } else {
-        Some(())
-    }
+    if chunked { cursor.u8("end of list").map(drop).ok() } else { Some(()) }
 }
 
 /// The error's text: the rest, in one piece.
@@ -321,10 +259,7 @@ fn message<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 
 /// The message begins with the code that the fields hold; other languages keep the prefix.
 fn is_message(end: &EndOfCall<'_>) -> bool {
-    end.error == 0
-        || end
-            .message
-            .starts_with(format!("ORA-{:05}", end.error).as_bytes())
+    end.error == 0 || end.message.starts_with(format!("ORA-{:05}", end.error).as_bytes())
 }
 
 /// Servers up to 10g: the fields behind the cursor differ, but an error's message ends the response.
@@ -338,13 +273,9 @@ fn before_message(response: &[u8]) -> Option<EndOfCall<'_>> {
     let head = |at: usize| {
         let start = Start::read(&response[at + 1..])?;
         let fits = |end: &EndOfCall<'_>| end.error == error && end.cursor > 0;
-        [false, true]
-            .into_iter()
-            .find_map(|end_to_end| start.head(end_to_end).map(|(end, _)| end).filter(fits))
+        [false, true].into_iter().find_map(|end_to_end| start.head(end_to_end).map(|(end, _)| end).filter(fits))
     };
-    let end = candidates(response)
-        .filter(|&candidate| candidate < at)
-        .find_map(head)?;
+    let end = candidates(response).filter(|&candidate| candidate < at).find_map(head)?;
     Some(EndOfCall { message, ..end })
 }
 
@@ -352,9 +283,7 @@ fn before_message(response: &[u8]) -> Option<EndOfCall<'_>> {
 fn wide(response: &[u8], sequence: Option<u8>) -> Option<EndOfCall<'_>> {
     candidates(response).find_map(|at| {
         let bytes = &response[at + 1..];
-        [0, 2, 3]
-            .into_iter()
-            .find_map(|skipped| wide_fields(bytes, skipped, sequence))
+        [0, 2, 3].into_iter().find_map(|skipped| wide_fields(bytes, skipped, sequence))
     })
 }
 
@@ -370,22 +299,11 @@ fn wide_fields(bytes: &[u8], skipped: usize, sequence: Option<u8>) -> Option<End
     cursor.u16_le("position").ok()?;
     let sql_type = cursor.u8("SQL type").ok()?;
     let plausible = status & 3 != 0 && status < HIGHEST_STATUS && nothing == 0;
-    let end = EndOfCall {
-        rows,
-        error,
-        cursor: id,
-        sql_type,
-        message: &[],
-    };
+    let end = EndOfCall { rows, error, cursor: id, sql_type, message: &[] };
     plausible.then_some(())?;
     let rest = cursor.rest();
-    let (fixed, message) = if error == 0 {
-        (rest, &[][..])
-    } else {
-        wide_message(rest, error)?
-    };
-    let called = sequence
-        .is_none_or(|sequence| fixed.iter().skip(18).take(60).any(|&byte| byte == sequence));
+    let (fixed, message) = if error == 0 { (rest, &[][..]) } else { wide_message(rest, error)? };
+    let called = sequence.is_none_or(|sequence| fixed.iter().skip(18).take(60).any(|&byte| byte == sequence));
     let size = 1 + bytes.len() - rest.len() + fixed.len();
     (called && WIDE_SIZES.contains(&size)).then_some(EndOfCall { message, ..end })
 }
@@ -402,7 +320,8 @@ fn wide_message(rest: &[u8], error: u32) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    const EMPTY: &[u8] = b"\x04\x01\x01\x01\x03\x00\x02\x03\xae\x00\x00\x01\x02\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\
+    const EMPTY: &[u8] =
+        b"\x04\x01\x01\x01\x03\x00\x02\x03\xae\x00\x00\x01\x02\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\
         \x02\x03\xae\x00\x28ORA-00942: table or view does not exist\n";
 
     fn end_of(response: &[u8], sequence: u8) -> Option<EndOfCall<'_>> {
@@ -419,11 +338,7 @@ mod tests {
     #[test]
     fn rows_before_the_end_do_not_hide_it() {
         let end = b"\x04\x01\x01\x01\x0f\x02\x01\x2c\0\0\0\x01\x01\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x09\0\x01\x01\0\0\0\0\0\x02\x01\x2c";
-        let response = [
-            b"\x06\x02\x01\x04\x07\x04\x01\x01\x01\x0f\x07\x02\xc1\x04",
-            &end[..],
-        ]
-        .concat();
+        let response = [b"\x06\x02\x01\x04\x07\x04\x01\x01\x01\x0f\x07\x02\xc1\x04", &end[..]].concat();
         assert_eq!(end_of(&response, 9).unwrap().rows, 300);
         assert_eq!(end_of(&response, 8), None);
         assert_eq!(end_of(&response[..response.len() - 1], 9), None);
@@ -445,8 +360,7 @@ mod tests {
 
     #[test]
     fn the_wide_form_of_a_10g_server_is_read() {
-        let mut response =
-            b"\x07\x02\xc1\x02\x04\x01\0\0\0\x19\0\0\0\0\0\0\0\0\0\x02\0\0\0\x03".to_vec();
+        let mut response = b"\x07\x02\xc1\x02\x04\x01\0\0\0\x19\0\0\0\0\0\0\0\0\0\x02\0\0\0\x03".to_vec();
         response.extend([0; 22]);
         response.extend(b"\x1c\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
         let end = end_of(&response, 0x1c).unwrap();

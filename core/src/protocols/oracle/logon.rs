@@ -28,9 +28,7 @@ pub fn tell_request(session: &mut Session, message: &[u8]) {
 pub fn tell_response(session: &mut Session, message: &[u8]) {
     let number = value(message, b"AUTH_VERSION_NO").and_then(|digits| digits.parse().ok());
     if let Some(number) = number {
-        session
-            .server_version
-            .get_or_insert_with(|| version(number));
+        session.server_version.get_or_insert_with(|| version(number));
     }
     if let Some(service) = value(message, b"AUTH_SC_SERVICE_NAME") {
         session.database.get_or_insert(service);
@@ -42,28 +40,16 @@ fn version(number: u32) -> String {
     let [major, second, third, fourth] = number.to_be_bytes();
     let parts = match major {
         ..18 => [major, second >> 4, second & 15, third, fourth],
-        _ => [
-            major,
-            second,
-            third >> 4,
-            (third & 15) << 4 | fourth >> 4,
-            fourth & 15,
-        ],
+        _ => [major, second, third >> 4, (third & 15) << 4 | fourth >> 4, fourth & 15],
     };
     parts.map(|part| part.to_string()).join(".")
 }
 
 /// The printable text before the first key's length.
 fn user(message: &[u8]) -> Option<&str> {
-    let key = KEY_PREFIXES
-        .iter()
-        .filter_map(|prefix| memchr::memmem::find(message, prefix))
-        .min()?;
+    let key = KEY_PREFIXES.iter().filter_map(|prefix| memchr::memmem::find(message, prefix)).min()?;
     let before = without_length(message.get(..key)?)?;
-    let start = before
-        .iter()
-        .rposition(|byte| !byte.is_ascii_graphic())
-        .map_or(0, |at| at + 1);
+    let start = before.iter().rposition(|byte| !byte.is_ascii_graphic()).map_or(0, |at| at + 1);
     let run = &before[start..];
     // A string's own length may be printable, too.
     let name = match run.split_first() {
@@ -88,9 +74,7 @@ fn value(message: &[u8], key: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(message, key)? + key.len();
     let mut thin = Cursor::new(message.get(at..)?);
     let mut wide = thin;
-    let read_thin = universal(&mut thin)
-        .filter(|&length| length > 0)
-        .and_then(|_| string(&mut thin));
+    let read_thin = universal(&mut thin).filter(|&length| length > 0).and_then(|_| string(&mut thin));
     let text = match read_thin {
         Some(text) if is_text(&text) => text,
         _ => {
@@ -111,12 +95,15 @@ mod tests {
 
     #[test]
     fn the_user_stands_before_the_first_key() {
-        assert_eq!(user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01\x05scott\x01\x0d\x0dAUTH_TERMINAL"), Some("scott"));
-        assert_eq!(user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01SCOTT\x01\x0d\x0dAUTH_TERMINAL"), Some("SCOTT"));
         assert_eq!(
-            user(b"\x03\x76\x02\x58\xdb\x13\0\x06secure\x27\0\0\0\x0dAUTH_TERMINAL"),
-            Some("secure")
+            user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01\x05scott\x01\x0d\x0dAUTH_TERMINAL"),
+            Some("scott")
         );
+        assert_eq!(
+            user(b"\x03\x76\x01\x01\x01\x05\x01\x01\x01\x01\x05\x01\x01SCOTT\x01\x0d\x0dAUTH_TERMINAL"),
+            Some("SCOTT")
+        );
+        assert_eq!(user(b"\x03\x76\x02\x58\xdb\x13\0\x06secure\x27\0\0\0\x0dAUTH_TERMINAL"), Some("secure"));
         assert_eq!(user(b"AUTH_TERMINAL"), None);
     }
 
@@ -130,16 +117,10 @@ mod tests {
     #[test]
     fn values_are_found_in_both_families() {
         let mut session = Session::default();
-        tell_response(
-            &mut session,
-            b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09320208896\0",
-        );
+        tell_response(&mut session, b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09320208896\0");
         assert_eq!(session.server_version.as_deref(), Some("19.22.0.0.0"));
         let mut session = Session::default();
-        tell_response(
-            &mut session,
-            b"\x0f\0\0\0\x0fAUTH_VERSION_NO\x09\0\0\0\x09169869568\0\0\0\0",
-        );
+        tell_response(&mut session, b"\x0f\0\0\0\x0fAUTH_VERSION_NO\x09\0\0\0\x09169869568\0\0\0\0");
         assert_eq!(session.server_version.as_deref(), Some("10.2.0.1.0"));
     }
 }

@@ -27,9 +27,7 @@ mod statement;
 
 use std::collections::VecDeque;
 
-use super::{
-    Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start,
-};
+use super::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start};
 use cursors::{Cursors, Statement};
 use end_of_call::Shape;
 use packet::{Form, Unit};
@@ -43,10 +41,7 @@ pub const PROTOCOL: Protocol = Protocol {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = recognise::is_encrypted(opening).then_some(Layer::Encrypted);
-    Start {
-        decoder: Box::new(Oracle::default()),
-        layer,
-    }
+    Start { decoder: Box::new(Oracle::default()), layer }
 }
 
 /// Calls that wait for their answers at once: more than any pipeline has.
@@ -138,20 +133,13 @@ impl Decoder for Oracle {
         match self.long_packet {
             Some((left, _)) if side == Side::Server => {
                 let length = left.min(packet::PIECE);
-                Ok(Frame::Message {
-                    head: length as usize,
-                    length,
-                })
+                Ok(Frame::Message { head: length as usize, length })
             }
             _ => packet::frame(self.form, side, bytes),
         }
     }
 
-    fn message(
-        &mut self,
-        message: &Message<'_>,
-        context: &mut Context<'_>,
-    ) -> Result<Meaning, Lost> {
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         if message.side == Side::Server && self.long_packet.is_some() {
             return Ok(self.piece(message, context));
         }

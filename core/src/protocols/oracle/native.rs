@@ -25,9 +25,7 @@ pub struct Chosen {
 /// Is the whole of it here?
 pub fn is_whole(bytes: &[u8]) -> bool {
     let mut cursor = Cursor::new(bytes);
-    let length = cursor
-        .skip(MAGIC.len(), "magic")
-        .and_then(|()| cursor.u16_be("length"));
+    let length = cursor.skip(MAGIC.len(), "magic").and_then(|()| cursor.u16_be("length"));
     length.is_ok_and(|length| bytes.len() >= usize::from(length))
 }
 

@@ -90,25 +90,17 @@ impl Header {
     /// Reads a header in the form that is known, or in the other where that makes no sense: connecting is always done
     /// in the small form, and a lost ACCEPT shows by large packets.
     pub fn read(known: Option<Form>, bytes: &[u8]) -> Option<Header> {
-        let seems = if bytes.starts_with(&[0, 0]) {
-            Form::Large
-        } else {
-            Form::Small
-        };
+        let seems = if bytes.starts_with(&[0, 0]) { Form::Large } else { Form::Small };
         let header = Header::in_form(known.unwrap_or(seems), bytes);
         match known {
-            Some(Form::Large) => {
-                header.or_else(|| Header::in_form(Form::Small, bytes).filter(Header::connects))
-            }
+            Some(Form::Large) => header.or_else(|| Header::in_form(Form::Small, bytes).filter(Header::connects)),
             _ => header.or_else(|| Header::in_form(Form::Large, bytes)),
         }
     }
 
     fn connects(&self) -> bool {
         match self.kind {
-            Kind::Connect | Kind::Accept | Kind::Refuse | Kind::Redirect => {
-                self.length <= LONGEST_CONNECT
-            }
+            Kind::Connect | Kind::Accept | Kind::Refuse | Kind::Redirect => self.length <= LONGEST_CONNECT,
             Kind::Resend => self.length == HEADER as u64,
             _ => false,
         }
@@ -155,23 +147,14 @@ pub enum Unit<'a> {
 impl<'a> Unit<'a> {
     pub fn read(known: Option<Form>, message: &Message<'a>) -> Unit<'a> {
         let Some(header) = Header::read(known, message.bytes) else {
-            return if turns::is_handshake(message.bytes) {
-                Unit::ClientHello
-            } else {
-                Unit::Stray
-            };
+            return if turns::is_handshake(message.bytes) { Unit::ClientHello } else { Unit::Stray };
         };
         let mut cursor = Cursor::new(message.bytes.get(HEADER..).unwrap_or_default());
         let mut data_flags = DataFlags::default();
         if header.kind == Kind::Data {
             data_flags = DataFlags(cursor.u16_be("data flags").unwrap_or_default());
         }
-        Unit::Packet(Packet {
-            header,
-            data_flags,
-            body: cursor.rest(),
-            cut: message.cut,
-        })
+        Unit::Packet(Packet { header, data_flags, body: cursor.rest(), cut: message.cut })
     }
 }
 
@@ -182,24 +165,13 @@ pub fn frame(known: Option<Form>, side: Side, bytes: &[u8]) -> Result<Frame, Los
     };
     match Header::read(known, eight) {
         Some(header) if header.kind == Kind::Descriptor => descriptor(header, bytes),
-        Some(Header {
-            kind: Kind::Data,
-            length,
-            ..
-        }) if side == Side::Server && length > PIECE => Ok(Frame::Message {
-            head: PIECE as usize,
-            length: PIECE,
-        }),
-        Some(Header { length, .. }) => Ok(Frame::Message {
-            head: length.min(PIECE) as usize,
-            length,
-        }),
+        Some(Header { kind: Kind::Data, length, .. }) if side == Side::Server && length > PIECE => {
+            Ok(Frame::Message { head: PIECE as usize, length: PIECE })
+        }
+        Some(Header { length, .. }) => Ok(Frame::Message { head: length.min(PIECE) as usize, length }),
         None if side == Side::Client && turns::is_handshake(eight) => {
             let length = TLS_HEADER as u64 + u64::from(u16::from_be_bytes([eight[3], eight[4]]));
-            Ok(Frame::Message {
-                head: TLS_HEADER,
-                length,
-            })
+            Ok(Frame::Message { head: TLS_HEADER, length })
         }
         None => stray(known, bytes),
     }
@@ -209,9 +181,7 @@ pub fn frame(known: Option<Form>, side: Side, bytes: &[u8]) -> Result<Frame, Los
 fn stray(known: Option<Form>, bytes: &[u8]) -> Result<Frame, Lost> {
     match bytes.get(1..=HEADER) {
         None => Ok(Frame::Need(1 + HEADER)),
-        Some(next) if Header::read(known, next).is_some() => {
-            Ok(Frame::Message { head: 1, length: 1 })
-        }
+        Some(next) if Header::read(known, next).is_some() => Ok(Frame::Message { head: 1, length: 1 }),
         Some(_) => Err(Lost("no TNS packet begins here".into())),
     }
 }
@@ -225,10 +195,7 @@ fn descriptor(header: Header, bytes: &[u8]) -> Result<Frame, Lost> {
         cursor.u32_be("data length")
     };
     match raw_length(bytes) {
-        Ok(raw) => Ok(Frame::Message {
-            head: LENGTH_AT + 4,
-            length: header.length.max(16) + u64::from(raw),
-        }),
+        Ok(raw) => Ok(Frame::Message { head: LENGTH_AT + 4, length: header.length.max(16) + u64::from(raw) }),
         Err(_) => Ok(Frame::Need(LENGTH_AT + 4)),
     }
 }
@@ -243,10 +210,7 @@ mod tests {
 
     #[test]
     fn both_forms_are_told_apart_by_where_the_length_stands() {
-        let eleven = Ok(Frame::Message {
-            head: 11,
-            length: 11,
-        });
+        let eleven = Ok(Frame::Message { head: 11, length: 11 });
         assert_eq!(length(None, b"\x00\x0b\0\0\x0c\0\0\0\x01\0\x02"), eleven);
         assert_eq!(length(None, b"\0\0\x00\x0b\x0c\0\0\0\x01\0\x02"), eleven);
     }
@@ -260,22 +224,13 @@ mod tests {
     #[test]
     fn the_urgent_byte_is_no_part_of_a_packet() {
         let one = Ok(Frame::Message { head: 1, length: 1 });
-        assert_eq!(
-            length(Some(Form::Large), b"!\0\0\0\x0b\x0c\0\0\0\x01\0\x02"),
-            one
-        );
+        assert_eq!(length(Some(Form::Large), b"!\0\0\0\x0b\x0c\0\0\0\x01\0\x02"), one);
     }
 
     #[test]
     fn a_data_descriptor_reaches_over_its_raw_bytes() {
         let packet = b"\0\0\0\x12\x0f\0\0\0\0\0\0\x03\0\0\x10\0\0\0";
-        assert_eq!(
-            length(Some(Form::Large), packet),
-            Ok(Frame::Message {
-                head: 16,
-                length: 18 + 4096
-            })
-        );
+        assert_eq!(length(Some(Form::Large), packet), Ok(Frame::Message { head: 16, length: 18 + 4096 }));
     }
 
     #[test]

@@ -17,11 +17,7 @@ pub fn recognise(opening: &Opening<'_>) -> Verdict {
         return from_server(opening.server);
     }
     if client.len() < HEADER {
-        return if may_begin(client) {
-            Verdict::Unsure
-        } else {
-            Verdict::NotThis
-        };
+        return if may_begin(client) { Verdict::Unsure } else { Verdict::NotThis };
     }
     let Some(header) = Header::read(None, client) else {
         return Verdict::NotThis;
@@ -39,20 +35,12 @@ fn from_server(server: &[u8]) -> Verdict {
     if server.is_empty() || server.len() < HEADER && may_begin(server) {
         return Verdict::Unsure;
     }
-    if Header::read(None, server).is_some() {
-        Verdict::Unsure
-    } else {
-        Verdict::NotThis
-    }
+    if Header::read(None, server).is_some() { Verdict::Unsure } else { Verdict::NotThis }
 }
 
 /// The first bytes of a header: a short length, a checksum of zero.
 fn may_begin(bytes: &[u8]) -> bool {
-    let small = bytes
-        .iter()
-        .skip(2)
-        .take(2)
-        .all(|&byte| byte == 0 || byte == 4);
+    let small = bytes.iter().skip(2).take(2).all(|&byte| byte == 0 || byte == 4);
     let large = bytes.iter().take(2).all(|&byte| byte == 0);
     small || large
 }
@@ -77,11 +65,7 @@ fn data(client: &[u8], header: Header) -> Verdict {
     // Perhaps the end of a long request, or an encrypted one.
     let known_flags = flags.0 & !0x3fff == 0;
     let whole = client.len() as u64 >= header.length && is_alone(client, header);
-    if known_flags && whole {
-        Verdict::Unsure
-    } else {
-        Verdict::NotThis
-    }
+    if known_flags && whole { Verdict::Unsure } else { Verdict::NotThis }
 }
 
 /// A client's TTC message of a kind that begins a request.
@@ -107,12 +91,8 @@ pub fn resumes(bytes: &[u8]) -> bool {
         return false;
     };
     match header.kind {
-        Kind::Connect => {
-            Connect::read(&bytes[HEADER..]).is_ok_and(|connect| connect.is_plausible())
-        }
-        Kind::Data => {
-            bytes.get(HEADER + DATA_FLAGS..).is_some_and(begins_call) && is_alone(bytes, header)
-        }
+        Kind::Connect => Connect::read(&bytes[HEADER..]).is_ok_and(|connect| connect.is_plausible()),
+        Kind::Data => bytes.get(HEADER + DATA_FLAGS..).is_some_and(begins_call) && is_alone(bytes, header),
         _ => false,
     }
 }
@@ -122,16 +102,9 @@ pub fn is_encrypted(opening: &Opening<'_>) -> bool {
     let Some(header) = Header::read(None, opening.client) else {
         return false;
     };
-    let message = opening
-        .client
-        .get(HEADER + DATA_FLAGS..)
-        .unwrap_or_default();
+    let message = opening.client.get(HEADER + DATA_FLAGS..).unwrap_or_default();
     let whole = opening.client.len() as u64 >= header.length;
-    !opening.from_start
-        && header.kind == Kind::Data
-        && whole
-        && message.len() >= 16
-        && !begins_call(message)
+    !opening.from_start && header.kind == Kind::Data && whole && message.len() >= 16 && !begins_call(message)
 }
 
 #[cfg(test)]
@@ -139,24 +112,13 @@ mod tests {
     use super::*;
 
     fn verdict(client: &[u8]) -> Verdict {
-        recognise(&Opening {
-            client,
-            server: &[],
-            first: crate::protocols::Side::Client,
-            from_start: false,
-        })
+        recognise(&Opening { client, server: &[], first: crate::protocols::Side::Client, from_start: false })
     }
 
     #[test]
     fn calls_are_recognised_in_both_forms() {
-        assert_eq!(
-            verdict(b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05"),
-            Verdict::Certain
-        );
-        assert_eq!(
-            verdict(b"\0\x0d\0\0\x06\0\0\0\0\0\x03\x0e\x05"),
-            Verdict::Certain
-        );
+        assert_eq!(verdict(b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05"), Verdict::Certain);
+        assert_eq!(verdict(b"\0\x0d\0\0\x06\0\0\0\0\0\x03\x0e\x05"), Verdict::Certain);
     }
 
     #[test]
@@ -181,9 +143,6 @@ mod tests {
 
     #[test]
     fn a_packet_with_anything_behind_it_is_no_proof() {
-        assert_eq!(
-            verdict(b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05GET / HTTP/1.1"),
-            Verdict::NotThis
-        );
+        assert_eq!(verdict(b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05GET / HTTP/1.1"), Verdict::NotThis);
     }
 }

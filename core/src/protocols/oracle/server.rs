@@ -18,12 +18,7 @@ const MESSAGE_KEPT: usize = 1024;
 
 impl Oracle {
     /// `length`: so much of the packet is in this message; more where it comes in pieces.
-    pub(super) fn server(
-        &mut self,
-        packet: &Packet<'_>,
-        length: u64,
-        context: &mut Context<'_>,
-    ) -> Meaning {
+    pub(super) fn server(&mut self, packet: &Packet<'_>, length: u64, context: &mut Context<'_>) -> Meaning {
         let left = packet.header.length.saturating_sub(length);
         if left > 0 {
             self.long_packet = Some((left, packet.data_flags));
@@ -73,9 +68,7 @@ impl Oracle {
     // --- connecting -------------------------------------------------------------------------------------------------
 
     fn is_asked_to_connect(&self) -> bool {
-        self.calls
-            .front()
-            .is_some_and(|call| call.answer == Answer::Connect)
+        self.calls.front().is_some_and(|call| call.answer == Answer::Connect)
     }
 
     fn accepts(&mut self, body: &[u8]) -> Meaning {
@@ -87,14 +80,7 @@ impl Oracle {
     }
 
     fn connected(&mut self, error: Option<Error>) -> Meaning {
-        if self.is_asked_to_connect() {
-            self.done(Outcome {
-                error,
-                ..Outcome::default()
-            })
-        } else {
-            Meaning::Aside
-        }
+        if self.is_asked_to_connect() { self.done(Outcome { error, ..Outcome::default() }) } else { Meaning::Aside }
     }
 
     fn refuses(&mut self, body: &[u8]) -> Meaning {
@@ -121,16 +107,8 @@ impl Oracle {
 
     // --- responses --------------------------------------------------------------------------------------------------
 
-    fn answers(
-        &mut self,
-        packet: &Packet<'_>,
-        goes_on: bool,
-        context: &mut Context<'_>,
-    ) -> Meaning {
-        match self
-            .following
-            .take_if(|following| *following != Following::ConnectData)
-        {
+    fn answers(&mut self, packet: &Packet<'_>, goes_on: bool, context: &mut Context<'_>) -> Meaning {
+        match self.following.take_if(|following| *following != Following::ConnectData) {
             Some(Following::Refusal) => return self.connected(connect::refusal(packet.body)),
             Some(_) => return self.connected(None),
             None => {}
@@ -146,14 +124,7 @@ impl Oracle {
     }
 
     /// More of a response. `full`: its length says that it goes on.
-    fn gather(
-        &mut self,
-        bytes: &[u8],
-        flags: DataFlags,
-        full: bool,
-        cut: bool,
-        context: &mut Context<'_>,
-    ) -> Meaning {
+    fn gather(&mut self, bytes: &[u8], flags: DataFlags, full: bool, cut: bool, context: &mut Context<'_>) -> Meaning {
         self.server_spoke = true;
         self.answered = true;
         let marked = flags.has(DataFlags::END_OF_RESPONSE) && !(full && self.long_packet.is_some());
@@ -164,11 +135,7 @@ impl Oracle {
         };
         if cut {
             // Its end was not captured: a short packet is the last one all the same.
-            return if marked || !full {
-                self.done(Outcome::default())
-            } else {
-                Meaning::More
-            };
+            return if marked || !full { self.done(Outcome::default()) } else { Meaning::More };
         }
         match self.outcome(&call, marked, full, context) {
             Some(outcome) => self.done(outcome),
@@ -185,22 +152,12 @@ impl Oracle {
     }
 
     /// The call's outcome, if the response is over.
-    fn outcome(
-        &mut self,
-        call: &Call,
-        marked: bool,
-        full: bool,
-        context: &mut Context<'_>,
-    ) -> Option<Outcome> {
+    fn outcome(&mut self, call: &Call, marked: bool, full: bool, context: &mut Context<'_>) -> Option<Outcome> {
         match call.answer {
             Answer::Connect => None,
-            Answer::Native => {
-                native::is_whole(&self.response).then(|| self.agree_on_services(context))
-            }
+            Answer::Native => native::is_whole(&self.response).then(|| self.agree_on_services(context)),
             Answer::Negotiation => (marked || !full).then(Outcome::default),
-            Answer::Logon | Answer::Rows | Answer::Plain => {
-                self.end_of_call(call, marked, full, context)
-            }
+            Answer::Logon | Answer::Rows | Answer::Plain => self.end_of_call(call, marked, full, context),
         }
     }
 
@@ -214,13 +171,7 @@ impl Oracle {
         Outcome::default()
     }
 
-    fn end_of_call(
-        &mut self,
-        call: &Call,
-        marked: bool,
-        full: bool,
-        context: &mut Context<'_>,
-    ) -> Option<Outcome> {
+    fn end_of_call(&mut self, call: &Call, marked: bool, full: bool, context: &mut Context<'_>) -> Option<Outcome> {
         let mut response = std::mem::take(&mut self.response);
         if marked && response.last() == Some(&END_OF_RESPONSE) {
             response.pop();
@@ -232,10 +183,7 @@ impl Oracle {
         if over && call.answer == Answer::Logon {
             logon::tell_response(context.session, &response);
         }
-        let outcome = over.then(|| {
-            end.map(|end| self.outcome_of(call, &end, context.statements))
-                .unwrap_or_default()
-        });
+        let outcome = over.then(|| end.map(|end| self.outcome_of(call, &end, context.statements)).unwrap_or_default());
         self.response = response;
         outcome
     }
@@ -246,37 +194,18 @@ impl Oracle {
             verb => verb,
         };
         if end.error != 0 && !(end.has_no_more_rows() && verb != Verb::Block) {
-            return Outcome {
-                error: Some(error(end, statements)),
-                ..Outcome::default()
-            };
+            return Outcome { error: Some(error(end, statements)), ..Outcome::default() };
         }
         if call.answer != Answer::Rows {
             return Outcome::default();
         }
-        let cursor = if end.cursor == 0 {
-            call.cursor
-        } else {
-            end.cursor
-        };
-        self.cursors.remember(
-            cursor,
-            Statement {
-                verb,
-                ..call.statement
-            },
-        );
+        let cursor = if end.cursor == 0 { call.cursor } else { end.cursor };
+        self.cursors.remember(cursor, Statement { verb, ..call.statement });
         match verb {
-            Verb::Change => Outcome {
-                affected_rows: Some(end.rows),
-                ..Outcome::default()
-            },
+            Verb::Change => Outcome { affected_rows: Some(end.rows), ..Outcome::default() },
             Verb::Query | Verb::Other if call.executes || call.fetches => {
                 self.last_query = call.statement;
-                Outcome {
-                    rows: self.rows(call, cursor, verb, end),
-                    ..Outcome::default()
-                }
+                Outcome { rows: self.rows(call, cursor, verb, end), ..Outcome::default() }
             }
             _ => Outcome::default(),
         }
@@ -287,8 +216,7 @@ impl Oracle {
             let rows = self.cursors.executed(cursor, end.rows);
             return (verb == Verb::Query || call.fetches).then_some(rows);
         }
-        self.cursors
-            .fetched(cursor, end.rows, call.asked, end.has_no_more_rows())
+        self.cursors.fetched(cursor, end.rows, call.asked, end.has_no_more_rows())
     }
 }
 
@@ -296,12 +224,6 @@ impl Oracle {
 fn error(end: &EndOfCall<'_>, statements: &Statements) -> Error {
     let code = format!("ORA-{:05}", end.error);
     let text = String::from_utf8_lossy(&end.message[..end.message.len().min(MESSAGE_KEPT)]);
-    let text = text
-        .trim()
-        .trim_start_matches(code.as_str())
-        .trim_start_matches(": ");
-    Error {
-        message: statements.redact(text),
-        code,
-    }
+    let text = text.trim().trim_start_matches(code.as_str()).trim_start_matches(": ");
+    Error { message: statements.redact(text), code }
 }

@@ -124,15 +124,7 @@ fn wide_fields(bytes: &[u8], token: usize) -> Option<Execution> {
     cursor.u32_le("longest").ok()?;
     let binds = wide_pointer(&mut cursor)?;
     let text_length = if present { length } else { 0 };
-    Some(Execution {
-        options,
-        cursor: id,
-        rows,
-        binds,
-        family: Family::Wide,
-        text_length,
-        after: cursor.position(),
-    })
+    Some(Execution { options, cursor: id, rows, binds, family: Family::Wide, text_length, after: cursor.position() })
 }
 
 fn wide_pointer(cursor: &mut Cursor<'_>) -> Option<bool> {
@@ -160,8 +152,7 @@ pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
         return Text::None;
     }
     let until = bytes.len().min(from + SEARCHED);
-    let found = (from..until)
-        .find_map(|at| string_at(bytes, at, length).or_else(|| raw_at(bytes, at, length)));
+    let found = (from..until).find_map(|at| string_at(bytes, at, length).or_else(|| raw_at(bytes, at, length)));
     match found {
         Some((text, end)) => Text::Whole(text, end),
         None if bytes.len() < length.saturating_add(from + SEARCHED) => Text::Partial,
@@ -192,8 +183,7 @@ fn string_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, u
     }
     let text = string(&mut cursor)?;
     let read = without_zero(&text);
-    let right =
-        fits(text.len(), length) && !read.is_empty() && read.iter().copied().all(is_printable);
+    let right = fits(text.len(), length) && !read.is_empty() && read.iter().copied().all(is_printable);
     let kept = read.len();
     right.then(|| (shortened(text, kept), cursor.position()))
 }
@@ -203,10 +193,7 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
     let text = bytes.get(at..at.checked_add(length)?)?;
     let before = at.checked_sub(1).and_then(|at| bytes.get(at));
     let behind = bytes.get(at + length);
-    let alone = [before, behind]
-        .into_iter()
-        .flatten()
-        .all(|&byte| !is_printable(byte));
+    let alone = [before, behind].into_iter().flatten().all(|&byte| !is_printable(byte));
     let right = alone && starts_a_statement(text[0]) && text.iter().copied().all(is_printable);
     right.then_some((Cow::Borrowed(text), at + length))
 }
@@ -237,9 +224,7 @@ pub fn guess(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
         let mut cursor = Cursor::new(&bytes[at..]);
         let text = string(&mut cursor)?;
         let read = without_zero(&text);
-        let reads = read.len() >= SHORTEST
-            && read.iter().copied().all(is_printable)
-            && Verb::of(read) != Verb::Other;
+        let reads = read.len() >= SHORTEST && read.iter().copied().all(is_printable) && Verb::of(read) != Verb::Other;
         let kept = read.len();
         reads.then(|| shortened(text, kept))
     })
@@ -269,21 +254,14 @@ pub enum Verb {
 impl Verb {
     pub fn of(text: &[u8]) -> Verb {
         let word = first_word(text);
-        let is = |words: &[&str]| {
-            words
-                .iter()
-                .any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
-        };
+        let is = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()));
         if is(&["select", "with"]) {
             Verb::Query
         } else if is(&["insert", "update", "delete", "merge"]) {
             Verb::Change
         } else if is(&["begin", "declare", "call"]) {
             Verb::Block
-        } else if is(&[
-            "create", "alter", "drop", "truncate", "grant", "revoke", "comment", "set", "lock",
-            "explain",
-        ]) {
+        } else if is(&["create", "alter", "drop", "truncate", "grant", "revoke", "comment", "set", "lock", "explain"]) {
             Verb::Definition
         } else {
             Verb::Other
@@ -309,9 +287,7 @@ fn first_word(text: &[u8]) -> &[u8] {
         let comment_end = match rest {
             [b'(', ..] => Some(1),
             [b'-', b'-', ..] => Some(memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1)),
-            [b'/', b'*', ..] => {
-                Some(memchr::memmem::find(rest, b"*/").map_or(rest.len(), |at| at + 2))
-            }
+            [b'/', b'*', ..] => Some(memchr::memmem::find(rest, b"*/").map_or(rest.len(), |at| at + 2)),
             _ => None,
         };
         match comment_end {
@@ -319,10 +295,7 @@ fn first_word(text: &[u8]) -> &[u8] {
             None => break,
         }
     }
-    let end = rest
-        .iter()
-        .position(|byte| !byte.is_ascii_alphabetic())
-        .unwrap_or(rest.len());
+    let end = rest.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(rest.len());
     &rest[..end]
 }
 
@@ -331,7 +304,8 @@ mod tests {
     use super::*;
 
     /// python-oracledb: the text is a string.
-    const THIN: &[u8] = b"\x03\x5e\x03\x02\x80\x61\x00\x01\x01\x12\x01\x01\x0d\0\0\0\x01\x02\x04\x7f\xff\xff\xff\0\0\0\0\0\0\
+    const THIN: &[u8] =
+        b"\x03\x5e\x03\x02\x80\x61\x00\x01\x01\x12\x01\x01\x0d\0\0\0\x01\x02\x04\x7f\xff\xff\xff\0\0\0\0\0\0\
         \0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\x12select 1 from dual\x01\x01\0\0\0\0\0\0\x01\x01\0\x02\x80\0\0\0\0";
     /// JDBC: the text is bare.
     const JDBC: &[u8] = b"\x03\x5e\x04\x02\x80\x21\x00\x01\x01\x12\x01\x01\x0d\0\0\x04\xff\xff\xff\xff\x01\x0a\x04\x7f\xff\
@@ -354,10 +328,7 @@ mod tests {
     fn options_and_rows_asked_for_are_read() {
         let execution = Execution::read(THIN).unwrap();
         assert!(execution.executes() && execution.fetches());
-        assert_eq!(
-            (execution.cursor, execution.rows, execution.family),
-            (0, 2, Family::Universal)
-        );
+        assert_eq!((execution.cursor, execution.rows, execution.family), (0, 2, Family::Universal));
     }
 
     #[test]
@@ -387,10 +358,7 @@ mod tests {
     fn a_text_whose_end_has_not_come_is_partial() {
         let half = &THIN[..60];
         assert_eq!(text(half, &Execution::read(half).unwrap()), Text::Partial);
-        assert_eq!(
-            beginning(half, &Execution::read(half).unwrap()).unwrap(),
-            &b"select 1 fr"[..]
-        );
+        assert_eq!(beginning(half, &Execution::read(half).unwrap()).unwrap(), &b"select 1 fr"[..]);
     }
 
     #[test]

@@ -29,8 +29,7 @@ fn small(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 fn connect() -> Vec<u8> {
-    let text =
-        b"(DESCRIPTION=(CONNECT_DATA=(SERVICE_NAME=orders)(CID=(PROGRAM=app)(HOST=pc)(USER=ann))))";
+    let text = b"(DESCRIPTION=(CONNECT_DATA=(SERVICE_NAME=orders)(CID=(PROGRAM=app)(HOST=pc)(USER=ann))))";
     let mut body = b"\x01\x3e\x01\x2c\0\0\x20\0\xff\xff\x4f\x98\0\0\0\x01".to_vec();
     body.extend([0, text.len() as u8, 0, 34]);
     body.extend([0; 6]);
@@ -46,26 +45,7 @@ fn accept() -> Vec<u8> {
 }
 
 fn execute(sequence: u8, sql: &str) -> Vec<u8> {
-    let mut message = vec![
-        3,
-        0x5e,
-        sequence,
-        2,
-        0x80,
-        0x61,
-        0,
-        1,
-        1,
-        sql.len() as u8,
-        1,
-        1,
-        13,
-        0,
-        0,
-        0,
-        1,
-        2,
-    ];
+    let mut message = vec![3, 0x5e, sequence, 2, 0x80, 0x61, 0, 1, 1, sql.len() as u8, 1, 1, 13, 0, 0, 0, 1, 2];
     message.extend(b"\x04\x7f\xff\xff\xff\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0");
     message.push(sql.len() as u8);
     message.extend(sql.as_bytes());
@@ -81,9 +61,7 @@ fn end_of_call(sequence: u8, rows: u8, error: u16, kind: u8, text: &str) -> Vec<
     let mut end = vec![4, 1, 1, 1, 7];
     end.extend(number(rows.into()));
     end.extend(number(error));
-    end.extend([
-        0, 0, 1, 5, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sequence, 0, 0, 0, 0, 0, 0,
-    ]);
+    end.extend([0, 0, 1, 5, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, sequence, 0, 0, 0, 0, 0, 0]);
     end.extend(number(error));
     end.extend(number(rows.into()));
     if error != 0 {
@@ -96,14 +74,7 @@ fn end_of_call(sequence: u8, rows: u8, error: u16, kind: u8, text: &str) -> Vec<
 fn rows(sequence: u8, total: u8, last: bool) -> Vec<u8> {
     let error = if last { 1403 } else { 0 };
     let end = end_of_call(sequence, total, error, 3, "ORA-01403: no data found\n");
-    data(
-        0,
-        &[
-            b"\x06\x22\x01\x01\0\x07\x04abcd\x07\x04\x04\x01\x01\x01",
-            &end[..],
-        ]
-        .concat(),
-    )
+    data(0, &[b"\x06\x22\x01\x01\0\x07\x04abcd\x07\x04\x04\x01\x01\x01", &end[..]].concat())
 }
 
 const BREAK: &[u8] = b"\x01\0\x01";
@@ -111,10 +82,7 @@ const RESET: &[u8] = b"\x01\0\x02";
 
 /// Connect, a query of 5 rows in two calls, an error with its markers, a change, commit, goodbye.
 fn dialogue() -> Vec<(Side, Vec<u8>)> {
-    let missing = data(
-        0,
-        &end_of_call(4, 0, 942, 3, "ORA-00942: table or view does not exist\n"),
-    );
+    let missing = data(0, &end_of_call(4, 0, 942, 3, "ORA-00942: table or view does not exist\n"));
     vec![
         (Client, connect()),
         (Server, accept()),
@@ -135,12 +103,7 @@ fn dialogue() -> Vec<(Side, Vec<u8>)> {
 }
 
 fn read_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -> Vec<Exchange> {
-    let first = Opening {
-        client: &[],
-        server: &[],
-        first: Client,
-        from_start: true,
-    };
+    let first = Opening { client: &[], server: &[], first: Client, from_start: true };
     let mut dialogue = Dialogue::new("oracle", decoder(&first), false);
     let mut statements = Statements::new(true);
     let mut exchanges = Vec::new();
@@ -148,27 +111,13 @@ fn read_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
     for (side, bytes) in parts {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let (now, later) =
-                rest.split_at(sizes.next().unwrap_or(rest.len()).clamp(1, rest.len()));
+            let (now, later) = rest.split_at(sizes.next().unwrap_or(rest.len()).clamp(1, rest.len()));
             let offset = sent[*side as usize];
             sent[*side as usize] += now.len() as u64;
             let acknowledged = sent[side.other() as usize];
-            let mark = Mark {
-                frame: 1,
-                time_ns: 0,
-            };
-            dialogue.read(
-                &Chunk {
-                    side: *side,
-                    mark,
-                    acknowledged,
-                    offset,
-                    lost: 0,
-                    bytes: now,
-                    cut: 0,
-                },
-                &mut statements,
-            );
+            let mark = Mark { frame: 1, time_ns: 0 };
+            dialogue
+                .read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut statements);
             exchanges.extend(dialogue.pairing.finished());
             rest = later;
         }
@@ -182,26 +131,12 @@ fn read(parts: &[(Side, Vec<u8>)]) -> Vec<Exchange> {
     read_cut(parts, std::iter::empty())
 }
 
-type Told = (
-    &'static str,
-    u32,
-    Option<u64>,
-    Option<u64>,
-    Option<String>,
-    bool,
-);
+type Told = (&'static str, u32, Option<u64>, Option<u64>, Option<String>, bool);
 
 fn told(exchanges: &[Exchange]) -> Vec<Told> {
     let tell = |exchange: &Exchange| {
         let code = exchange.error.as_ref().map(|error| error.code.clone());
-        (
-            exchange.command,
-            exchange.round_trips,
-            exchange.rows,
-            exchange.affected_rows,
-            code,
-            exchange.complete,
-        )
+        (exchange.command, exchange.round_trips, exchange.rows, exchange.affected_rows, code, exchange.complete)
     };
     exchanges.iter().map(tell).collect()
 }
@@ -219,10 +154,7 @@ fn a_dialogue_is_told_call_by_call() {
     ];
     let exchanges = read(&dialogue());
     assert_eq!(told(&exchanges), expected);
-    assert_eq!(
-        exchanges[1].sql.map(|sql| sql.text),
-        exchanges[2].sql.map(|sql| sql.text)
-    );
+    assert_eq!(exchanges[1].sql.map(|sql| sql.text), exchanges[2].sql.map(|sql| sql.text));
 }
 
 #[test]
@@ -241,21 +173,8 @@ fn a_truncated_execution_has_no_statement_but_its_turn() {
     let cut = data(0, &execute(5, "update t set a = 1")[10..40]);
     parts[10] = (Client, cut);
     let exchanges = read(&parts);
-    assert_eq!(
-        (
-            exchanges[4].round_trips,
-            exchanges[4].affected_rows,
-            exchanges[4].sql
-        ),
-        (1, Some(9), None)
-    );
-    assert_eq!(
-        exchanges
-            .iter()
-            .map(|exchange| exchange.round_trips)
-            .sum::<u32>(),
-        7
-    );
+    assert_eq!((exchanges[4].round_trips, exchanges[4].affected_rows, exchanges[4].sql), (1, Some(9), None));
+    assert_eq!(exchanges.iter().map(|exchange| exchange.round_trips).sum::<u32>(), 7);
 }
 
 #[test]
@@ -263,13 +182,7 @@ fn a_lying_length_is_survived_at_the_next_request() {
     let mut parts = dialogue();
     parts[3].1[3] -= 9;
     let exchanges = read(&parts);
-    assert_eq!(
-        exchanges
-            .iter()
-            .map(|exchange| exchange.round_trips)
-            .sum::<u32>(),
-        7
-    );
+    assert_eq!(exchanges.iter().map(|exchange| exchange.round_trips).sum::<u32>(), 7);
     assert_eq!(told(&exchanges)[4..], told(&read(&dialogue()))[4..]);
 }
 
@@ -297,10 +210,7 @@ fn an_encrypted_session_counts_turns() {
         parts.push((Server, secret(byte)));
     }
     let told = told(&read(&parts));
-    assert_eq!(
-        told.iter().map(|told| told.1).collect::<Vec<_>>(),
-        [1, 1, 1, 1, 1, 1]
-    );
+    assert_eq!(told.iter().map(|told| told.1).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 1]);
     assert_eq!(told[5].0, "unreadable");
 }
 
@@ -321,30 +231,16 @@ fn requests_of_a_pipeline_share_one_round_trip() {
     second[8] = 0x08;
     parts.push((Client, first));
     // The first answer is there before the next request is sent: nobody reads it yet.
-    parts.push((
-        Server,
-        data(
-            0x2000,
-            &[&end_of_call(2, 1, 0, 2, "")[..], b"\x1d"].concat(),
-        ),
-    ));
+    parts.push((Server, data(0x2000, &[&end_of_call(2, 1, 0, 2, "")[..], b"\x1d"].concat())));
     parts.push((Client, second));
     parts.push((Client, data(0, b"\x03\xc8\x04\0\0")));
-    parts.push((
-        Server,
-        data(
-            0x2000,
-            &[&end_of_call(3, 1, 0, 2, "")[..], b"\x1d"].concat(),
-        ),
-    ));
+    parts.push((Server, data(0x2000, &[&end_of_call(3, 1, 0, 2, "")[..], b"\x1d"].concat())));
     parts.push((Server, data(0x2000, b"\x09\x01\x01\x01\x0b\x1d")));
     parts.push((Client, data(0, b"\x03\x0e\x05\0")));
     parts.push((Server, data(0x2000, b"\x09\x01\x01\x01\x0c\x1d")));
     let told = told(&read(&parts));
     assert_eq!(
-        told.iter()
-            .map(|told| (told.0, told.1, told.3))
-            .collect::<Vec<_>>(),
+        told.iter().map(|told| (told.0, told.1, told.3)).collect::<Vec<_>>(),
         [
             ("connect", 1, None),
             ("execute", 1, Some(1)),

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::messages::NAME_MAX;
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 /// Names kept of a session. One that leaves more behind is not read worse for forgetting them all and beginning anew.
 const MOST: usize = 16_384;
@@ -35,7 +35,7 @@ impl Names {
         if let Some(sql) = self.statements.get(name) {
             return *sql;
         }
-        let sql = (!name.is_empty()).then(|| statements.sql(&[b"EXECUTE ", name].concat()));
+        let sql = (!name.is_empty()).then(|| statements.sql_in(Dialect::PostgreSql, &[b"EXECUTE ", name].concat()));
         put(&mut self.statements, name, sql);
         sql
     }

@@ -12,7 +12,7 @@ use super::messages::{HEADER, text};
 use super::names::{Names, Portal};
 use crate::cursor::Cursor;
 use crate::protocols::{Awaits, Context, Lost, Meaning, Message, Request};
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 #[derive(Debug, Default)]
 pub struct Requests {
@@ -260,5 +260,5 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
 /// The statement's text; an empty one (a ping) is no statement.
 fn statement(body: &[u8], statements: &mut Statements) -> Option<Sql> {
     let text = text(body);
-    (!text.trim_ascii().is_empty()).then(|| statements.sql(&text))
+    (!text.trim_ascii().is_empty()).then(|| statements.sql_in(Dialect::PostgreSql, &text))
 }

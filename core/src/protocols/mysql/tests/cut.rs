@@ -12,9 +12,7 @@ fn a_cut_statement_ends_with_an_ellipsis() {
 #[test]
 fn a_command_cut_to_its_header_is_unknown_and_ends_with_the_next() {
     let mut talk = Talk::logged_in(BASE);
-    talk.says_cut(Client, &query("select a from t"), 4)
-        .says(Server, &packet(1, OK))
-        .says(Client, &query("do 1"));
+    talk.says_cut(Client, &query("select a from t"), 4).says(Server, &packet(1, OK)).says(Client, &query("do 1"));
     assert_eq!(talk.told(), ["unknown", "more", "query: do 1"]);
 }
 
@@ -33,9 +31,7 @@ fn nothing_that_is_cut_is_a_loss() {
         let last = packet(if before.is_empty() { 1 } else { 4 }, last);
         for kept in 4..last.len() {
             let mut talk = Talk::logged_in(BASE);
-            talk.says(Client, &query("select a"))
-                .says(Server, before)
-                .says_cut(Server, &last, kept);
+            talk.says(Client, &query("select a")).says(Server, before).says_cut(Server, &last, kept);
             talk.says(Client, &query("do 1"));
             assert!(talk.told().contains(&"query: do 1".to_owned()));
         }
@@ -58,20 +54,11 @@ fn cut_logins_greetings_and_commands_are_no_losses() {
             .says(Server, &packet(2, OK));
         assert_eq!(talk.told(), ["greeting", "authenticate", "done"]);
     }
-    for request in [
-        execute(1, 0, b"\0\x01\x08\0x"),
-        fetch(1, 10),
-        command(0xfa, &[1; 20]),
-        command(0x11, b"amy\0\x02xxcrm\0"),
-    ] {
+    for request in
+        [execute(1, 0, b"\0\x01\x08\0x"), fetch(1, 10), command(0xfa, &[1; 20]), command(0x11, b"amy\0\x02xxcrm\0")]
+    {
         for kept in 5..request.len() {
-            assert_eq!(
-                Talk::logged_in(BASE)
-                    .says_cut(Client, &request, kept)
-                    .told()
-                    .len(),
-                1
-            );
+            assert_eq!(Talk::logged_in(BASE).says_cut(Client, &request, kept).told().len(), 1);
         }
     }
 }

@@ -47,8 +47,7 @@ impl Talk {
 
     fn logged_in(capabilities: u32) -> Talk {
         let mut talk = Talk::new(Beginning::Greeting);
-        talk.says(Server, &greeting(capabilities))
-            .says(Client, &login_request(1, capabilities, LAB));
+        talk.says(Server, &greeting(capabilities)).says(Client, &login_request(1, capabilities, LAB));
         talk.says(Server, &packet(2, OK));
         talk.meanings.clear();
         talk
@@ -62,10 +61,7 @@ impl Talk {
             _ => &[PREPARED, DEFINITION, DEFINITION],
         };
         let told = talk.ask(&prepare("select ?"), &packets(1, answer));
-        assert_eq!(
-            (told[0].as_str(), told.last().unwrap().as_str()),
-            ("stmt_prepare: select ?", "done")
-        );
+        assert_eq!((told[0].as_str(), told.last().unwrap().as_str()), ("stmt_prepare: select ?", "done"));
         talk
     }
 
@@ -93,12 +89,7 @@ impl Talk {
             Ok(Frame::Message { head, length }) if head <= bytes.len() => {
                 assert!(head >= 1 && head as u64 <= length);
                 let bytes = bytes[..head].to_vec();
-                self.read(&Message {
-                    side,
-                    bytes: &bytes,
-                    length,
-                    cut: false,
-                });
+                self.read(&Message { side, bytes: &bytes, length, cut: false });
                 Some(length)
             }
             Ok(Frame::Message { head: need, .. } | Frame::Need(need)) => {
@@ -113,11 +104,7 @@ impl Talk {
     }
 
     fn read(&mut self, message: &Message<'_>) {
-        let mut context = Context {
-            session: &mut self.session,
-            statements: &mut self.statements,
-            switch: None,
-        };
+        let mut context = Context { session: &mut self.session, statements: &mut self.statements, switch: None };
         let meaning = self.decoder.message(message, &mut context);
         self.switch = context.switch.or(self.switch);
         match meaning {
@@ -128,12 +115,7 @@ impl Talk {
 
     /// What the capture kept of a packet.
     fn says_cut(&mut self, side: Side, bytes: &[u8], kept: usize) -> &mut Talk {
-        self.read(&Message {
-            side,
-            bytes: &bytes[..kept],
-            length: bytes.len() as u64,
-            cut: true,
-        });
+        self.read(&Message { side, bytes: &bytes[..kept], length: bytes.len() as u64, cut: true });
         self
     }
 
@@ -145,24 +127,15 @@ impl Talk {
 
     fn told(&self) -> Vec<String> {
         assert_eq!(self.lost, None);
-        self.meanings
-            .iter()
-            .map(|meaning| self.words(meaning))
-            .collect()
+        self.meanings.iter().map(|meaning| self.words(meaning)).collect()
     }
 
     fn words(&self, meaning: &Meaning) -> String {
         match meaning {
             Meaning::Request(request) => {
-                let sql = request
-                    .sql
-                    .map(|sql| format!(": {}", self.statements.text(sql.text)))
-                    .unwrap_or_default();
-                let awaits = if request.awaits == Awaits::Answer {
-                    String::new()
-                } else {
-                    format!(" ({:?})", request.awaits)
-                };
+                let sql = request.sql.map(|sql| format!(": {}", self.statements.text(sql.text))).unwrap_or_default();
+                let awaits =
+                    if request.awaits == Awaits::Answer { String::new() } else { format!(" ({:?})", request.awaits) };
                 format!("{}{awaits}{sql}", request.command)
             }
             Meaning::Rows(rows) => format!("row {rows}"),
@@ -179,18 +152,8 @@ impl Talk {
 }
 
 fn outcome_words(outcome: &Outcome) -> String {
-    let rows = outcome
-        .rows
-        .map(|rows| format!(" rows+{rows}"))
-        .unwrap_or_default();
-    let affected = outcome
-        .affected_rows
-        .map(|rows| format!(" affected {rows}"))
-        .unwrap_or_default();
-    let error = outcome
-        .error
-        .as_ref()
-        .map(|error| format!(" error {}", error.code))
-        .unwrap_or_default();
+    let rows = outcome.rows.map(|rows| format!(" rows+{rows}")).unwrap_or_default();
+    let affected = outcome.affected_rows.map(|rows| format!(" affected {rows}")).unwrap_or_default();
+    let error = outcome.error.as_ref().map(|error| format!(" error {}", error.code)).unwrap_or_default();
     format!("{rows}{affected}{error}")
 }

@@ -12,10 +12,7 @@ pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 /// Packets numbered from `first` on.
 pub fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
     let numbers = std::iter::successors(Some(first), |number| Some(number.wrapping_add(1)));
-    numbers
-        .zip(payloads)
-        .flat_map(|(number, payload)| packet(number, payload))
-        .collect()
+    numbers.zip(payloads).flat_map(|(number, payload)| packet(number, payload)).collect()
 }
 
 pub fn command(code: u8, payload: &[u8]) -> Vec<u8> {
@@ -31,10 +28,7 @@ pub fn prepare(sql: &str) -> Vec<u8> {
 }
 
 pub fn execute(id: u32, flags: u8, binds: &[u8]) -> Vec<u8> {
-    command(
-        0x17,
-        &[&id.to_le_bytes()[..], &[flags, 1, 0, 0, 0], binds].concat(),
-    )
+    command(0x17, &[&id.to_le_bytes()[..], &[flags, 1, 0, 0, 0], binds].concat())
 }
 
 pub fn with_id(code: u8, id: u32) -> Vec<u8> {
@@ -63,29 +57,12 @@ pub const MODERN: u32 = BASE | login::DEPRECATE_EOF | login::QUERY_ATTRIBUTES;
 
 pub fn greeting(capabilities: u32) -> Vec<u8> {
     let [a, b, c, d] = capabilities.to_le_bytes();
-    let fixed = [
-        &b"\x0a8.0.33\0\x07\0\0\0abcdefgh\0"[..],
-        &[a, b, 45, 2, 0, c, d, 21],
-        &[0; 10],
-    ]
-    .concat();
-    packet(
-        0,
-        &[&fixed, &b"ijklmnopqrst\0mysql_native_password\0"[..]].concat(),
-    )
+    let fixed = [&b"\x0a8.0.33\0\x07\0\0\0abcdefgh\0"[..], &[a, b, 45, 2, 0, c, d, 21], &[0; 10]].concat();
+    packet(0, &[&fixed, &b"ijklmnopqrst\0mysql_native_password\0"[..]].concat())
 }
 
 pub fn login_request(sequence: u8, capabilities: u32, tail: &[u8]) -> Vec<u8> {
-    packet(
-        sequence,
-        &[
-            &capabilities.to_le_bytes()[..],
-            &[0, 0, 0, 1, 45],
-            &[0; 23],
-            tail,
-        ]
-        .concat(),
-    )
+    packet(sequence, &[&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23], tail].concat())
 }
 
 pub const LAB: &[u8] = b"lab\0\x06huntermysql_native_password\0";

@@ -6,18 +6,7 @@ use super::*;
 
 /// A dialogue with something of everything, turn by turn.
 fn long_dialogue() -> Vec<(Side, Vec<u8>)> {
-    let result = packets(
-        1,
-        &[
-            b"\x01",
-            DEFINITION,
-            EOF,
-            b"\x011",
-            b"\xfb",
-            &[b'x'; 3000],
-            EOF,
-        ],
-    );
+    let result = packets(1, &[b"\x01", DEFINITION, EOF, b"\x011", b"\xfb", &[b'x'; 3000], EOF]);
     let prepared = packets(1, &[PREPARED, DEFINITION, EOF, DEFINITION, EOF]);
     let rows = packets(1, &[b"\x01", DEFINITION, EOF, b"\0\0\x02\0\0\0\0", EOF]);
     let fetched = packets(1, &[b"\0\0\x01", EOF]);
@@ -29,45 +18,19 @@ fn long_dialogue() -> Vec<(Side, Vec<u8>)> {
         (Server, packets(4, &[b"\x01\x03", OK])),
         (Client, query("select a from t where b = 1")),
         (Server, result),
-        (
-            Client,
-            [
-                prepare("select ?"),
-                execute(u32::MAX, 0, b"\0\x01\x08\0\x2a\0\0\0\0\0\0\0"),
-            ]
-            .concat(),
-        ),
+        (Client, [prepare("select ?"), execute(u32::MAX, 0, b"\0\x01\x08\0\x2a\0\0\0\0\0\0\0")].concat()),
         (Server, [prepared, rows].concat()),
         (Client, execute(1, 1, b"\0\0\x2a\0\0\0\0\0\0\0")),
         (Server, packets(1, &[b"\x01", DEFINITION, EOF_CURSOR])),
         (Client, fetch(1, 10)),
         (Server, fetched),
-        (
-            Client,
-            [with_id(0x19, 1), query("load data local infile 'x'")].concat(),
-        ),
+        (Client, [with_id(0x19, 1), query("load data local infile 'x'")].concat()),
         (Server, packet(1, b"\xfbx")),
         (Client, packets(2, &[&[b'x'; 2000], b""])),
         (Server, packet(4, OK_3_AFFECTED)),
         (Client, query("a; b; c")),
-        (
-            Server,
-            packets(
-                1,
-                &[
-                    OK_3_AFFECTED_MORE,
-                    b"\x01",
-                    DEFINITION,
-                    EOF,
-                    EOF_MORE,
-                    DUPLICATE,
-                ],
-            ),
-        ),
-        (
-            Client,
-            command(0x11, b"amy\0\x02xxcrm\0\x2d\0mysql_native_password\0"),
-        ),
+        (Server, packets(1, &[OK_3_AFFECTED_MORE, b"\x01", DEFINITION, EOF, EOF_MORE, DUPLICATE])),
+        (Client, command(0x11, b"amy\0\x02xxcrm\0\x2d\0mysql_native_password\0")),
         (Server, packet(1, b"\xfemysql_native_password\0salt\0")),
         (Client, packet(2, b"scramble")),
         (Server, packet(3, OK)),
