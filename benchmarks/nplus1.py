@@ -45,11 +45,16 @@ def result(columns: list[tuple[str, int]], rows: list[list[str]]) -> bytes:
 def greeting() -> bytes:
     salt = b"abcdefgh\0", b"ijklmnopqrst\0"
     capabilities = struct.pack("<HBHHB", 0xF7FE, 45, 2, 0x81BF, 21)
-    return message(0, b"\x0a10.11.6-MariaDB\0\x07\0\0\0" + salt[0] + capabilities + bytes(10) + salt[1] + b"mysql_native_password\0")
+    return message(
+        0,
+        b"\x0a10.11.6-MariaDB\0\x07\0\0\0" + salt[0] + capabilities + bytes(10) + salt[1] + b"mysql_native_password\0",
+    )
 
 
 def login() -> bytes:
-    return message(1, struct.pack("<IIB23x", 0x000AA205, 1 << 24, 45) + b"lab\0\x14" + b"\x07" * 20 + b"mysql_native_password\0")
+    return message(
+        1, struct.pack("<IIB23x", 0x000AA205, 1 << 24, 45) + b"lab\0\x14" + b"\x07" * 20 + b"mysql_native_password\0"
+    )
 
 
 class Wire:
@@ -91,7 +96,9 @@ def packets(count: int, rtt_ns: int) -> Iterator[bytes]:
     wire.now_ns += rtt_ns
     yield wire.packet(1, PUSH_ACK, greeting())
     yield from wire.ask(login(), message(2, b"\0\0\0\x02\0\0\0"))
-    yield from wire.ask(message(0, b"\x03SELECT emp_no FROM employees"), result([("emp_no", 3)], [["10001"], ["10002"]]))
+    yield from wire.ask(
+        message(0, b"\x03SELECT emp_no FROM employees"), result([("emp_no", 3)], [["10001"], ["10002"]])
+    )
     salary = [("salary", 3), ("from_date", 10)]
     for number in range((count - 10) // 2):
         sql = f"SELECT salary, from_date FROM salaries WHERE emp_no={10001 + number}"

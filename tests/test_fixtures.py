@@ -94,7 +94,9 @@ def test_the_runtime_is_the_applications(name: str) -> None:
     assert result.summary.runtime_s <= fact(name, "total_seconds") * 1.01
 
 
-@pytest.mark.parametrize("name", [name for name in telling("rtt_measured_ms", "round_trips") if fact(name, "round_trips")])
+@pytest.mark.parametrize(
+    "name", [name for name in telling("rtt_measured_ms", "round_trips") if fact(name, "round_trips")]
+)
 def test_the_baseline_is_near_the_links_rtt(name: str) -> None:
     """The link's handshakes are slower than its data by up to 0.3 ms; what is told lies between the two."""
     baseline = loaded(name)[1].analyze().summary.baseline_rtt_ms

@@ -190,7 +190,9 @@ workload("pymysql", warm=True)(tls_nplus1("TLSv1_3"))
 @workload("mariadb-cli")
 def cli_nplus1(run: Run, n: int) -> None:
     """The command line client, reading its statements from a pipe."""
-    queries = [f"SELECT emp_no FROM employees ORDER BY emp_no LIMIT {n};"] + [SALARIES % key + ";" for key in range(1, n + 1)]
+    queries = [f"SELECT emp_no FROM employees ORDER BY emp_no LIMIT {n};"] + [
+        SALARIES % key + ";" for key in range(1, n + 1)
+    ]
     with run.work():
         output = shell([*CLI, "-N", "lab"], "\n".join(queries))
     run.statements, run.rows = len(queries), len(output.splitlines())
@@ -230,7 +232,9 @@ def cursor_fetch1(run: Run, n: int) -> None:
 
     database = connector_c(autocommit=False)
     with run.work():
-        cursor = database.cursor(cursor_type=mariadb.constants.CURSOR.READ_ONLY, prefetch_size=10, binary=True, buffered=False)
+        cursor = database.cursor(
+            cursor_type=mariadb.constants.CURSOR.READ_ONLY, prefetch_size=10, binary=True, buffered=False
+        )
         cursor.execute("SELECT emp_no, first_name, last_name FROM employees WHERE emp_no <= ?", (n,))
         run.statements += 1
         while rows := cursor.fetchmany(10):
@@ -278,7 +282,9 @@ def multi_statements(run: Run, n: int) -> None:
     cursor = database.cursor()
     with run.work():
         for key in range(1, n + 1):
-            cursor.execute(f"SELECT {key}; UPDATE acc SET bal = bal + 1 WHERE id = {key}; SELECT * FROM acc WHERE id <= 3")
+            cursor.execute(
+                f"SELECT {key}; UPDATE acc SET bal = bal + 1 WHERE id = {key}; SELECT * FROM acc WHERE id <= 3"
+            )
             run.statements += 3
             take_all_results(run, cursor)
     database.close()
@@ -329,7 +335,9 @@ def error_after_rows(run: Run, n: int) -> None:
     cursor = database.cursor(pymysql.cursors.SSCursor)
     with run.work():
         for _ in range(n):
-            cursor.execute("SELECT seq, IF(seq = 2000, (SELECT emp_no FROM employees WHERE emp_no <= seq), seq) FROM seq_1_to_2000")
+            cursor.execute(
+                "SELECT seq, IF(seq = 2000, (SELECT emp_no FROM employees WHERE emp_no <= seq), seq) FROM seq_1_to_2000"
+            )
             run.statements += 1
             with contextlib.suppress(pymysql.err.MySQLError):
                 while cursor.fetchone():
@@ -353,7 +361,9 @@ def local_infile(run: Run, n: int) -> None:
         empty.write_text("")
         os.chdir(folder)
         with run.work():
-            run.query(cursor, "CREATE OR REPLACE TABLE loaded(id INT, line VARCHAR(100)) ENGINE = Aria TRANSACTIONAL = 0")
+            run.query(
+                cursor, "CREATE OR REPLACE TABLE loaded(id INT, line VARCHAR(100)) ENGINE = Aria TRANSACTIONAL = 0"
+            )
             for name in ("lines.txt", "empty.txt", "absent.txt"):
                 run.statements += 1
                 with contextlib.suppress(pymysql.err.MySQLError, FileNotFoundError):
@@ -563,10 +573,21 @@ def quit_with_reset(database: Any, own: Any) -> None:
 @workload("mariadb-binlog")
 def binlog_dump(run: Run, n: int) -> None:
     """A replica's stream: after the dump command the server only pushes, here n transactions made by a second connection."""
-    program = ["mariadb-binlog", "--no-defaults", "-h", HOST, "-ulab", "-plabpw", "--skip-ssl", "--read-from-remote-server"]
+    program = [
+        "mariadb-binlog",
+        "--no-defaults",
+        "-h",
+        HOST,
+        "-ulab",
+        "-plabpw",
+        "--skip-ssl",
+        "--read-from-remote-server",
+    ]
     last = shell([*CLI, "-N", "-e", "SHOW MASTER STATUS"]).split()[0]
     with run.work():
-        stream = subprocess.Popen([*program, "--stop-never", "--stop-never-slave-server-id=77", last], stdout=subprocess.DEVNULL)
+        stream = subprocess.Popen(
+            [*program, "--stop-never", "--stop-never-slave-server-id=77", last], stdout=subprocess.DEVNULL
+        )
         time.sleep(1)
         database = pymysql_connection()
         cursor = database.cursor()
@@ -609,7 +630,14 @@ def main() -> None:
     total = time.perf_counter() - start
     print(
         json.dumps(
-            {"statements": run.statements, "rows": run.rows, "seconds": run.seconds, "total": total, "client": client, "extra": run.extra}
+            {
+                "statements": run.statements,
+                "rows": run.rows,
+                "seconds": run.seconds,
+                "total": total,
+                "client": client,
+                "extra": run.extra,
+            }
         )
     )
 
