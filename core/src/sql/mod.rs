@@ -8,6 +8,7 @@ mod fold;
 mod lexer;
 mod redact;
 mod secrets;
+mod template;
 mod visible;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use fingerprint::{Fingerprinter, Hash};
 pub use lexer::Dialect;
+use template::Templates;
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +41,7 @@ pub struct Sql {
 pub struct Statements {
     show_literals: bool,
     reader: Fingerprinter,
+    templates: Templates,
     texts: Texts,
     overflowed: u64,
 }
@@ -56,8 +59,12 @@ impl Statements {
 
     /// The statement in `text`. The dialect settles what the text leaves open: is `"smith"` a name or a string?
     pub fn sql_in(&mut self, dialect: Dialect, text: &[u8]) -> Sql {
+        if let Some((fingerprint, parameters)) = self.templates.find(dialect, text).filter(|_| !self.show_literals) {
+            return Sql { fingerprint, text: fingerprint, parameters };
+        }
         let parameters = self.reader.read(dialect, text);
         let fingerprint = self.fingerprint();
+        self.templates.learn(dialect, text, fingerprint, parameters);
         let text = if self.show_literals { self.raw(text, fingerprint) } else { fingerprint };
         Sql { fingerprint, text, parameters }
     }

@@ -141,8 +141,14 @@ pub fn begins_request(bytes: &[u8]) -> bool {
     let Some((tag, length)) = header(Side::Client, bytes) else { return false };
     let body = bytes.get(HEADER..bytes.len().min(length)).unwrap_or_default();
     let last = last_of_chain(Side::Client, bytes);
-    is_plain(tag, body, bytes.len() >= length) && matches!(last, Some(None | Some(b'Q' | b'S' | b'H' | b'F' | b'X')))
+    let whole = bytes.len() >= length;
+    (whole || body.len() >= TELLING)
+        && is_plain(tag, body, whole)
+        && matches!(last, Some(None | Some(b'Q' | b'S' | b'H' | b'F' | b'X')))
 }
+
+/// So much text of a request that goes on tells it from bytes that happen to be letters.
+const TELLING: usize = 32;
 
 /// Are these bytes nothing but whole messages (the last may go on), up to a ReadyForQuery?
 pub fn ends_ready(bytes: &[u8]) -> bool {
