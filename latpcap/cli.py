@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -49,8 +50,13 @@ def _run() -> int:
 
 
 def _fail(message: str, status: int) -> int:
-    line = " ".join(message.split())
-    sys.stderr.write(f"latpcap: {line}\n".encode(sys.stderr.encoding or "utf-8", "replace").decode("utf-8", "replace"))
+    from latpcap.report.text import printable
+
+    line = printable(" ".join(message.split()))
+    with suppress(OSError, ValueError, AttributeError):  # without a standard error the status alone must do
+        encoding = sys.stderr.encoding or "utf-8"
+        sys.stderr.write(f"latpcap: {line}\n".encode(encoding, "replace").decode(encoding, "replace"))
+        sys.stderr.flush()
     return status
 
 
@@ -226,17 +232,25 @@ def _check_output(output: str | None, captures: Sequence[str]) -> None:
 
 def _write(parts: Iterable[str | bytes], output: str | None) -> None:
     if output is None:
-        try:
-            _write_to(sys.stdout.buffer, parts)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
-            raise click.exceptions.Exit(READER_GONE) from None
+        _write_to_standard_output(parts)
         return
     try:
         with open(output, "wb") as file:
             _write_to(file, parts)
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror}") from None
+
+
+def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: name a file with -o")
+    try:
+        _write_to(sys.stdout.buffer, parts)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
+        if isinstance(error, BrokenPipeError):
+            raise click.exceptions.Exit(READER_GONE) from None
+        raise UsageError(f"standard output cannot be written: {error.strerror}") from None
 
 
 def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:

@@ -70,7 +70,9 @@ impl Tables {
     /// One row a TCP connection; `protocol` is null where it is no database traffic.
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
         let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
-        let text = |get: fn(&Dialogue) -> Option<&str>| strings(rows.iter().map(|row| get(row.dialogue?)));
+        let text = |get: fn(&Dialogue) -> Option<&str>| {
+            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::printable)))
+        };
         let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
         batch(vec![
             ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),

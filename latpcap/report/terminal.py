@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import StringIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
@@ -45,11 +46,16 @@ def render(result: Analysis) -> str:
 
 def print_renderables(parts: Iterable[RenderableType]) -> str:
     """Return rich renderables as text that standard output can take."""
-    console = Console(highlight=False, markup=False, emoji=False)
-    with console.capture() as capture:
-        for part in parts:
-            console.print(part)
-    return capture.get() if console.encoding.startswith("utf") else ascii_only(capture.get())
+    page = StringIO()
+    console = Console(file=page, force_terminal=_on_terminal(), highlight=False, markup=False, emoji=False)
+    for part in parts:
+        console.print(part)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return page.getvalue() if encoding.lower().startswith("utf") else ascii_only(page.getvalue())
+
+
+def _on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _parts(result: Analysis) -> Iterator[RenderableType]:
@@ -66,7 +72,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
 
 
 def _heading(text: str) -> Text:
-    return Text(f"\n{text}", style="bold underline" if sys.stdout.isatty() else "")
+    return Text(f"\n{text}", style="bold underline" if _on_terminal() else "")
 
 
 # --- health ---------------------------------------------------------------------------------------------------------

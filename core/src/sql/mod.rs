@@ -76,6 +76,13 @@ impl Statements {
         Sql { parameters: parameters.value(), ..sql }
     }
 
+    /// `text` as it may be printed: nothing in it steers a terminal.
+    pub fn printable(text: &str) -> String {
+        let mut printable = String::new();
+        visible::append(&mut printable, text.as_bytes());
+        printable
+    }
+
     /// The text behind a number of [`Sql`].
     pub fn text(&self, id: u32) -> &str {
         self.texts.list.get(id as usize).map_or("", |text| text)
