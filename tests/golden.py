@@ -1,6 +1,6 @@
 """What latpcap says of a fixture, as text that a person can read and a difference shows line by line.
 
-    python tests/golden.py [PROTOCOL/NAME …]      writes the golden files anew; read the difference before you commit it
+python tests/golden.py [PROTOCOL/NAME …]      writes the golden files anew; read the difference before you commit it
 """
 
 from __future__ import annotations
