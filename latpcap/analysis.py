@@ -116,6 +116,8 @@ class ConnectionResult:
     response_bytes: int
     retransmissions: int
     lost_bytes: int
+    cancels: int | None
+    """The stream whose statement this connection came to cancel."""
     rtt: RttResult
 
 
@@ -232,12 +234,14 @@ def connection_results(recording: Recording, baselines: Baselines) -> Iterator[C
     names = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
     numbers = {name: columns.column(table, name).values for name in names}
     replication = columns.column(table, "replication").values
+    cancels = columns.column(table, "cancels").ints(-1)
     start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
     for index, row in enumerate(map(int, rows)):
         yield ConnectionResult(
             **{name: values[row] for name, values in texts.items()},  # type: ignore[arg-type]
             **{name: int(values[row]) for name, values in numbers.items()},  # type: ignore[arg-type]
             replication=bool(replication[row]),
+            cancels=int(cancels[row]) if cancels[row] >= 0 else None,
             start=start[row] or "",
             end=end[row] or "",
             rtt=_rtt(baselines, index),

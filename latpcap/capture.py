@@ -205,6 +205,7 @@ EXCHANGE_COLUMNS = (
     "complete",
     "parameters",
     "retransmissions",
+    "transaction",
 )
 
 
@@ -219,7 +220,7 @@ _CONNECTION_TYPES: dict[str, DataType] = {
     "start": _TIME,
     "end": _TIME,
     **dict.fromkeys(("exchanges", "round_trips", "request_bytes", "response_bytes"), _COUNT),
-    **dict.fromkeys(("retransmissions", "lost_bytes"), _COUNT),
+    **dict.fromkeys(("retransmissions", "lost_bytes", "cancels"), _COUNT),
     **dict.fromkeys(("rtt_baseline_ms", "rtt_low_ms", "rtt_high_ms"), _FLOAT),
     "rtt_method": _TEXT,
     "rtt_reason": _TEXT,

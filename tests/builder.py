@@ -164,6 +164,7 @@ class Tables:
                 "syn_ack_time": syn_ack if c.handshake else None,
                 "ack_time": ack if c.handshake else None,
                 "handshake_retransmitted": c.handshake_retransmitted,
+                "cancels": None,
                 "server_first": c.greeting,
                 "exchanges": len(mine),
                 "round_trips": sum(row["round_trips"] for row in mine),
@@ -220,6 +221,7 @@ class Tables:
             "delta_ns": delta,
             "client_ns": client,
             "retransmissions": ex.retransmissions,
+            "transaction": None,
             "complete": ex.complete,
         }
 
@@ -250,7 +252,7 @@ class Tables:
         )
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
-        types |= {"handshake_retransmitted": BOOL, "server_first": BOOL, "exchanges": U32}
+        types |= {"handshake_retransmitted": BOOL, "cancels": U32, "server_first": BOOL, "exchanges": U32}
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32})
 
@@ -261,7 +263,7 @@ class Tables:
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "waited_ns": I64}
         types |= {"rows": U64, "affected_rows": U64, "error": TEXT, "delta_ns": I64, "client_ns": I64}
-        return _table(self.rows, types | {"retransmissions": U32, "complete": BOOL})
+        return _table(self.rows, types | {"retransmissions": U32, "transaction": TEXT, "complete": BOOL})
 
     def statements(self) -> Table:
         rows = [{"id": number, "text": text} for number, text in enumerate(self.texts)]

@@ -119,3 +119,14 @@ def test_the_same_traffic_costs_the_same_at_both_ends() -> None:
     assert server.connections[0].rtt.position == "server"
     assert server.budget.network_s == pytest.approx(client.budget.network_s, rel=0.05)
     assert server.projection.points[-1].runtime_s == pytest.approx(client.projection.points[-1].runtime_s, rel=0.01)
+
+
+def test_a_cancel_connection_names_the_connection_it_came_for() -> None:
+    connections = loaded("postgresql/psycopg2-cancel")[1].connections.to_dicts()
+    assert [connection["cancels"] for connection in connections] == [None, 0, 0]
+
+
+def test_each_exchange_tells_whether_a_transaction_is_open() -> None:
+    exchanges = loaded("postgresql/psycopg2-transactions")[1].exchanges.to_dicts()
+    told = {(exchange["statement"] or "").split(" ")[0]: exchange["transaction"] for exchange in exchanges}
+    assert (told["begin"], told["update"], told["commit"]) == ("open", "open", "idle")

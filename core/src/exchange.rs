@@ -32,6 +32,8 @@ pub struct Exchange {
     /// End of the previous response → start of this request.
     pub client_ns: Option<i64>,
     pub retransmissions: u32,
+    /// Whether a transaction was open when it ended, where the protocol says.
+    pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
     pub complete: bool,
 }
@@ -107,6 +109,8 @@ pub struct Pairing {
     answered_until: u64,
     /// Where the last hole in the server's stream ends.
     missing_until: u64,
+    /// What the server last said of its transaction.
+    pub transaction: Option<&'static str>,
     /// The server spoke first.
     pub greeted: bool,
 }
@@ -278,6 +282,7 @@ impl Pairing {
             delta_ns: since(self.previous_request_ns),
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
             retransmissions: 0,
+            transaction: None,
             complete: true,
         };
         self.next_number += 1;
@@ -398,7 +403,8 @@ impl Pairing {
         self.finish_one(open);
     }
 
-    fn finish_one(&mut self, open: Open) {
+    fn finish_one(&mut self, mut open: Open) {
+        open.exchange.transaction = self.transaction;
         let response = open.exchange.response.map(|span| span.last);
         self.previous_response = response.or(self.previous_response);
         self.finished.push(open.exchange);

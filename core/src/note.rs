@@ -20,6 +20,8 @@ pub enum NoteCode {
     ClockBackwards,
     /// Messages could not be told apart for a while.
     Unreadable,
+    /// Rows were counted without their format.
+    EstimatedRows,
 }
 
 impl NoteCode {
@@ -33,6 +35,7 @@ impl NoteCode {
             Self::SnapLength => "snap-length",
             Self::ClockBackwards => "clock-backwards",
             Self::Unreadable => "unreadable",
+            Self::EstimatedRows => "estimated-rows",
         }
     }
 }

@@ -140,6 +140,13 @@ impl Flows<'_> {
     fn notes_of_losses(&mut self) {
         for (stream, conversation) in self.conversations.iter().enumerate() {
             let Some(dialogue) = conversation.dialogue() else { continue };
+            if dialogue.session.estimated_rows {
+                self.notes.add(NoteCode::EstimatedRows, || {
+                    format!(
+                        "connection {stream}: the format of some rows was not captured, so their number is an estimate"
+                    )
+                });
+            }
             for _ in 0..dialogue.losses {
                 self.notes.add(NoteCode::Unreadable, || {
                     let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");

@@ -14,4 +14,10 @@ pub struct Session {
     pub replication: bool,
     /// Rows whose format was not captured are among those counted: their number was told from the packets around them.
     pub estimated_rows: bool,
+    /// Whether a transaction is open, as the server last said: `idle`, `open` or `failed`.
+    pub transaction: Option<&'static str>,
+    /// A hash of what another connection must present to cancel what runs on this one.
+    pub cancel_key: Option<u64>,
+    /// The hash that this connection presents.
+    pub cancels: Option<u64>,
 }

@@ -1,5 +1,6 @@
 //! The tables a recording becomes: the only file that knows Arrow.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::TimestampNanosecondType;
@@ -94,6 +95,7 @@ impl Tables {
             ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
             ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
             ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
+            ("cancels", optional_numbers(self.cancelled_connections())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),
             ("round_trips", numbers(self.round_trips_per_connection())),
@@ -120,6 +122,19 @@ impl Tables {
             ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples.iter().map(|(.., sample)| sample.rtt_ns)))),
             ("segments", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.segments)))),
         ])
+    }
+
+    /// The connection whose statement each connection came to cancel.
+    fn cancelled_connections(&self) -> Vec<u32> {
+        let keys = |get: fn(&Dialogue) -> Option<u64>| {
+            self.conversations.iter().map(move |conversation| conversation.dialogue().and_then(get))
+        };
+        let victims: HashMap<u64, u32> = keys(|dialogue| dialogue.session.cancel_key)
+            .zip(0..)
+            .filter_map(|(key, stream)| Some((key?, stream)))
+            .collect();
+        let victim = |key: Option<u64>| key.and_then(|key| victims.get(&key).copied()).unwrap_or(NO_NUMBER);
+        keys(|dialogue| dialogue.session.cancels).map(victim).collect()
     }
 
     fn exchanges_per_connection(&self) -> Vec<u32> {
@@ -192,6 +207,7 @@ pub struct ExchangeColumns {
     delta: Vec<i64>,
     client: Vec<i64>,
     retransmissions: Vec<u32>,
+    transaction: Vec<u8>,
     complete: Vec<bool>,
 }
 
@@ -199,6 +215,10 @@ pub struct ExchangeColumns {
 const NO_NUMBER: u32 = u32::MAX;
 const NO_COUNT: u64 = u64::MAX;
 const NO_TIME: i64 = i64::MIN;
+const NO_CODE: u8 = u8::MAX;
+
+/// What `transaction` counts in.
+const TRANSACTIONS: [&str; 3] = ["idle", "open", "failed"];
 
 impl ExchangeColumns {
     /// Take the exchanges that a conversation has finished.
@@ -235,6 +255,8 @@ impl ExchangeColumns {
         self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));
         self.client.push(exchange.client_ns.unwrap_or(NO_TIME));
         self.retransmissions.push(exchange.retransmissions);
+        let known = |state: &str| TRANSACTIONS.iter().position(|known| *known == state);
+        self.transaction.push(exchange.transaction.and_then(known).map_or(NO_CODE, |code| code as u8));
         self.complete.push(exchange.complete);
     }
 
@@ -291,6 +313,7 @@ impl ExchangeColumns {
         put(&mut self.delta, order);
         put(&mut self.client, order);
         put(&mut self.retransmissions, order);
+        put(&mut self.transaction, order);
         put(&mut self.complete, order);
     }
 
@@ -325,6 +348,7 @@ impl ExchangeColumns {
             ("delta_ns", optional_spans(self.delta)),
             ("client_ns", optional_spans(self.client)),
             ("retransmissions", Arc::new(UInt32Array::from(self.retransmissions))),
+            ("transaction", strings(self.transaction.iter().map(|&code| TRANSACTIONS.get(usize::from(code))))),
             ("complete", Arc::new(BooleanArray::from(self.complete))),
         ])
     }

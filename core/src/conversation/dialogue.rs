@@ -194,6 +194,7 @@ impl Dialogue {
         let mut context = Context { session: &mut self.session, statements, switch: None };
         let meaning = self.decoder.message(message, &mut context)?;
         let switch = context.switch;
+        self.pairing.transaction = self.session.transaction;
         self.inbox(message.side).body = message.length - here;
         if message.length > here {
             self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length });

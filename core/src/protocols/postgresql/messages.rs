@@ -37,6 +37,8 @@ const ERROR_HEAD: usize = 4 << 10;
 const STATUS_HEAD: usize = 1 << 10;
 const TAG_HEAD: usize = 128;
 const READY_HEAD: usize = HEADER + 1;
+/// Process and key: 4 bytes, and up to 256 since version 3.2.
+const KEY_HEAD: usize = HEADER + 4 + 256;
 
 /// The message that begins with these bytes.
 pub fn frame(side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
@@ -108,6 +110,7 @@ fn head_of(side: Side, tag: u8) -> usize {
         (Side::Server, b'S') => STATUS_HEAD,
         (Side::Server, b'C') => TAG_HEAD,
         (Side::Server, b'Z') => READY_HEAD,
+        (Side::Server, b'K') => KEY_HEAD,
         _ => HEADER,
     }
 }

@@ -19,6 +19,8 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use std::hash::{DefaultHasher, Hasher};
+
 use super::turns::{self, Tls, Turns};
 use super::{
     Awaits, Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Outcome, Protocol, Request, Side, Start,
@@ -67,6 +69,9 @@ fn decoder(opening: &Opening<'_>) -> Start {
     Start { decoder: Box::new(Postgresql::new(phase)), layer: tls }
 }
 
+/// Where a CancelRequest holds the process and its key, which BackendKeyData told.
+const CANCEL_KEY: usize = 8;
+
 #[derive(Debug)]
 enum Phase {
     /// The client's next message has no tag.
@@ -101,7 +106,10 @@ impl Postgresql {
         Ok(match first {
             First::Tls => self.ask("tls", Layer::Tls),
             First::Gss => self.ask("gss", Layer::Encrypted),
-            First::Cancel => Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel") }),
+            First::Cancel => {
+                context.session.cancels = message.bytes.get(CANCEL_KEY..).map(hash);
+                Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel") })
+            }
             First::Startup => {
                 startup::introduce(message.bytes, context.session);
                 self.phase = Phase::Session;
@@ -146,12 +154,34 @@ impl Postgresql {
             let error = Some(any_error(message, context));
             return Ok(Meaning::Done(Outcome { error, ..Outcome::default() }));
         }
+        match message.bytes {
+            [b'Z', _, _, _, _, status, ..] => context.session.transaction = transaction(*status),
+            [b'K', _, _, _, _, key @ ..] => context.session.cancel_key = Some(hash(key)),
+            _ => {}
+        }
         self.answers.message(message, context)
     }
 
     fn may_be_old_error(&self, bytes: &[u8]) -> bool {
         bytes.first() == Some(&b'E') && self.answers.is_authenticating()
     }
+}
+
+/// Whether a transaction is open, as ReadyForQuery tells it.
+fn transaction(status: u8) -> Option<&'static str> {
+    match status {
+        b'I' => Some("idle"),
+        b'T' => Some("open"),
+        b'E' => Some("failed"),
+        _ => None,
+    }
+}
+
+/// The secret of a connection is only ever compared, so it is not kept.
+fn hash(key: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(key);
+    hasher.finish()
 }
 
 /// An error of either protocol version, as it may come before a session has begun.
