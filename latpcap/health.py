@@ -14,7 +14,6 @@ from latpcap.rtt import LOOPBACK, R_FLOOR, UNKNOWN, Baselines
 
 __all__ = ["HealthNote", "core_notes", "measured_notes"]
 
-SEVERITIES = ("info", "warning", "error")
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note."""
 NEAR_ZERO_NS = 100_000

@@ -170,8 +170,7 @@ mod tests {
         ) {
             let mut second = first.clone();
             for (place, digits) in changes {
-                if let Some(byte) = second.as_bytes().get(place).filter(|byte| byte.is_ascii_digit()).copied() {
-                    let _ = byte;
+                if second.as_bytes().get(place).is_some_and(u8::is_ascii_digit) {
                     second.replace_range(place..=place, &digits);
                 }
             }
