@@ -1,0 +1,35 @@
+"""`latpcap analyze`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from latpcap.cli.io import flat, in_seconds, read_capture, write
+from latpcap.cli.options import Duration, json_option, reading_options, rtt_option
+
+__all__ = ["analyze"]
+
+
+@click.command()
+@reading_options
+@rtt_option
+@click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@json_option
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+def analyze(
+    rtt: tuple[list[float], ...], within: float | None, as_json: bool, output: str | None, **reading: Any
+) -> None:
+    """Verdict, health, budget, projection, statements and connections.
+
+    \b
+    latpcap analyze capture.pcapng
+    latpcap analyze capture.pcapng --rtt 15ms --within 60s
+    latpcap analyze 'ring/*.pcapng' --json > result.json
+    """
+    from latpcap.report import FORMATS
+
+    capture = read_capture(reading, output)
+    result = capture.analyze(flat(rtt), in_seconds(within))
+    write([FORMATS["json" if as_json else "terminal"](result)], output)

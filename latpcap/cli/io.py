@@ -1,0 +1,113 @@
+"""What commands share: reading captures under a progress line, writing results, warning on standard error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap._core import Progress
+    from latpcap.capture import Capture
+
+__all__ = ["INTERRUPTED", "flat", "in_seconds", "read_capture", "warn", "write"]
+
+INTERRUPTED = 128 + signal.SIGINT
+READER_GONE = 128 + signal.SIGPIPE
+
+
+def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
+    """Read the captures, watched; refuse an output file that is one of them before that takes time."""
+    from latpcap import sources
+    from latpcap.capture import read
+    from latpcap.watching import watch
+
+    paths = [path for given in reading["captures"] for path in sources.paths(given)]
+    _check_output(output, paths)
+
+    def work(progress: Progress) -> Capture:
+        return read(
+            paths,
+            show_literals=reading["show_literals"],
+            decode_as=dict(reading["decode_as"]),
+            think_s=reading["think"] / 1000,
+            rtt_baseline_ms=reading["rtt_baseline"],
+            progress=progress,
+        )
+
+    try:
+        return watch(work, quiet=reading["quiet"])
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _check_output(output: str | None, captures: Sequence[str]) -> None:
+    if output is None:
+        return
+    if os.path.isdir(output):
+        raise UsageError(f"{output}: is a directory; name a file")
+    if not os.path.isdir(os.path.dirname(output) or "."):
+        raise UsageError(f"{output}: no such directory")
+    for path in captures:
+        if path != "-" and os.path.exists(output) and os.path.samefile(path, output):
+            raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
+
+
+def write(parts: Iterable[str | bytes], output: str | None) -> None:
+    """Write to the file `output`, or to standard output; what cannot be written is the user's mistake."""
+    if output is None:
+        _write_to_standard_output(parts)
+        return
+    try:
+        with open(output, "wb") as file:
+            _write_to(file, parts)
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {error.strerror}") from None
+
+
+def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: name a file with -o")
+    try:
+        _write_to(sys.stdout.buffer, parts)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
+        if isinstance(error, BrokenPipeError):
+            raise click.exceptions.Exit(READER_GONE) from None
+        raise UsageError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
+    for part in parts:
+        rest = memoryview(part.encode("utf-8", "replace") if isinstance(part, str) else part)
+        while rest:
+            rest = rest[file.write(rest) :]  # an unbuffered standard output takes only as much as the pipe has room for
+    file.flush()
+
+
+def warn(capture: Capture, quiet: bool) -> None:
+    """Tell on standard error what limits the trust in the rows that follow."""
+    if quiet:
+        return
+    from latpcap.report.text import printable
+
+    for note in capture.health.to_dicts():
+        if note["severity"] != "info":
+            click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
+
+
+def flat(lists: Iterable[Iterable[float]]) -> list[float] | None:
+    """The values of a repeatable list option in one list; `None` where it was not given."""
+    return list(chain.from_iterable(lists)) or None
+
+
+def in_seconds(milliseconds: float | None) -> float | None:
+    """Milliseconds as seconds."""
+    return None if milliseconds is None else milliseconds / 1000
