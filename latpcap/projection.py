@@ -1,18 +1,20 @@
-"""The runtime at another RTT, first form: what was observed plus the effective round trips times the difference.
+"""The runtime at another RTT: the job replayed on another network, and how sure that is.
 
 ```text
-runtime(L) = observed + Σ n·(L − L0), never less than observed − network     n: effective round trips, L0: baseline
+runtime(L) = observed + replay(L) − replay(as it was)
 ```
 
-Round trips are counted by their weight (parallel work once) and include the TCP handshakes. Think time, client time,
-service and transfer stay as observed. The range comes from assumptions with names; see docs/model.md C.3 and C.6.
+The replay computes anew what the network takes; think time, client time and service stay as observed, and so the
+projection at the baseline is the observation. The range comes from assumptions with names (`ASSUMPTIONS`); docs/model.md
+C.4 and C.6 say how they were calibrated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,8 @@ from numpy.typing import NDArray
 from latpcap.budget import Timeline
 from latpcap.durations import format_ms, format_s
 from latpcap.fetches import FetchSaving
-from latpcap.lanes import lanes
 from latpcap.recording import Recording
+from latpcap.replay import Job, Network, Replay, Waiting
 from latpcap.rtt import Baselines
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "DEFAULT_LADDER_MS",
     "Assumption",
     "Basis",
+    "Conditions",
     "LatencyBudget",
     "Point",
     "Projection",
@@ -37,13 +40,16 @@ __all__ = [
     "project",
 ]
 
+Floats = NDArray[np.float64]
+
 DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
 
-MSS_BYTES = 1460
-INITIAL_WINDOW = 10
-"""Segments that a sender may send at once (IW10, RFC 6928); after them the window doubles every round trip."""
-JITTER = 0.02
-"""The mean RTT lies above the asked one by so much in the pessimistic case."""
+RTT_SPREAD = 0.02
+"""The mean RTT differs from the asked one by so much."""
+WORK_SPREAD = 0.15
+"""Client and server take so much less or more of their own time from run to run."""
+LARGEST_RTT_MS = 60_000.0
+"""Where the search for a latency budget ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +64,27 @@ class Assumption:
 ASSUMPTIONS = (
     Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range"),
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
-    Assumption("slow start", "pessimistic", "every response beyond 10 segments starts with a fresh TCP window"),
-    Assumption("jitter", "pessimistic", f"the mean RTT is {JITTER:.0%} above the asked one"),
-    Assumption("side by side", "both", "connections that are open at the same time do not wait for each other"),
+    Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
+    Assumption("own time", "both", f"client and server take up to {WORK_SPREAD:.0%} less or more of their own time"),
+    Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
+    Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
+    Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
+    Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What else is different at the other place."""
+
+    bandwidth_bps: float | None = None
+    """The bottleneck in bits a second; `None`: as much as the capture needed."""
+    loss: float | None = None
+    """The part of the packets that is lost, 0 to 1; `None`: what was lost in the capture stays as it was."""
+    jitter_ms: float = 0.0
+    """How far the RTT strays to either side of its mean."""
+    connections: int | None = None
+    """How many connections work at once, each as those of the capture did; `None`: as many as there were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +120,7 @@ class Projection:
     fetches: tuple[FetchSaving, ...] = ()
     """Statements that fetch few rows at a time, and what larger fetches would save."""
     assumptions: tuple[Assumption, ...] = ASSUMPTIONS
+    conditions: Conditions = field(default_factory=Conditions)
 
     def plot(self) -> Any:
         """An Altair chart of the runtime over the RTT with its range (extra `notebook`)."""
@@ -106,28 +130,67 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
-    """What a projection starts from; times in seconds, RTTs in ms."""
+class Case:
+    """One way in which things may be: who waits for whom, and on what network."""
 
-    runtime_s: float
-    network_s: float
-    """What would be gone without any network."""
-    effective_round_trips: float
-    network_low_s: float
-    """Effective round trips × baseline, with the baseline at the low end of its range."""
-    network_central_s: float
-    network_high_s: float
-    slow_start_rounds: float
-    baseline_ms: float
-    """Median over connections, weighted by their round trips; NaN where unknown."""
-    statements: int
-    lane_end_s: NDArray[np.float64]
-    """When the last connection of each lane (see `latpcap.lanes`) was over."""
-    lane_trips: NDArray[np.float64]
-    lane_low_s: NDArray[np.float64]
-    """The round trips of each lane × their baseline at the low end of its range."""
-    lane_high_s: NDArray[np.float64]
-    """The same at the high end."""
+    waiting: Waiting
+    network: Network
+    rtt: float = 1.0
+    """Mean RTT ÷ asked RTT."""
+    work: float = 1.0
+    """Own time of client and server ÷ what was observed."""
+
+
+CENTRAL = Case("evidence", Network())
+OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, 1 - WORK_SPREAD)
+PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, 1 + WORK_SPREAD)
+
+
+class Basis:
+    """What a projection starts from: the observed job, ready to be replayed."""
+
+    def __init__(self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float) -> None:
+        """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
+        self.runtime_s = runtime_s
+        self.network_s = network_s
+        """What would be gone without any network."""
+        self.think_s = think_s
+        self.statements = statements
+        self.job = job
+        self.baseline_ms = usual / 1e6
+        """Median over connections, weighted by their round trips; NaN where unknown."""
+        self._replays: dict[Waiting, Replay] = {}
+
+    def runtimes(self, case: Case, rtt_ms: Sequence[float]) -> Floats:
+        """The runtime in seconds of `case` at each RTT."""
+        replay = self._replay(case.waiting)
+        as_it_was = replay.run([None], Network())[0]
+        there = np.array(replay.run([rtt * case.rtt * 1e6 for rtt in rtt_ms], case.network))
+        least = self.runtime_s - self.network_s
+        return np.maximum(self.runtime_s + (there - as_it_was) / 1e9, least) + (case.work - 1) * self.own_s
+
+    @property
+    def own_s(self) -> float:
+        """What client and server spent themselves."""
+        return max(self.runtime_s - self.network_s - self.think_s, 0.0)
+
+    @cached_property
+    def seconds_per_ms(self) -> float:
+        """What the next millisecond of RTT adds."""
+        replay = self._replay(CENTRAL.waiting)
+        now, then = (replay.run([None], replace(CENTRAL.network, added_ns=added))[0] for added in (0.0, 1e6))
+        return (then - now) / 1e9
+
+    @property
+    def effective_round_trips(self) -> float:
+        """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
+        return self.seconds_per_ms * 1000 if self.job else math.nan
+
+    def _replay(self, waiting: Waiting) -> Replay:
+        if waiting not in self._replays:
+            assert self.job is not None
+            self._replays[waiting] = Replay(self.job, CENTRAL.network, waiting)
+        return self._replays[waiting]
 
 
 def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
@@ -137,103 +200,79 @@ def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Bas
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (baselines.low, baselines.baseline, baselines.high)
     )
-    effective = timeline.effective
-    rounds = _slow_start_rounds(exchanges.response_bytes) * timeline.weight
     executions = int(exchanges.is_execution.sum())
-    known = not math.isnan(usual)
-    ends = _ends(recording)
-    lane = lanes(recording.connections.start.astype(float), ends)
-    lane_end = np.zeros(int(lane.max(initial=-1)) + 1)
-    np.maximum.at(lane_end, lane, ends)
     return Basis(
-        runtime_s=timeline.runtime_s,
-        network_s=timeline.budget.network_s + timeline.setup_network_s,
-        effective_round_trips=float(effective.sum()),
-        network_low_s=float(effective @ low) / 1e9 if known else math.nan,
-        network_central_s=float(effective @ central) / 1e9 if known else math.nan,
-        network_high_s=float(effective @ high) / 1e9 if known else math.nan,
-        slow_start_rounds=float(rounds.sum()),
-        baseline_ms=usual / 1e6,
-        statements=executions or int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()),
-        lane_end_s=lane_end / 1e9,
-        lane_trips=np.bincount(lane, timeline.round_trips).astype(float),
-        lane_low_s=np.bincount(lane, timeline.round_trips * low) / 1e9,
-        lane_high_s=np.bincount(lane, timeline.round_trips * high) / 1e9,
+        timeline.runtime_s,
+        timeline.budget.network_s + timeline.setup_network_s,
+        timeline.budget.think_s,
+        executions or int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()),
+        None if math.isnan(usual) else Job.of(recording, baselines, central, low, high),
+        usual,
     )
 
 
-def project(base: Basis, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Projection:
+def project(
+    base: Basis,
+    rtt_ms: Sequence[float] | None = None,
+    within_s: float | None = None,
+    conditions: Conditions | None = None,
+) -> Projection:
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
-    asked = DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms
-    known = not math.isnan(base.baseline_ms)
+    asked = [float(rtt) for rtt in (DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms)]
+    conditions = conditions or Conditions()
+    known = base.job is not None
     return Projection(
         baseline_rtt_ms=base.baseline_ms if known else None,
-        points=tuple(_point(base, float(rtt)) for rtt in asked),
-        seconds_per_ms=base.effective_round_trips / 1000 if known else None,
+        points=tuple(_points(base, asked)) if known else tuple(Point(rtt, None, None, None, None) for rtt in asked),
+        seconds_per_ms=base.seconds_per_ms if known else None,
         within=None if within_s is None else _latency_budget(base, within_s),
+        conditions=conditions,
     )
 
 
-def _point(base: Basis, rtt_ms: float) -> Point:
-    if math.isnan(base.baseline_ms):
-        return Point(rtt_ms, None, None, None, None)
-    rtt_s, least = rtt_ms / 1000, base.runtime_s - base.network_s
-    grown = base.runtime_s + base.effective_round_trips * rtt_s
-    central = max(grown - base.network_central_s, least)
-    longest = _longest_lane(base, rtt_s, base.lane_high_s)
-    optimistic = max(min(grown - base.network_high_s, longest), least)
-    jitter = base.effective_round_trips * rtt_s * JITTER
-    slow_start = base.slow_start_rounds * max(rtt_s - base.baseline_ms / 1000, 0)
-    pessimistic = max(
-        grown - base.network_low_s + jitter + slow_start,
-        _longest_lane(base, rtt_s * (1 + JITTER), base.lane_low_s),
-        least,
-    )
-    throughput = base.statements / central if central > 0 else None
-    return Point(rtt_ms, central, min(optimistic, central), max(pessimistic, central), throughput)
-
-
-def _longest_lane(base: Basis, rtt_s: float, network_s: NDArray[np.float64]) -> float:
-    """When the last lane would end if none waited for another; `network_s`: what the network took each."""
-    ends = base.lane_end_s + base.lane_trips * rtt_s - network_s
-    return float(ends.max(initial=0.0))
+def _points(base: Basis, asked: Sequence[float]) -> list[Point]:
+    central, *others = (base.runtimes(case, asked) for case in (CENTRAL, OPTIMISTIC, PESSIMISTIC))
+    low, high = np.minimum.reduce([central, *others]), np.maximum.reduce([central, *others])
+    return [
+        Point(rtt, float(runtime), float(least), float(most), base.statements / float(runtime) if runtime > 0 else None)
+        for rtt, runtime, least, most in zip(asked, central, low, high, strict=True)
+    ]
 
 
 def _latency_budget(base: Basis, target_s: float) -> LatencyBudget:
     """Solve the central projection for the RTT."""
     target = format_s(target_s)
-    if math.isnan(base.baseline_ms):
+    if base.job is None:
         return LatencyBudget(target_s, None, f"The RTT for {target} is unknown, because the baseline RTT is.")
-    least = base.runtime_s - base.network_s
-    if target_s < least:
-        text = f"{target} cannot be met: {format_s(least)} would remain without any network."
+
+    def runtime_s(rtt_ms: float) -> float:
+        return float(base.runtimes(CENTRAL, [rtt_ms])[0])
+
+    if runtime_s(0.0) > target_s:
+        text = f"{target} cannot be met: {format_s(runtime_s(0.0))} would remain without any network."
         return LatencyBudget(target_s, None, text)
-    if base.effective_round_trips == 0:
+    if runtime_s(LARGEST_RTT_MS) <= target_s:
         return LatencyBudget(target_s, None, f"{target} is met at any RTT: nothing waits for the network.")
-    rtt_ms = (target_s - base.runtime_s + base.network_central_s) / base.effective_round_trips * 1000
-    return LatencyBudget(target_s, max(rtt_ms, 0.0), f"{target} is met up to an RTT of {format_ms(max(rtt_ms, 0.0))}.")
+    rtt_ms = _last_below(runtime_s, target_s, 0.0, LARGEST_RTT_MS)
+    return LatencyBudget(target_s, rtt_ms, f"{target} is met up to an RTT of {format_ms(rtt_ms)}.")
 
 
-def _slow_start_rounds(response_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Extra round trips of responses beyond the initial window when it doubles: ⌈log2(segments ÷ 10 + 1)⌉ − 1.
-
-    >>> _slow_start_rounds(np.array([0, 14_600, 15_000, 50_000, 1_000_000])).tolist()
-    [0.0, 0.0, 1.0, 2.0, 6.0]
-    """
-    segments = np.ceil(response_bytes / MSS_BYTES)
-    rounds: NDArray[np.float64] = np.ceil(np.log2(segments / INITIAL_WINDOW + 1)) - 1
-    return np.maximum(rounds, 0)
-
-
-def _ends(recording: Recording) -> NDArray[np.float64]:
-    """The end of the last exchange of each connection, in ns since the start; 0 without exchanges."""
-    exchanges = recording.exchanges
-    ends = np.zeros(len(recording.connections))
-    np.maximum.at(ends, exchanges.connection, np.maximum(exchanges.response_end, exchanges.request_end).astype(float))
-    return ends
+def _last_below(value: Callable[[float], float], target: float, low: float, high: float) -> float:
+    """Where a function that rises from below `target` at `low` to above it at `high` meets it (regula falsi, Illinois)."""
+    below, above, side = value(low) - target, value(high) - target, 0
+    while high - low > 1e-6 * high:
+        middle = high - above * (high - low) / (above - below)
+        here = value(middle) - target
+        if abs(here) <= 1e-9 * target:
+            return middle
+        if here < 0:
+            low, below, above, side = middle, here, above / 2 if side < 0 else above, -1
+        else:
+            high, above, below, side = middle, here, below / 2 if side > 0 else below, 1
+    return low
 
 
-def _weighted_median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _weighted_median(values: Floats, weights: Floats) -> float:
     """The median of `values` that are known, each counted `weights` times; NaN when none is."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])

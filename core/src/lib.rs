@@ -11,6 +11,7 @@ pub mod note;
 pub mod packet;
 pub mod pipeline;
 pub mod protocols;
+pub mod replay;
 pub mod session;
 pub mod sql;
 pub mod stream;

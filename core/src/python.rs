@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ArrowError;
+use numpy::PyReadonlyArray1;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ use crate::capture::{Recording as Packets, Source};
 use crate::conversation::Forced;
 use crate::pipeline::{self, Options};
 use crate::protocols::REGISTRY;
+use crate::replay::{self, Job, Network, Waiting};
 use crate::table::Tables;
 
 create_exception!(_core, CaptureError, PyException, "A capture cannot be read: one line says which, where and why.");
@@ -217,8 +219,121 @@ impl Read for FileObject {
     }
 }
 
+/// What a replay starts from: numpy columns, copied once. See `crate::replay::Job`.
+#[derive(FromPyObject)]
+struct JobColumns<'py> {
+    client: PyReadonlyArray1<'py, u32>,
+    opened: PyReadonlyArray1<'py, i64>,
+    established: PyReadonlyArray1<'py, i64>,
+    server_first: PyReadonlyArray1<'py, bool>,
+    baseline: PyReadonlyArray1<'py, f64>,
+    low: PyReadonlyArray1<'py, f64>,
+    high: PyReadonlyArray1<'py, f64>,
+    near: PyReadonlyArray1<'py, f64>,
+    segment_bytes: PyReadonlyArray1<'py, f64>,
+    connection: PyReadonlyArray1<'py, u32>,
+    request: PyReadonlyArray1<'py, i64>,
+    request_end: PyReadonlyArray1<'py, i64>,
+    response: PyReadonlyArray1<'py, i64>,
+    response_end: PyReadonlyArray1<'py, i64>,
+    round_trips: PyReadonlyArray1<'py, f64>,
+    request_bytes: PyReadonlyArray1<'py, i64>,
+    response_bytes: PyReadonlyArray1<'py, i64>,
+    setup: PyReadonlyArray1<'py, bool>,
+}
+
+fn copied<T: numpy::Element + Clone>(column: &PyReadonlyArray1<'_, T>) -> Vec<T> {
+    column.as_array().to_vec()
+}
+
+impl JobColumns<'_> {
+    fn job(&self) -> Job {
+        Job {
+            client: copied(&self.client),
+            opened_ns: copied(&self.opened),
+            established_ns: copied(&self.established),
+            server_first: copied(&self.server_first),
+            baseline_ns: copied(&self.baseline),
+            low_ns: copied(&self.low),
+            high_ns: copied(&self.high),
+            near_ns: copied(&self.near),
+            segment_bytes: copied(&self.segment_bytes),
+            connection: copied(&self.connection),
+            request_ns: copied(&self.request),
+            request_end_ns: copied(&self.request_end),
+            response_ns: copied(&self.response),
+            response_end_ns: copied(&self.response_end),
+            round_trips: copied(&self.round_trips),
+            request_bytes: copied(&self.request_bytes),
+            response_bytes: copied(&self.response_bytes),
+            setup: copied(&self.setup),
+        }
+    }
+}
+
+/// A network to replay on; see `crate::replay::Network`.
+#[derive(FromPyObject)]
+struct NetworkFields {
+    added_ns: f64,
+    bandwidth: f64,
+    loss: f64,
+    growth: f64,
+    window_bytes: f64,
+    timeout_ns: f64,
+    restarts: bool,
+    baseline: i8,
+}
+
+impl NetworkFields {
+    fn network(&self, rtt_ns: f64) -> Network {
+        Network {
+            rtt_ns,
+            added_ns: self.added_ns,
+            bandwidth: self.bandwidth,
+            loss: self.loss,
+            growth: self.growth,
+            window_bytes: self.window_bytes,
+            timeout_ns: self.timeout_ns,
+            restarts: self.restarts,
+            baseline: self.baseline,
+        }
+    }
+}
+
+/// A job that can be replayed at any RTT.
+#[pyclass(frozen)]
+struct Replay(replay::Replay);
+
+#[pymethods]
+impl Replay {
+    /// Take the columns of a job. `waiting` is evidence, independent or chained.
+    #[new]
+    fn new(py: Python<'_>, columns: JobColumns<'_>, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
+        let waiting = match waiting {
+            "evidence" => Waiting::Evidence,
+            "independent" => Waiting::Independent,
+            "chained" => Waiting::Chained,
+            _ => return Err(PyValueError::new_err("waiting is evidence, independent or chained")),
+        };
+        let job = columns.job();
+        job.check().map_err(PyValueError::new_err)?;
+        Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network(0.0)))))
+    }
+
+    /// How many chains of turns run side by side.
+    #[getter]
+    fn lanes(&self) -> usize {
+        self.0.lanes()
+    }
+
+    /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
+    fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
+        py.detach(|| rtts_ns.into_iter().map(|rtt| self.0.run(&network.network(rtt.unwrap_or(f64::NAN)))).collect())
+    }
+}
+
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{ArrowTable, CaptureError, Progress, Recording, protocols, read};
+    use super::{ArrowTable, CaptureError, Progress, Recording, Replay, protocols, read};
 }

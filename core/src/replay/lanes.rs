@@ -1,0 +1,308 @@
+//! Who waits for whom when a client uses several connections.
+//!
+//! A *lane* is a chain of turns of which each starts after the one before: a worker, a thread, a program that connects
+//! anew for every query. Connections that are often busy at the same time belong to different lanes; those of a pool
+//! that one worker uses in turn never are, though independent ones would meet by chance, and share a lane. Where more
+//! connections meet each other than are ever busy at once, threads share a pool: there are as many lanes as are busy at
+//! most, and they take the turns in the order in which they become free (docs/model.md C.5).
+
+use std::collections::HashMap;
+
+use super::turn::{Span, Start, Starts};
+
+/// How lanes are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// By the evidence.
+    Evidence,
+    /// Without proof of the contrary each connection is a lane of its own.
+    Independent,
+    /// Turns follow whatever was over last: as few lanes as possible.
+    Chained,
+}
+
+/// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once
+/// than these ever were; and when that is beyond doubt.
+const SUSPECT: f64 = 10.0;
+const PROVEN: f64 = 100.0;
+/// Threads share a pool when at most this part of the connections that meet is ever busy at once.
+const SHARED: f64 = 0.75;
+/// Stretches meet when they share more than this part of the shorter one.
+const MEETING: f64 = 0.1;
+/// Instants with more busy connections than in all but this part of the time are coincidences.
+const RARE: f64 = 1e-3;
+/// A connection that opens so soon after another's answer was opened by the same worker, ns.
+const SOON_NS: f64 = 2e6;
+/// So many busy connections, or lanes that are looked at for a free one, are enough.
+const ENOUGH: usize = 1024;
+
+/// The lane of each span, and where it starts; spans are in the order of their begin.
+pub fn assign(spans: &[Span], connections: usize, waiting: Waiting) -> Vec<Start> {
+    let plan = Plan::new(spans, connections, waiting);
+    let mut lanes = Lanes::new(spans, connections, plan, waiting);
+    spans.iter().map(|span| lanes.start(span)).collect()
+}
+
+/// How lanes and connections belong together.
+enum Plan {
+    /// The lane of each connection.
+    Fixed(Vec<u32>),
+    /// So many lanes share all connections.
+    Shared(usize),
+}
+
+impl Plan {
+    fn new(spans: &[Span], connections: usize, waiting: Waiting) -> Plan {
+        let own = || Plan::Fixed((0..connections as u32).collect());
+        let Some(usage) = Usage::of(spans, connections) else { return own() };
+        let believed = match waiting {
+            Waiting::Evidence => usage.missing >= SUSPECT,
+            Waiting::Independent => usage.missing >= PROVEN,
+            Waiting::Chained => true,
+        };
+        if !believed {
+            return own();
+        }
+        let colours = colours(spans, connections);
+        let needed = colours.iter().max().map_or(0, |&most| most as usize + 1);
+        if (usage.busy as f64) <= SHARED * needed as f64 { Plan::Shared(usage.busy) } else { Plan::Fixed(colours) }
+    }
+}
+
+/// How the connections were used while they worked; set-up is left out, as pools are often filled side by side.
+struct Usage {
+    /// Connections busy at once.
+    busy: usize,
+    /// How many turns would have found more connections busy if these were independent.
+    missing: f64,
+}
+
+fn working(spans: &[Span]) -> impl Iterator<Item = &Span> {
+    spans.iter().filter(|span| span.waits && !span.setup && !span.follows_own && span.end > span.begin)
+}
+
+impl Usage {
+    fn of(spans: &[Span], connections: usize) -> Option<Usage> {
+        let mut lives = vec![Life::default(); connections];
+        working(spans).for_each(|span| lives[span.connection as usize].add(span));
+        lives.retain(|life| life.last > life.first);
+        let begin = lives.iter().map(|life| life.first).fold(f64::INFINITY, f64::min);
+        let length = lives.iter().map(|life| life.last).fold(f64::NEG_INFINITY, f64::max) - begin;
+        if lives.len() < 2 {
+            return None;
+        }
+        let busy = most_at_once(&shares(working(spans), length));
+        let duties = lives.iter().map(|life| life.busy / length);
+        Some(Usage { busy, missing: working(spans).count() as f64 * more_than(busy, duties) })
+    }
+}
+
+/// How likely it is that more than `most` of independent connections are busy, each with its own probability.
+fn more_than(most: usize, duties: impl Iterator<Item = f64>) -> f64 {
+    let mut exactly = vec![0.0; most + 1];
+    exactly[0] = 1.0;
+    for duty in duties.map(|duty| duty.clamp(0.0, 1.0)) {
+        for count in (0..=most).rev() {
+            let before = if count > 0 { exactly[count - 1] } else { 0.0 };
+            exactly[count] = exactly[count] * (1.0 - duty) + before * duty;
+        }
+    }
+    1.0 - exactly.iter().sum::<f64>()
+}
+
+/// From a connection's first turn to its last.
+#[derive(Clone)]
+struct Life {
+    first: f64,
+    last: f64,
+    busy: f64,
+}
+
+impl Default for Life {
+    fn default() -> Life {
+        Life { first: f64::INFINITY, last: f64::NEG_INFINITY, busy: 0.0 }
+    }
+}
+
+impl Life {
+    fn add(&mut self, span: &Span) {
+        self.busy += (span.end - span.begin.max(self.last)).max(0.0);
+        self.first = self.first.min(span.begin);
+        self.last = self.last.max(span.end);
+    }
+}
+
+/// The part of `length` in which exactly 0, 1, 2, … spans were under way.
+fn shares<'a>(spans: impl Iterator<Item = &'a Span>, length: f64) -> Vec<f64> {
+    let mut edges: Vec<(f64, i8)> = spans.flat_map(|span| [(span.begin, 1), (span.end, -1)]).collect();
+    edges.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (mut shares, mut running) = (vec![0.0], 0_usize);
+    for pair in edges.windows(2) {
+        running = running.saturating_add_signed(pair[0].1.into());
+        if shares.len() <= running {
+            shares.resize(running + 1, 0.0);
+        }
+        shares[running] += (pair[1].0 - pair[0].0) / length;
+    }
+    shares
+}
+
+/// The largest count, but for coincidences.
+fn most_at_once(shares: &[f64]) -> usize {
+    let busy: f64 = shares.iter().skip(1).sum();
+    let mut beyond = 0.0;
+    let counts = shares.iter().enumerate().rev();
+    let mut most = counts.skip_while(|(_, share)| {
+        beyond += **share;
+        beyond <= RARE * busy
+    });
+    most.next().map_or(1, |(count, _)| count.max(1))
+}
+
+/// A lane for each connection, so that connections that meet have different ones.
+fn colours(spans: &[Span], connections: usize) -> Vec<u32> {
+    let met = meetings(spans, connections);
+    let mut colours: Vec<Option<u32>> = vec![None; connections];
+    for span in spans {
+        let connection = span.connection as usize;
+        if colours[connection].is_none() {
+            let mut taken: Vec<u32> = met[connection].iter().filter_map(|&other| colours[other as usize]).collect();
+            taken.sort_unstable();
+            taken.dedup();
+            let free = (0..).zip(&taken).find(|(colour, taken)| colour != *taken).map(|(colour, _)| colour);
+            colours[connection] = Some(free.unwrap_or(taken.len() as u32));
+        }
+    }
+    colours.into_iter().map(|colour| colour.unwrap_or(0)).collect()
+}
+
+/// The connections that each connection was busy beside, more often than by mistake; clients never share a lane.
+fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
+    let mut turns = vec![0_usize; connections];
+    let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut running: Vec<&Span> = Vec::new();
+    for span in working(spans) {
+        turns[span.connection as usize] += 1;
+        running.retain(|other| other.end > span.begin);
+        for other in running.iter().filter(|other| other.connection != span.connection) {
+            let shared = other.end.min(span.end) - span.begin;
+            if shared > MEETING * (other.end - other.begin).min(span.end - span.begin) {
+                let pair = (span.connection.min(other.connection), span.connection.max(other.connection));
+                *counts.entry(pair).or_default() += 1;
+            }
+        }
+        if running.len() < ENOUGH {
+            running.push(span);
+        }
+    }
+    let mut met = vec![Vec::new(); connections];
+    for ((a, b), count) in counts {
+        let fewer = turns[a as usize].min(turns[b as usize]);
+        if count >= if fewer < 10 { 1 } else { 2.max(fewer / 100) } {
+            met[a as usize].push(b);
+            met[b as usize].push(a);
+        }
+    }
+    met
+}
+
+#[derive(Clone, Copy)]
+struct Lane {
+    client: u32,
+    /// Of its last turn.
+    connection: u32,
+    /// When that was over.
+    free: f64,
+}
+
+struct Lanes {
+    plan: Plan,
+    waiting: Waiting,
+    lanes: Vec<Lane>,
+    /// The lane that each planned lane has become: one for each client host.
+    planned: HashMap<(u32, u32), u32>,
+    /// The lane of each connection's last turn.
+    own: Vec<Option<u32>>,
+    /// When each connection is used last.
+    last: Vec<f64>,
+}
+
+impl Lanes {
+    fn new(spans: &[Span], connections: usize, plan: Plan, waiting: Waiting) -> Lanes {
+        let mut last = vec![f64::NEG_INFINITY; connections];
+        for span in spans {
+            let end = &mut last[span.connection as usize];
+            *end = end.max(span.end);
+        }
+        Lanes { plan, waiting, lanes: Vec::new(), planned: HashMap::new(), own: vec![None; connections], last }
+    }
+
+    fn start(&mut self, span: &Span) -> Start {
+        let own = self.own[span.connection as usize];
+        let lane = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
+        let known = self.lanes[lane as usize].connection != u32::MAX;
+        let after = if known { Some(lane) } else { self.opened_after(span) };
+        let start = match after.map(|after| (after, self.lanes[after as usize])) {
+            None => Start { lane, after: lane, starts: Starts::AtFirst, gap: span.begin },
+            Some((after, Lane { connection, free, .. })) => {
+                let starts = if connection == span.connection { Starts::After } else { Starts::AfterOther };
+                Start { lane, after, starts, gap: span.begin - free }
+            }
+        };
+        let free = self.lanes[lane as usize].free.max(span.end);
+        self.lanes[lane as usize] = Lane { client: span.client, connection: span.connection, free };
+        self.own[span.connection as usize] = Some(lane);
+        start
+    }
+
+    fn lane_for(&mut self, span: &Span) -> u32 {
+        let planned = match &self.plan {
+            Plan::Fixed(lanes) => lanes[span.connection as usize],
+            Plan::Shared(most) => {
+                let most = *most;
+                let chosen = self.free_lane(span);
+                let mine = self.lanes.iter().filter(|lane| lane.client == span.client).count();
+                return match chosen {
+                    Some(lane) if mine >= most || self.waiting == Waiting::Chained => lane,
+                    _ => self.open(span.client),
+                };
+            }
+        };
+        if let Some(&lane) = self.planned.get(&(span.client, planned)) {
+            return lane;
+        }
+        let lane = self.open(span.client);
+        self.planned.insert((span.client, planned), lane);
+        lane
+    }
+
+    fn open(&mut self, client: u32) -> u32 {
+        self.lanes.push(Lane { client, connection: u32::MAX, free: f64::NEG_INFINITY });
+        self.lanes.len() as u32 - 1
+    }
+
+    /// The newest lanes of this client that are free when the span begins.
+    fn free(&self, span: &Span) -> impl Iterator<Item = (u32, &Lane)> {
+        let (client, begin) = (span.client, span.begin);
+        let newest = self.lanes.len().saturating_sub(ENOUGH);
+        let lanes = (0..).zip(&self.lanes).skip(newest);
+        lanes.filter(move |(_, lane)| lane.client == client && lane.free <= begin && lane.connection != u32::MAX)
+    }
+
+    /// The lane that takes the next turn of a shared pool.
+    fn free_lane(&self, span: &Span) -> Option<u32> {
+        let by_time = |a: &(u32, &Lane), b: &(u32, &Lane)| a.1.free.total_cmp(&b.1.free);
+        let free = self.free(span);
+        let lane = if self.waiting == Waiting::Chained { free.max_by(by_time) } else { free.min_by(by_time) };
+        lane.map(|(number, _)| number)
+    }
+
+    /// A connection opens after one that is closed, or right after any answer.
+    fn opened_after(&self, span: &Span) -> Option<u32> {
+        let free = self.free(span).filter(|(_, lane)| {
+            let closed = self.last[lane.connection as usize] <= span.begin;
+            closed || self.waiting != Waiting::Independent && span.begin - lane.free <= SOON_NS
+        });
+        free.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+    }
+}

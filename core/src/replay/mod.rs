@@ -1,0 +1,364 @@
+//! The job of a recording again, at another RTT: what the network took is computed anew, everything else stays.
+//!
+//! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
+//! whom are replayed (docs/model.md C.4), so the runtime at the baseline is the observed one, exactly.
+
+mod lanes;
+mod transfer;
+mod turn;
+
+pub use lanes::Waiting;
+use transfer::{INITIAL_WINDOW, Path, Sender};
+use turn::{HANDSHAKE, Starts, Turn};
+
+/// A time that the capture does not tell.
+pub const UNSEEN: i64 = i64::MIN;
+
+/// What was captured, column by column. Times are ns since the recording began, as the client saw them.
+#[derive(Debug, Default)]
+pub struct Job {
+    // One value a connection.
+    /// The number of its client host.
+    pub client: Vec<u32>,
+    /// SYN and SYN/ACK.
+    pub opened_ns: Vec<i64>,
+    pub established_ns: Vec<i64>,
+    pub server_first: Vec<bool>,
+    /// The baseline RTT, and the ends of its range.
+    pub baseline_ns: Vec<f64>,
+    pub low_ns: Vec<f64>,
+    pub high_ns: Vec<f64>,
+    /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
+    pub near_ns: Vec<f64>,
+    pub segment_bytes: Vec<f64>,
+    // One value an exchange, in the order of connections and requests.
+    pub connection: Vec<u32>,
+    pub request_ns: Vec<i64>,
+    pub request_end_ns: Vec<i64>,
+    pub response_ns: Vec<i64>,
+    pub response_end_ns: Vec<i64>,
+    pub round_trips: Vec<f64>,
+    pub request_bytes: Vec<i64>,
+    pub response_bytes: Vec<i64>,
+    pub setup: Vec<bool>,
+}
+
+impl Job {
+    /// The columns fit together.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let connections = [
+            self.opened_ns.len(),
+            self.established_ns.len(),
+            self.server_first.len(),
+            self.baseline_ns.len(),
+            self.low_ns.len(),
+            self.high_ns.len(),
+            self.near_ns.len(),
+            self.segment_bytes.len(),
+        ];
+        let rows = [
+            self.request_ns.len(),
+            self.request_end_ns.len(),
+            self.response_ns.len(),
+            self.response_end_ns.len(),
+            self.round_trips.len(),
+            self.request_bytes.len(),
+            self.response_bytes.len(),
+            self.setup.len(),
+        ];
+        let fit = connections.iter().all(|&length| length == self.connections())
+            && rows.iter().all(|&length| length == self.rows())
+            && self.connection.is_sorted()
+            && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
+            && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
+        if fit { Ok(()) } else { Err("the columns of a job do not fit together") }
+    }
+
+    fn connections(&self) -> usize {
+        self.client.len()
+    }
+
+    fn rows(&self) -> usize {
+        self.connection.len()
+    }
+}
+
+/// The network that a job is replayed on.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    /// The mean RTT; NaN for what each connection had.
+    pub rtt_ns: f64,
+    /// On top of that, ns.
+    pub added_ns: f64,
+    /// The bottleneck in bits a second; infinite for none.
+    pub bandwidth: f64,
+    /// The part of the packets that is lost.
+    pub loss: f64,
+    /// How many segments an acknowledged one allows in slow start.
+    pub growth: f64,
+    /// The largest window in bytes.
+    pub window_bytes: f64,
+    /// A lost packet is sent again so long after the RTT.
+    pub timeout_ns: f64,
+    /// Pauses make senders start slowly again.
+    pub restarts: bool,
+    /// The baseline really was at the high end of its range (1), at the low end (-1), or as measured (0).
+    pub baseline: i8,
+}
+
+/// A job, ready to be replayed at any RTT.
+pub struct Replay {
+    job: Job,
+    turns: Vec<Turn>,
+    lanes: usize,
+    /// Transfers that need more than a few segments, in the order of their turns.
+    bulks: Vec<Bulk>,
+}
+
+/// A transfer of many segments.
+#[derive(Clone, Copy, Debug)]
+struct Bulk {
+    turn: u32,
+    /// Which of the turn's stretches it fills.
+    stretch: Stretch,
+    sender: Side,
+    segments: f64,
+    /// How long the application takes to produce it.
+    production: f64,
+    /// Segments that were under way at once when it was captured, at least.
+    window: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Server,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stretch {
+    Request,
+    Response,
+    /// Everything but the round trips of a turn that has some in its middle.
+    Whole,
+}
+
+/// Fewer segments than this do not move a window.
+const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
+
+impl Replay {
+    /// Cut the job into turns, find out who waits for whom and how fast the senders were.
+    pub fn new(job: Job, waiting: Waiting, network: &Network) -> Replay {
+        let turns = turn::turns(&job, waiting);
+        let lanes = turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0);
+        let mut replay = Replay { bulks: Vec::new(), job, turns, lanes };
+        replay.bulks = replay.find_bulks();
+        let mut run = Run::new(&replay, network, true);
+        run.all(&replay);
+        replay.bulks = run.bulks;
+        replay
+    }
+
+    /// When the last turn is over, in ns since the beginning.
+    pub fn run(&self, network: &Network) -> f64 {
+        let mut run = Run::new(self, network, false);
+        run.all(self);
+        run.latest
+    }
+
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn find_bulks(&self) -> Vec<Bulk> {
+        let turns = self.turns.iter().zip(0..);
+        turns.flat_map(|(turn, number)| self.bulks_of(turn, number)).flatten().collect()
+    }
+
+    fn bulks_of(&self, turn: &Turn, number: u32) -> [Option<Bulk>; 2] {
+        let [request, response] = self.segments(turn);
+        let bulk = |sender, stretch, segments: f64| {
+            let bulk = Bulk { turn: number, stretch, sender, segments, production: 0.0, window: 0.0 };
+            (segments > FEW_SEGMENTS).then_some(bulk)
+        };
+        match turn.whole {
+            true if request > response => [bulk(Side::Client, Stretch::Whole, request), None],
+            true => [bulk(Side::Server, Stretch::Whole, response), None],
+            false => [bulk(Side::Client, Stretch::Request, request), bulk(Side::Server, Stretch::Response, response)],
+        }
+    }
+
+    /// How many segments the request and the response have.
+    fn segments(&self, turn: &Turn) -> [f64; 2] {
+        let Some(row) = (turn.row != HANDSHAKE).then_some(turn.row as usize) else { return [1.0, 1.0] };
+        let size = self.job.segment_bytes[turn.connection as usize];
+        [self.job.request_bytes[row], self.job.response_bytes[row]].map(|bytes| (bytes as f64 / size).ceil())
+    }
+}
+
+/// One pass over the turns.
+struct Run<'a> {
+    network: &'a Network,
+    /// At the baseline, to learn from what was observed.
+    learning: bool,
+    /// When each lane's last turn was over.
+    lanes: Vec<f64>,
+    connections: Vec<Progress>,
+    bulks: Vec<Bulk>,
+    next_bulk: usize,
+    latest: f64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    asked: f64,
+    answered: f64,
+    over: f64,
+    senders: [Sender; 2],
+}
+
+impl<'a> Run<'a> {
+    fn new(replay: &Replay, network: &'a Network, learning: bool) -> Run<'a> {
+        Run {
+            network,
+            learning,
+            lanes: vec![0.0; replay.lanes],
+            connections: vec![Progress::default(); replay.job.connections()],
+            bulks: replay.bulks.clone(),
+            next_bulk: 0,
+            latest: 0.0,
+        }
+    }
+
+    fn all(&mut self, replay: &Replay) {
+        for (turn, number) in replay.turns.iter().zip(0..) {
+            self.turn(replay, turn, number);
+        }
+    }
+
+    fn turn(&mut self, replay: &Replay, turn: &Turn, number: u32) {
+        let connection = turn.connection as usize;
+        let rtt = self.rtt(&replay.job, connection);
+        let before = self.connections[connection];
+        let asked = match turn.starts {
+            Starts::AtFirst => turn.gap,
+            Starts::After => self.lanes[turn.after as usize] + turn.gap,
+            Starts::AfterOther => (self.lanes[turn.after as usize] + turn.gap).max(before.over),
+            Starts::With => before.asked + turn.gap,
+        };
+        let sent = asked + self.stretch(replay, turn, number, Stretch::Request, asked, turn.request, rtt);
+        let over = if turn.whole {
+            sent + turn.round_trips * rtt + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
+        } else if turn.answered {
+            let response = (sent + rtt).max(before.answered) + turn.service;
+            response + self.stretch(replay, turn, number, Stretch::Response, response, turn.response, rtt)
+        } else {
+            sent
+        };
+        let over = over + self.resent(replay, turn, rtt);
+        let progress = &mut self.connections[connection];
+        progress.asked = sent;
+        progress.over = progress.over.max(over);
+        if turn.answered {
+            progress.answered = progress.answered.max(over);
+        }
+        let lane = &mut self.lanes[turn.lane as usize];
+        *lane = lane.max(over);
+        self.latest = self.latest.max(over);
+    }
+
+    /// The mean RTT of a connection; where its baseline was really higher, less of what was observed was service.
+    fn rtt(&self, job: &Job, connection: usize) -> f64 {
+        let measured = job.baseline_ns[connection];
+        let really = match self.network.baseline {
+            _ if self.learning || self.network.rtt_ns.is_nan() => return measured + self.network.added_ns,
+            0 => measured,
+            1.. => job.high_ns[connection],
+            _ => job.low_ns[connection],
+        };
+        (self.network.rtt_ns + self.network.added_ns + measured - really).max(0.0)
+    }
+
+    /// How long a stretch of a turn takes that was `observed` to take so long.
+    #[expect(clippy::too_many_arguments)]
+    fn stretch(
+        &mut self,
+        replay: &Replay,
+        turn: &Turn,
+        number: u32,
+        stretch: Stretch,
+        now: f64,
+        observed: f64,
+        rtt: f64,
+    ) -> f64 {
+        let size = replay.job.segment_bytes[turn.connection as usize];
+        let next = self.bulks.get_mut(self.next_bulk);
+        let Some(bulk) = next.filter(|bulk| bulk.turn == number && bulk.stretch == stretch) else {
+            return observed;
+        };
+        self.next_bulk += 1;
+        let path = self.network.path(rtt, size, self.learning);
+        let sender = &mut self.connections[turn.connection as usize].senders[bulk.sender as usize];
+        if self.learning {
+            bulk.learn(*sender, now, observed, &path);
+        }
+        sender.widen(bulk.window);
+        let time = sender.send(now, bulk.segments, bulk.production, &path);
+        if self.learning { observed } else { time + observed.min(0.0) }
+    }
+
+    /// What retransmissions add on average.
+    fn resent(&self, replay: &Replay, turn: &Turn, rtt: f64) -> f64 {
+        let loss = self.network.loss;
+        if self.learning || loss <= 0.0 || !turn.answered {
+            return 0.0;
+        }
+        let timeout = if turn.row == HANDSHAKE { SYN_TIMEOUT_NS } else { self.network.timeout_ns + rtt };
+        let [request, response] = replay.segments(turn);
+        let packets = (request + response).min(2.0 * INITIAL_WINDOW);
+        (1.0 - (1.0 - loss).powf(packets)) * timeout
+    }
+}
+
+/// How long a client waits for the answer to its SYN before it asks again (RFC 6298), ns.
+const SYN_TIMEOUT_NS: f64 = 1e9;
+/// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
+const MATHIS: f64 = 1.22;
+
+impl Network {
+    fn path(&self, rtt_ns: f64, segment_bytes: f64, learning: bool) -> Path {
+        let free = learning || !self.bandwidth.is_finite();
+        let segment_ns = if free { 0.0 } else { segment_bytes * 8e9 / self.bandwidth };
+        let lossy = if learning || self.loss <= 0.0 { f64::INFINITY } else { MATHIS / self.loss.sqrt() };
+        let largest = (self.window_bytes / segment_bytes).min(lossy);
+        Path { rtt_ns, largest, growth: self.growth, segment_ns, restarts: self.restarts }
+    }
+}
+
+impl Bulk {
+    /// Split what was observed into the sender's rounds and the application's production.
+    fn learn(&mut self, mut sender: Sender, now: f64, observed: f64, path: &Path) {
+        let segments = self.segments;
+        let time = |sender: Sender, production: f64| {
+            let mut sender = sender;
+            sender.send(now, segments, production, path)
+        };
+        let observed = observed.max(0.0);
+        while time(sender, 0.0) > observed && sender.window() < segments {
+            sender.widen(2.0 * sender.window());
+        }
+        self.window = sender.window();
+        let (mut low, mut high) = (0.0, observed);
+        if time(sender, observed) <= observed {
+            low = observed;
+        }
+        while high - low > PRECISION_NS {
+            let middle = f64::midpoint(low, high);
+            if time(sender, middle) > observed { high = middle } else { low = middle }
+        }
+        self.production = low;
+    }
+}
+
+/// Production times are found to this, ns.
+const PRECISION_NS: f64 = 1e3;

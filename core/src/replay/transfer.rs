@@ -1,0 +1,125 @@
+//! How long a transfer of many segments takes at another RTT: the sender's window opens once a round trip.
+//!
+//! A sender may have `window` segments under way; every acknowledged window lets it double, up to what the receiver
+//! takes (slow start; docs/model.md C.4). While it waits for acknowledgments the application goes on producing, so a
+//! transfer takes as long as its production or as its rounds, whichever is slower from window to window.
+
+/// Segments that may be sent at once on a new connection (RFC 6928).
+pub const INITIAL_WINDOW: f64 = 10.0;
+/// A window this long unused decays (RFC 5681, section 4.1), in ns: Linux's smallest retransmission time-out.
+const LEAST_TIMEOUT_NS: f64 = 200e6;
+
+/// What a path lets a sender do.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    pub rtt_ns: f64,
+    /// The largest window in segments.
+    pub largest: f64,
+    /// How many segments an acknowledged one allows: 2 doubles the window every round.
+    pub growth: f64,
+    /// The bottleneck's time for one segment; 0 for no limit.
+    pub segment_ns: f64,
+    /// A pause makes the sender start slowly again.
+    pub restarts: bool,
+}
+
+/// One direction of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender {
+    window: f64,
+    sent_at: f64,
+}
+
+impl Default for Sender {
+    fn default() -> Sender {
+        Sender { window: INITIAL_WINDOW, sent_at: f64::NEG_INFINITY }
+    }
+}
+
+impl Sender {
+    /// The time from the first to the last of `segments`, which the application produces evenly within
+    /// `production_ns`, starting at `now`.
+    pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
+        self.rest(now, path);
+        let (mut sent, mut time, mut window) = (0.0, 0.0_f64, self.window);
+        while sent + window < segments {
+            sent += window;
+            let line = (window * path.segment_ns).max(path.rtt_ns + path.segment_ns);
+            time = (time + line).max(production_ns * sent / segments);
+            window = (window * path.growth).min(path.largest.max(INITIAL_WINDOW));
+        }
+        time = (time + (segments - sent - 1.0).max(0.0) * path.segment_ns).max(production_ns);
+        // A window grows only while it is used: to twice what was under way.
+        self.window =
+            window.max((2.0 * (segments - sent)).min(window * path.growth)).min(path.largest.max(INITIAL_WINDOW));
+        self.sent_at = now + time;
+        time
+    }
+
+    /// At least `segments` were under way at once: the capture shows it.
+    pub fn widen(&mut self, segments: f64) {
+        self.window = self.window.max(segments);
+    }
+
+    pub fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// After a pause the window halves for every time-out that passed, down to the initial one.
+    fn rest(&mut self, now: f64, path: &Path) {
+        let timeout = LEAST_TIMEOUT_NS + path.rtt_ns;
+        let mut idle = now - self.sent_at;
+        while path.restarts && idle > timeout && self.window > INITIAL_WINDOW {
+            self.window = (self.window / 2.0).max(INITIAL_WINDOW);
+            idle -= timeout;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: f64 = 1e6;
+
+    fn path(rtt_ms: f64) -> Path {
+        Path { rtt_ns: rtt_ms * MS, largest: 4096.0, growth: 2.0, segment_ns: 0.0, restarts: true }
+    }
+
+    fn rounds(segments: f64) -> f64 {
+        Sender::default().send(0.0, segments, 0.0, &path(1.0)) / MS
+    }
+
+    /// The table of docs/model.md: 15 KB, 50 KB, 100 KB, 500 KB, 1 MB, 5 MB with 1,460 bytes a segment.
+    #[test]
+    fn the_window_doubles_from_ten_segments() {
+        let extra =
+            [15_000.0, 50_000.0, 100_000.0, 500_000.0, 1e6, 5e6].map(|bytes: f64| rounds((bytes / 1460.0).ceil()));
+        assert_eq!(extra, [1.0, 2.0, 2.0, 5.0, 6.0, 8.0]);
+    }
+
+    #[test]
+    fn a_window_of_64_kilobytes_costs_a_round_trip_each() {
+        let narrow = Path { largest: 44.0, ..path(1.0) };
+        assert_eq!(Sender::default().send(0.0, 685.0, 0.0, &narrow) / MS, 16.0);
+    }
+
+    #[test]
+    fn production_hides_the_rounds() {
+        assert_eq!(Sender::default().send(0.0, 100.0, 50.0 * MS, &path(1.0)), 50.0 * MS);
+    }
+
+    #[test]
+    fn the_window_is_kept_between_transfers_and_decays_in_pauses() {
+        let mut sender = Sender::default();
+        sender.send(0.0, 100.0, 0.0, &path(1.0));
+        assert_eq!(sender.send(10.0 * MS, 60.0, 0.0, &path(1.0)), 0.0);
+        assert_eq!(sender.send(10_000.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
+    }
+
+    #[test]
+    fn a_bottleneck_spaces_the_segments() {
+        let slow = Path { segment_ns: 0.5 * MS, ..path(1.0) };
+        assert_eq!(Sender::default().send(0.0, 101.0, 0.0, &slow), 50.0 * MS);
+    }
+}

@@ -1,0 +1,232 @@
+//! Turns: the exchanges of a recording, cut into what the network took and what it did not.
+
+use super::lanes::{self, Waiting};
+use super::{Job, UNSEEN};
+
+/// Stands for the exchange of a TCP handshake.
+pub const HANDSHAKE: u32 = u32::MAX;
+
+/// One exchange, or one TCP handshake; times in ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub connection: u32,
+    pub lane: u32,
+    /// The lane that it follows: its own, but for the first.
+    pub after: u32,
+    pub starts: Starts,
+    /// From where it starts to its first request packet.
+    pub gap: f64,
+    /// First → last packet of the request.
+    pub request: f64,
+    pub round_trips: f64,
+    /// What the wait took beyond its round trips; a little below zero where the path was faster than on average.
+    pub service: f64,
+    /// First → last packet of the response.
+    pub response: f64,
+    pub answered: bool,
+    /// Round trips in its middle: `service` then holds everything but the round trips.
+    pub whole: bool,
+    /// The exchange it is.
+    pub row: u32,
+}
+
+/// What a turn's gap is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// The beginning of the recording.
+    AtFirst,
+    /// The lane's last turn was over.
+    After,
+    /// The same, and it was on another connection.
+    AfterOther,
+    /// The connection's last request was sent: a pipeline.
+    With,
+}
+
+/// When a turn was under way, for finding its lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub connection: u32,
+    pub client: u32,
+    pub begin: f64,
+    pub end: f64,
+    pub setup: bool,
+    /// Somebody waits for its answer.
+    pub waits: bool,
+    /// Sent while an answer was outstanding on its connection.
+    pub follows_own: bool,
+}
+
+/// Where a span starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    pub lane: u32,
+    /// The lane that it follows.
+    pub after: u32,
+    pub starts: Starts,
+    pub gap: f64,
+}
+
+/// The turns of `job` in the order in which they began.
+pub fn turns(job: &Job, waiting: Waiting) -> Vec<Turn> {
+    let mut cut = Cut { job, turns: Vec::with_capacity(job.rows()), spans: Vec::with_capacity(job.rows()) };
+    let mut row = 0;
+    for connection in 0..job.connections() {
+        let mut state = cut.handshake(connection);
+        while row < job.rows() && job.connection[row] as usize == connection {
+            cut.exchange(row, &mut state);
+            row += 1;
+        }
+    }
+    cut.in_order(waiting)
+}
+
+/// What the turns so far of a connection left behind; times in ns since the beginning.
+struct Left {
+    asked: f64,
+    /// The latest end of an answer; and of one that was waited for.
+    answered: f64,
+    answered_to_waits: f64,
+    first: bool,
+}
+
+struct Cut<'a> {
+    job: &'a Job,
+    turns: Vec<Turn>,
+    spans: Vec<Span>,
+}
+
+impl Cut<'_> {
+    fn handshake(&mut self, connection: usize) -> Left {
+        let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
+        let opened = seen(self.job.opened_ns[connection]);
+        let established = seen(self.job.established_ns[connection]).zip(opened).map(|(end, begin)| end.max(begin));
+        let Some(begin) = opened else {
+            return Left {
+                asked: f64::NEG_INFINITY,
+                answered: f64::NEG_INFINITY,
+                answered_to_waits: f64::NEG_INFINITY,
+                first: true,
+            };
+        };
+        let end = established.unwrap_or(begin);
+        let answered = established.is_some();
+        let round_trips = if answered { 1.0 } else { 0.0 };
+        let turn = Turn {
+            round_trips,
+            service: end - begin - round_trips * self.job.baseline_ns[connection],
+            answered,
+            ..EMPTY
+        };
+        self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
+        Left { asked: begin, answered: end, answered_to_waits: end, first: true }
+    }
+
+    fn exchange(&mut self, row: usize, left: &mut Left) {
+        let job = self.job;
+        let connection = job.connection[row] as usize;
+        let baseline = job.baseline_ns[connection];
+        let seen = |times: &[i64]| (times[row] != UNSEEN).then(|| times[row] as f64);
+        let response = seen(&job.response_ns);
+        let is_greeting = left.first && job.server_first[connection] && left.answered.is_finite();
+        let Some(asked) = seen(&job.request_ns).or(if is_greeting { Some(left.answered) } else { response }) else {
+            return;
+        };
+        let greets = is_greeting && job.request_ns[row] == UNSEEN;
+        let pushed = job.request_ns[row] == UNSEEN && !greets;
+        let round_trips = if greets { 1.0 } else { job.round_trips[row] };
+        let sent = seen(&job.request_end_ns).unwrap_or(asked).max(asked);
+        let end = seen(&job.response_end_ns).or(response).unwrap_or(sent).max(sent);
+        let waits = round_trips > 0.0;
+        let outstanding = left.answered > asked + 0.25 * job.near_ns[connection];
+        if outstanding && waits {
+            self.defer(connection, asked, left);
+        }
+        let follows_own = !waits && outstanding && !left.first;
+        let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
+        let mut turn =
+            Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
+        match response {
+            Some(_) if whole => {
+                turn.request = 0.0;
+                turn.service = end - asked - round_trips * baseline;
+            }
+            Some(_) if pushed => turn.request = end - asked,
+            Some(response) => {
+                turn.service = response - (sent + baseline).max(left.answered);
+                turn.response = end - response;
+            }
+            None => {}
+        }
+        if follows_own {
+            turn.starts = Starts::With;
+            turn.gap = asked - left.asked;
+        }
+        turn.row = row as u32;
+        let setup = job.setup[row] || greets;
+        self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
+        let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
+        *left = Left {
+            asked: sent,
+            answered,
+            answered_to_waits: if waits { answered } else { left.answered_to_waits },
+            first: false,
+        };
+    }
+
+    /// Requests that nobody waits for may be answered together with a later one: what came after `asked` was no wait.
+    fn defer(&mut self, connection: usize, asked: f64, left: &mut Left) {
+        let turns = self.turns.iter_mut().zip(&mut self.spans).rev();
+        let own = turns.take_while(|(turn, _)| turn.connection as usize == connection && turn.round_trips == 0.0);
+        for (turn, span) in own.filter(|(turn, span)| turn.answered && span.end > asked) {
+            *turn = Turn { answered: false, service: 0.0, response: 0.0, whole: false, ..*turn };
+            span.end = span.begin + turn.request;
+        }
+        left.answered = left.answered_to_waits;
+    }
+
+    fn push(&mut self, connection: usize, turn: Turn, span: Span) {
+        let client = self.job.client[connection];
+        let connection = connection as u32;
+        let waits = turn.round_trips > 0.0;
+        self.turns.push(Turn { connection, ..turn });
+        self.spans.push(Span { connection, client, waits, ..span });
+    }
+
+    fn in_order(self, waiting: Waiting) -> Vec<Turn> {
+        let Cut { job, mut turns, mut spans } = self;
+        if !spans.is_sorted_by(|a, b| a.begin <= b.begin) {
+            let mut order: Vec<u32> = (0..spans.len() as u32).collect();
+            order.sort_by(|&a, &b| spans[a as usize].begin.total_cmp(&spans[b as usize].begin));
+            turns = order.iter().map(|&row| turns[row as usize]).collect();
+            spans = order.iter().map(|&row| spans[row as usize]).collect();
+        }
+        for (turn, start) in turns.iter_mut().zip(lanes::assign(&spans, job.connections(), waiting)) {
+            turn.lane = start.lane;
+            turn.after = start.after;
+            if turn.starts != Starts::With {
+                turn.starts = start.starts;
+                turn.gap = start.gap;
+            }
+        }
+        turns
+    }
+}
+
+const EMPTY: Turn = Turn {
+    connection: 0,
+    lane: 0,
+    after: 0,
+    starts: Starts::AtFirst,
+    gap: 0.0,
+    request: 0.0,
+    round_trips: 0.0,
+    service: 0.0,
+    response: 0.0,
+    answered: false,
+    whole: false,
+    row: HANDSHAKE,
+};
+
+const NOWHERE: Span =
+    Span { connection: 0, client: 0, begin: 0.0, end: 0.0, setup: false, waits: false, follows_own: false };

@@ -1,0 +1,107 @@
+"""The job of a recording, ready to be done again on another network: the columns that the core's replay takes.
+
+The core does the work turn by turn (docs/model.md C.4); here the recording's times are put to the client's side, and
+the cases of the range are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap._core import Replay
+from latpcap.recording import MISSING, Recording
+from latpcap.rtt import Baselines
+
+__all__ = ["Job", "Network", "Replay", "Waiting"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Waiting = Literal["evidence", "independent", "chained"]
+
+SEGMENT_BYTES = 1448.0
+"""Payload of a full Ethernet segment with TCP timestamps."""
+WINDOW_BYTES = 4_000_000.0
+"""What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
+TIMEOUT_NS = 200e6
+"""Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was captured: times in ns since the recording began, as the client saw them."""
+
+    client: NDArray[np.uint32]
+    opened: Ints
+    established: Ints
+    server_first: NDArray[np.bool_]
+    baseline: Floats
+    low: Floats
+    high: Floats
+    near: Floats
+    segment_bytes: Floats
+    connection: NDArray[np.uint32]
+    request: Ints
+    request_end: Ints
+    response: Ints
+    response_end: Ints
+    round_trips: Floats
+    request_bytes: Ints
+    response_bytes: Ints
+    setup: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
+        """The job of `recording`; the three baselines are known for every connection (ns)."""
+        connections, exchanges = recording.connections, recording.exchanges
+        near = np.nan_to_num(baseline * baselines.near_share)
+        half = np.rint(near / 2).astype(np.int64)
+        sooner, later = half[exchanges.connection], half[exchanges.connection]
+        return cls(
+            client=_hosts(connections.client),
+            opened=_shifted(connections.syn, -half),
+            established=_shifted(connections.syn_ack, half),
+            server_first=connections.server_first,
+            baseline=baseline,
+            low=low,
+            high=high,
+            near=near,
+            segment_bytes=np.full(len(connections), SEGMENT_BYTES),
+            connection=exchanges.connection.astype(np.uint32),
+            request=_shifted(exchanges.request, -sooner),
+            request_end=_shifted(exchanges.request_end, -sooner),
+            response=_shifted(exchanges.response, later),
+            response_end=_shifted(exchanges.response_end, later),
+            round_trips=exchanges.round_trips.astype(np.float64),
+            request_bytes=exchanges.request_bytes,
+            response_bytes=exchanges.response_bytes,
+            setup=exchanges.is_setup,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The network that a job is replayed on; see `core/src/replay`."""
+
+    bandwidth: float = np.inf
+    loss: float = 0.0
+    growth: float = 2.0
+    window_bytes: float = WINDOW_BYTES
+    timeout_ns: float = TIMEOUT_NS
+    restarts: bool = True
+    baseline: int = 0
+    added_ns: float = 0.0
+
+
+def _shifted(times: Ints, by: Ints) -> Ints:
+    return np.where(times == MISSING, MISSING, times + by)
+
+
+def _hosts(clients: Sequence[str]) -> NDArray[np.uint32]:
+    """One number for each client host: the ports differ from connection to connection."""
+    hosts = [client.rpartition(":")[0] for client in clients]
+    return np.unique(hosts, return_inverse=True)[1].astype(np.uint32)
