@@ -58,6 +58,13 @@ class Connections:
     syn_ack: Ints
     ack: Ints
     handshake_retransmitted: Bools
+    client_mss: Ints
+    """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
+    server_mss: Ints
+    client_window: Ints
+    """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs that tell the
+    scale were not captured."""
+    server_window: Ints
     server_first: Bools
 
     def __len__(self) -> int:
@@ -194,6 +201,10 @@ class Recording:
             syn_ack=self._time(table, "syn_ack_time")[rows],
             ack=self._time(table, "ack_time")[rows],
             handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
+            client_mss=columns.column(table, "client_mss").ints(MISSING)[rows],
+            server_mss=columns.column(table, "server_mss").ints(MISSING)[rows],
+            client_window=columns.column(table, "client_window_bytes").ints(MISSING)[rows],
+            server_window=columns.column(table, "server_window_bytes").ints(MISSING)[rows],
             server_first=columns.column(table, "server_first").values[rows],
         )
 

@@ -62,6 +62,9 @@ class Conn:
     handshake: bool = True
     handshake_rtt_ms: float | None = None
     handshake_retransmitted: bool = False
+    mss: int = 1460
+    window_bytes: int = 65_536
+    """What both sides announce, where there is a handshake."""
     greeting: bool = False
     replication: bool = False
     state: str = "complete"
@@ -164,6 +167,10 @@ class Tables:
                 "syn_ack_time": syn_ack if c.handshake else None,
                 "ack_time": ack if c.handshake else None,
                 "handshake_retransmitted": c.handshake_retransmitted,
+                "client_mss": c.mss if c.handshake else None,
+                "server_mss": c.mss if c.handshake else None,
+                "client_window_bytes": c.window_bytes if c.handshake else None,
+                "server_window_bytes": c.window_bytes if c.handshake else None,
                 "cancels": None,
                 "server_first": c.greeting,
                 "exchanges": len(mine),
@@ -252,7 +259,9 @@ class Tables:
         )
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
-        types |= {"handshake_retransmitted": BOOL, "cancels": U32, "server_first": BOOL, "exchanges": U32}
+        types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
+        types |= {"client_window_bytes": U64, "server_window_bytes": U64}
+        types |= {"cancels": U32, "server_first": BOOL, "exchanges": U32}
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32})
 

@@ -68,11 +68,20 @@ impl Tables {
         ])
     }
 
-    /// One row a TCP connection; `protocol` is null where it is no database traffic.
+    /// One row a TCP connection; `protocol` is null where it is no database traffic, an MSS where that side's SYN was not
+    /// captured, a window (the largest that side advertised, scaled) where the SYNs that tell its scale were not.
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
         let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
         let text = |get: fn(&Dialogue) -> Option<&str>| {
             strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::printable)))
+        };
+        let mss = |side| {
+            let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
+            optional_numbers(sizes.map(|size| size.map_or(NO_NUMBER, u32::from)).collect())
+        };
+        let window = |side| {
+            let sizes = rows.iter().map(|row| row.connection.advertised.window_bytes(side));
+            optional_counts(sizes.map(|size| size.unwrap_or(NO_COUNT)).collect())
         };
         let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
         batch(vec![
@@ -95,6 +104,10 @@ impl Tables {
             ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
             ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
             ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
+            ("client_mss", mss(Side::Client)),
+            ("server_mss", mss(Side::Server)),
+            ("client_window_bytes", window(Side::Client)),
+            ("server_window_bytes", window(Side::Server)),
             ("cancels", optional_numbers(self.cancelled_connections())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::advertised::Advertised;
 use super::reassembly::{Accepted, Reassembly};
 use super::rtt::RttSample;
 use crate::packet::{Endpoint, Flags, Segment};
@@ -15,6 +16,7 @@ pub struct Connection {
     /// The handshake told who the client is; otherwise it was assumed from the ports.
     pub oriented: bool,
     pub handshake: Handshake,
+    pub advertised: Advertised,
     pub refused: bool,
     pub first_ns: i64,
     pub last_ns: i64,
@@ -65,6 +67,7 @@ impl Connection {
             server,
             oriented,
             handshake: Handshake::default(),
+            advertised: Advertised::default(),
             refused: false,
             first_ns: segment.time_ns,
             last_ns: segment.time_ns,
@@ -93,6 +96,7 @@ impl Connection {
     pub fn accept<'a>(&mut self, segment: &Segment<'a>) -> Accepted<'a> {
         let side = self.side(segment);
         self.handshake.note(side, segment);
+        self.advertised.note(side, segment);
         if side == Side::Server && segment.flags.has(Flags::RST) {
             self.refused |= self.handshake.syn_ack_ns.is_none();
         }
@@ -111,6 +115,7 @@ impl Connection {
     pub fn swap_roles(&mut self) {
         std::mem::swap(&mut self.client, &mut self.server);
         self.streams.swap_sides();
+        self.advertised.swap_sides();
         for (side, _) in &mut self.samples {
             *side = side.other();
         }

@@ -3,10 +3,12 @@
 //! A stream's bytes come as [`Chunk`]s. What the capture did not see becomes a length, never a guess: `lost` for
 //! packets that were never captured, `cut` for the end of a packet that the snap length took.
 
+mod advertised;
 mod connection;
 mod reassembly;
 mod rtt;
 
+pub use advertised::Advertised;
 pub use connection::{Connection, Connections, Handshake, State};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;

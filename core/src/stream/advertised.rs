@@ -1,0 +1,157 @@
+//! What each side announces in its headers: its MSS, and how much it can take (the receive window).
+
+use crate::packet::{Flags, Segment};
+use crate::protocols::Side;
+
+/// The largest shift that counts (RFC 7323 §2.3).
+const LARGEST_SCALE: u8 = 14;
+
+/// The announcements of both sides of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advertised {
+    client: Announced,
+    server: Announced,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Announced {
+    maximum_segment_size: Option<u16>,
+    /// What its SYN says of window scaling; `None` until a SYN was captured.
+    scaling: Option<Scaling>,
+    /// The largest window of a SYN, which is never scaled (RFC 7323 §2.2).
+    opening_window: u16,
+    /// The largest window field of the other segments.
+    window: Option<u16>,
+    zero_windows: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scaling {
+    Refused,
+    Offered(u8),
+}
+
+impl Advertised {
+    #[inline]
+    pub fn note(&mut self, side: Side, segment: &Segment<'_>) {
+        let announced = match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        };
+        if segment.flags.has(Flags::SYN) {
+            announced.note_syn(segment);
+        } else if !segment.flags.has(Flags::RST) {
+            announced.window = announced.window.max(Some(segment.window));
+            announced.zero_windows += u32::from(segment.window == 0 && !segment.flags.has(Flags::FIN));
+        }
+    }
+
+    /// The largest segment that this side is ready to take; `None` where its SYN was not captured.
+    pub fn maximum_segment_size(&self, side: Side) -> Option<u16> {
+        self.of(side).maximum_segment_size
+    }
+
+    /// The largest receive window of this side in bytes; `None` where the SYNs that tell the scale were not captured.
+    pub fn window_bytes(&self, side: Side) -> Option<u64> {
+        let announced = self.of(side);
+        let scale = match (announced.scaling, self.of(side.other()).scaling) {
+            // One side's refusal holds for both (RFC 7323 §1.3).
+            (Some(Scaling::Refused), _) | (_, Some(Scaling::Refused)) => 0,
+            (Some(Scaling::Offered(scale)), Some(Scaling::Offered(_))) => scale.min(LARGEST_SCALE),
+            _ => return None,
+        };
+        let scaled = announced.window.map_or(0, |window| u64::from(window) << scale);
+        Some(scaled.max(u64::from(announced.opening_window)))
+    }
+
+    /// Segments with which this side told the other to stop: its receive buffer was full.
+    pub fn zero_windows(&self, side: Side) -> u32 {
+        self.of(side).zero_windows
+    }
+
+    pub fn swap_sides(&mut self) {
+        std::mem::swap(&mut self.client, &mut self.server);
+    }
+
+    fn of(&self, side: Side) -> &Announced {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+}
+
+impl Announced {
+    fn note_syn(&mut self, segment: &Segment<'_>) {
+        self.maximum_segment_size = segment.maximum_segment_size.or(self.maximum_segment_size);
+        self.scaling = Some(segment.window_scale.map_or(Scaling::Refused, Scaling::Offered));
+        self.opening_window = self.opening_window.max(segment.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Endpoint;
+
+    fn segment(flags: u8, window: u16, scale: Option<u8>) -> Segment<'static> {
+        let end = Endpoint { address: std::net::Ipv4Addr::LOCALHOST.into(), port: 1 };
+        Segment {
+            frame: 1,
+            time_ns: 0,
+            source: end,
+            destination: end,
+            sequence: 0,
+            acknowledgment: 0,
+            flags: Flags(flags),
+            window,
+            maximum_segment_size: (flags & Flags::SYN != 0).then_some(1460),
+            window_scale: scale,
+            payload: &[],
+            wire_length: 0,
+        }
+    }
+
+    fn client_window(syn: Option<Option<u8>>, syn_ack: Option<Option<u8>>) -> Option<u64> {
+        let mut advertised = Advertised::default();
+        if let Some(scale) = syn {
+            advertised.note(Side::Client, &segment(Flags::SYN, 65_535, scale));
+        }
+        if let Some(scale) = syn_ack {
+            advertised.note(Side::Server, &segment(Flags::SYN | Flags::ACK, 65_535, scale));
+        }
+        advertised.note(Side::Client, &segment(Flags::ACK, 1_000, None));
+        advertised.note(Side::Client, &segment(Flags::ACK, 502, None));
+        advertised.window_bytes(Side::Client)
+    }
+
+    #[test]
+    fn the_largest_window_is_scaled() {
+        assert_eq!(client_window(Some(Some(7)), Some(Some(9))), Some(128_000));
+    }
+
+    #[test]
+    fn the_window_of_a_syn_is_not_scaled() {
+        assert_eq!(client_window(Some(Some(0)), Some(Some(0))), Some(65_535));
+    }
+
+    #[test]
+    fn one_refusal_holds_for_both() {
+        assert_eq!(client_window(Some(Some(7)), Some(None)), Some(65_535));
+        assert_eq!(client_window(None, Some(None)), Some(1_000));
+    }
+
+    #[test]
+    fn without_both_syns_the_scale_is_unknown() {
+        assert_eq!(client_window(Some(Some(7)), None), None);
+        assert_eq!(client_window(None, None), None);
+    }
+
+    #[test]
+    fn a_reset_says_nothing_of_the_window() {
+        let mut advertised = Advertised::default();
+        advertised.note(Side::Server, &segment(Flags::RST, 0, None));
+        advertised.note(Side::Server, &segment(Flags::ACK, 0, None));
+        assert_eq!(advertised.zero_windows(Side::Server), 1);
+    }
+}
