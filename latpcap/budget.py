@@ -153,7 +153,8 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     connection = exchanges.connection
     is_first = np.diff(connection, prepend=-1) != 0
     asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
+    answered = np.where(_deferred(exchanges), MISSING, exchanges.response_end)
+    last = np.maximum(np.maximum(exchanges.request_end, answered), asked)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
     last = np.maximum(last, shake_end[connection])
     end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
@@ -170,6 +171,22 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
         np.minimum(connections.start, runtime_ns),
         np.minimum(shake_end, runtime_ns),
     )
+
+
+def _deferred(exchanges: Exchanges) -> Bools:
+    """Requests that nobody waits for and that are answered together with a later one: they are over when they are sent.
+
+    Firebird's clients send `free_statement` and the like that way.
+    """
+    waits = exchanges.round_trips > 0
+    if waits.all():
+        return ~waits
+    following = np.flatnonzero(waits)
+    place = np.searchsorted(following, np.arange(len(exchanges)))
+    next_wait = np.append(following, len(exchanges))[place]
+    known = np.minimum(next_wait, len(exchanges) - 1)
+    same = (next_wait < len(exchanges)) & (exchanges.connection[known] == exchanges.connection)
+    return ~waits & same & (exchanges.request[known] <= exchanges.response) & (exchanges.request[known] != MISSING)
 
 
 def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:

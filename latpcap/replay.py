@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
-from latpcap.recording import MISSING, Recording
+from latpcap.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.rtt import Baselines
 
 __all__ = ["Job", "Network", "Replay", "Waiting"]
@@ -23,8 +23,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Waiting = Literal["evidence", "independent", "chained"]
 
-SEGMENT_BYTES = 1448.0
-"""Payload of a full Ethernet segment with TCP timestamps."""
+MSS_BYTES = 1460
+"""What a segment holds on Ethernet, where no SYN told it."""
+TIMESTAMPS_BYTES = 12
+"""What TCP timestamps, which nearly everybody sends, take of it."""
+UNSCALED_BYTES = 65_535
+"""The largest window without scaling (RFC 7323)."""
 WINDOW_BYTES = 4_000_000.0
 """What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
 TIMEOUT_NS = 200e6
@@ -44,14 +48,16 @@ class Job:
     high: Floats
     near: Floats
     segment_bytes: Floats
+    client_window_bytes: Floats
+    server_window_bytes: Floats
     connection: NDArray[np.uint32]
     request: Ints
     request_end: Ints
     response: Ints
     response_end: Ints
     round_trips: Floats
-    request_bytes: Ints
-    response_bytes: Ints
+    request_segments: Floats
+    response_segments: Floats
     setup: NDArray[np.bool_]
 
     @classmethod
@@ -61,6 +67,8 @@ class Job:
         near = np.nan_to_num(baseline * baselines.near_share)
         half = np.rint(near / 2).astype(np.int64)
         sooner, later = half[exchanges.connection], half[exchanges.connection]
+        segment_bytes = _segment_bytes(connections)
+        size = segment_bytes[exchanges.connection]
         return cls(
             client=_hosts(connections.client),
             opened=_shifted(connections.syn, -half),
@@ -70,15 +78,17 @@ class Job:
             low=low,
             high=high,
             near=near,
-            segment_bytes=np.full(len(connections), SEGMENT_BYTES),
+            segment_bytes=segment_bytes,
+            client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
+            server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
             request=_shifted(exchanges.request, -sooner),
             request_end=_shifted(exchanges.request_end, -sooner),
             response=_shifted(exchanges.response, later),
             response_end=_shifted(exchanges.response_end, later),
             round_trips=exchanges.round_trips.astype(np.float64),
-            request_bytes=exchanges.request_bytes,
-            response_bytes=exchanges.response_bytes,
+            request_segments=_segments(exchanges.request_bytes, exchanges.request, size),
+            response_segments=_segments(exchanges.response_bytes, exchanges.response, size),
             setup=exchanges.is_setup,
         )
 
@@ -95,6 +105,27 @@ class Network:
     restarts: bool = True
     baseline: int = 0
     added_ns: float = 0.0
+
+
+def _segment_bytes(connections: Connections) -> Floats:
+    """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
+    told = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
+    return np.maximum(np.minimum(*told) - TIMESTAMPS_BYTES, 1).astype(float)
+
+
+def _segments(sizes: Ints, begin: Ints, segment_bytes: Floats) -> Floats:
+    """How many segments messages fill; those that begin in the packet of the one before share it."""
+    shares = np.diff(begin, prepend=MISSING) == 0
+    full: Floats = sizes / segment_bytes
+    return np.where(shares, full, np.ceil(full))
+
+
+def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
+    """The most that a receiver takes at once: its window, where large transfers never made it grow."""
+    largest = np.zeros(len(window), np.int64)
+    np.maximum.at(largest, exchanges.connection, sizes)
+    narrow = (window > 0) & (window <= UNSCALED_BYTES) & (largest > 4 * window)
+    return np.where(narrow, window, np.inf).astype(float)
 
 
 def _shifted(times: Ints, by: Ints) -> Ints:

@@ -31,6 +31,9 @@ pub struct Job {
     /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
     pub near_ns: Vec<f64>,
     pub segment_bytes: Vec<f64>,
+    /// The most that the client, and the server, take at once; infinite where that grows as needed.
+    pub client_window_bytes: Vec<f64>,
+    pub server_window_bytes: Vec<f64>,
     // One value an exchange, in the order of connections and requests.
     pub connection: Vec<u32>,
     pub request_ns: Vec<i64>,
@@ -38,8 +41,9 @@ pub struct Job {
     pub response_ns: Vec<i64>,
     pub response_end_ns: Vec<i64>,
     pub round_trips: Vec<f64>,
-    pub request_bytes: Vec<i64>,
-    pub response_bytes: Vec<i64>,
+    /// Full segments; a message that shares a packet with the one before has a part of one.
+    pub request_segments: Vec<f64>,
+    pub response_segments: Vec<f64>,
     pub setup: Vec<bool>,
 }
 
@@ -55,6 +59,8 @@ impl Job {
             self.high_ns.len(),
             self.near_ns.len(),
             self.segment_bytes.len(),
+            self.client_window_bytes.len(),
+            self.server_window_bytes.len(),
         ];
         let rows = [
             self.request_ns.len(),
@@ -62,8 +68,8 @@ impl Job {
             self.response_ns.len(),
             self.response_end_ns.len(),
             self.round_trips.len(),
-            self.request_bytes.len(),
-            self.response_bytes.len(),
+            self.request_segments.len(),
+            self.response_segments.len(),
             self.setup.len(),
         ];
         let fit = connections.iter().all(|&length| length == self.connections())
@@ -190,9 +196,10 @@ impl Replay {
 
     /// How many segments the request and the response have.
     fn segments(&self, turn: &Turn) -> [f64; 2] {
-        let Some(row) = (turn.row != HANDSHAKE).then_some(turn.row as usize) else { return [1.0, 1.0] };
-        let size = self.job.segment_bytes[turn.connection as usize];
-        [self.job.request_bytes[row], self.job.response_bytes[row]].map(|bytes| (bytes as f64 / size).ceil())
+        match turn.row {
+            HANDSHAKE => [0.0, 0.0],
+            row => [self.job.request_segments[row as usize], self.job.response_segments[row as usize]],
+        }
     }
 }
 
@@ -291,19 +298,26 @@ impl<'a> Run<'a> {
         observed: f64,
         rtt: f64,
     ) -> f64 {
-        let size = replay.job.segment_bytes[turn.connection as usize];
-        let next = self.bulks.get_mut(self.next_bulk);
-        let Some(bulk) = next.filter(|bulk| bulk.turn == number && bulk.stretch == stretch) else {
-            return observed;
+        let bulk = self.bulks.get_mut(self.next_bulk).filter(|bulk| bulk.turn == number && bulk.stretch == stretch);
+        let [request, response] = replay.segments(turn);
+        let (sender, segments) = match (&bulk, stretch) {
+            (Some(bulk), _) => (bulk.sender, bulk.segments),
+            (None, Stretch::Request) => (Side::Client, request),
+            (None, _) => (Side::Server, response),
+        };
+        let connection = turn.connection as usize;
+        let path = self.network.path(&replay.job, connection, sender, rtt, self.learning);
+        let sender = &mut self.connections[connection].senders[sender as usize];
+        let Some(bulk) = bulk else {
+            let time = sender.send(now, segments, observed.max(0.0), &path);
+            return if self.learning { observed } else { time + observed.min(0.0) };
         };
         self.next_bulk += 1;
-        let path = self.network.path(rtt, size, self.learning);
-        let sender = &mut self.connections[turn.connection as usize].senders[bulk.sender as usize];
         if self.learning {
             bulk.learn(*sender, now, observed, &path);
         }
         sender.widen(bulk.window);
-        let time = sender.send(now, bulk.segments, bulk.production, &path);
+        let time = sender.send(now, segments, bulk.production, &path);
         if self.learning { observed } else { time + observed.min(0.0) }
     }
 
@@ -326,11 +340,16 @@ const SYN_TIMEOUT_NS: f64 = 1e9;
 const MATHIS: f64 = 1.22;
 
 impl Network {
-    fn path(&self, rtt_ns: f64, segment_bytes: f64, learning: bool) -> Path {
+    fn path(&self, job: &Job, connection: usize, sender: Side, rtt_ns: f64, learning: bool) -> Path {
+        let segment_bytes = job.segment_bytes[connection];
+        let taken = match sender {
+            Side::Client => job.server_window_bytes[connection],
+            Side::Server => job.client_window_bytes[connection],
+        };
         let free = learning || !self.bandwidth.is_finite();
         let segment_ns = if free { 0.0 } else { segment_bytes * 8e9 / self.bandwidth };
         let lossy = if learning || self.loss <= 0.0 { f64::INFINITY } else { MATHIS / self.loss.sqrt() };
-        let largest = (self.window_bytes / segment_bytes).min(lossy);
+        let largest = (self.window_bytes.min(taken) / segment_bytes).min(lossy);
         Path { rtt_ns, largest, growth: self.growth, segment_ns, restarts: self.restarts }
     }
 }

@@ -27,33 +27,46 @@ pub struct Path {
 #[derive(Clone, Copy, Debug)]
 pub struct Sender {
     window: f64,
+    /// When the round trip began in which it sends, and what it sent in it.
+    round_at: f64,
+    used: f64,
     sent_at: f64,
 }
 
 impl Default for Sender {
     fn default() -> Sender {
-        Sender { window: INITIAL_WINDOW, sent_at: f64::NEG_INFINITY }
+        Sender { window: INITIAL_WINDOW, round_at: f64::NEG_INFINITY, used: 0.0, sent_at: f64::NEG_INFINITY }
     }
 }
 
 impl Sender {
-    /// The time from the first to the last of `segments`, which the application produces evenly within
-    /// `production_ns`, starting at `now`.
+    /// The time from `now`, when the first of `segments` can be sent, to the last; the application produces them evenly
+    /// within `production_ns`.
     pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
         self.rest(now, path);
-        let (mut sent, mut time, mut window) = (0.0, 0.0_f64, self.window);
-        while sent + window < segments {
-            sent += window;
-            let line = (window * path.segment_ns).max(path.rtt_ns + path.segment_ns);
-            time = (time + line).max(production_ns * sent / segments);
-            window = (window * path.growth).min(path.largest.max(INITIAL_WINDOW));
+        if now >= self.round_at + path.rtt_ns {
+            self.next_round(now, path);
         }
-        time = (time + (segments - sent - 1.0).max(0.0) * path.segment_ns).max(production_ns);
-        // A window grows only while it is used: to twice what was under way.
-        self.window =
-            window.max((2.0 * (segments - sent)).min(window * path.growth)).min(path.largest.max(INITIAL_WINDOW));
+        let (mut sent, mut time) = (0.0, 0.0_f64);
+        while sent + self.window - self.used < segments {
+            sent += self.window - self.used;
+            let line = (self.window * path.segment_ns).max(path.rtt_ns + path.segment_ns);
+            time = (self.round_at + line - now).max(time).max(production_ns * sent / segments);
+            self.used = self.window;
+            self.next_round(now + time, path);
+        }
+        self.used += segments - sent;
+        let rest = (segments - sent - 1.0).max(0.0) * path.segment_ns;
+        time = (time + rest).max(production_ns);
         self.sent_at = now + time;
         time
+    }
+
+    /// A window grows only while it is used: to twice what was under way.
+    fn next_round(&mut self, now: f64, path: &Path) {
+        let grown = (self.window * path.growth).min(2.0 * self.used).max(self.window);
+        self.window = grown.min(path.largest.max(INITIAL_WINDOW));
+        (self.round_at, self.used) = (now, 0.0);
     }
 
     /// At least `segments` were under way at once: the capture shows it.
@@ -71,6 +84,7 @@ impl Sender {
         let mut idle = now - self.sent_at;
         while path.restarts && idle > timeout && self.window > INITIAL_WINDOW {
             self.window = (self.window / 2.0).max(INITIAL_WINDOW);
+            self.used = 0.0;
             idle -= timeout;
         }
     }
@@ -107,6 +121,16 @@ mod tests {
     #[test]
     fn production_hides_the_rounds() {
         assert_eq!(Sender::default().send(0.0, 100.0, 50.0 * MS, &path(1.0)), 50.0 * MS);
+    }
+
+    #[test]
+    fn requests_in_a_pipeline_share_a_window() {
+        let mut sender = Sender::default();
+        let mut now = 0.0;
+        for _ in 0..12 {
+            now += sender.send(now, 1.0, 0.0, &path(1.0));
+        }
+        assert_eq!(now / MS, 1.0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Turns: the exchanges of a recording, cut into what the network took and what it did not.
 
 use super::lanes::{self, Waiting};
-use super::{Job, UNSEEN};
+use super::{FEW_SEGMENTS, Job, UNSEEN};
 
 /// Stands for the exchange of a TCP handshake.
 pub const HANDSHAKE: u32 = u32::MAX;
@@ -69,7 +69,12 @@ pub struct Start {
 
 /// The turns of `job` in the order in which they began.
 pub fn turns(job: &Job, waiting: Waiting) -> Vec<Turn> {
-    let mut cut = Cut { job, turns: Vec::with_capacity(job.rows()), spans: Vec::with_capacity(job.rows()) };
+    let mut cut = Cut {
+        job,
+        deferred: deferred(job),
+        turns: Vec::with_capacity(job.rows()),
+        spans: Vec::with_capacity(job.rows()),
+    };
     let mut row = 0;
     for connection in 0..job.connections() {
         let mut state = cut.handshake(connection);
@@ -81,17 +86,34 @@ pub fn turns(job: &Job, waiting: Waiting) -> Vec<Turn> {
     cut.in_order(waiting)
 }
 
+/// Requests that nobody waits for may be answered together with a later one (Firebird's clients do that): they are over
+/// when they are sent.
+fn deferred(job: &Job) -> Vec<bool> {
+    let mut deferred = vec![false; job.rows()];
+    let mut next: Option<(u32, i64)> = None;
+    for row in (0..job.rows()).rev() {
+        let connection = job.connection[row];
+        if job.round_trips[row] > 0.0 {
+            next = (job.request_ns[row] != UNSEEN).then_some((connection, job.request_ns[row]));
+        } else if let Some((same, request)) = next {
+            deferred[row] = same == connection && request <= job.response_ns[row];
+        }
+    }
+    deferred
+}
+
 /// What the turns so far of a connection left behind; times in ns since the beginning.
 struct Left {
     asked: f64,
-    /// The latest end of an answer; and of one that was waited for.
+    /// The latest end of an answer.
     answered: f64,
-    answered_to_waits: f64,
     first: bool,
 }
 
 struct Cut<'a> {
     job: &'a Job,
+    /// Exchanges that are answered together with a later one, which is waited for.
+    deferred: Vec<bool>,
     turns: Vec<Turn>,
     spans: Vec<Span>,
 }
@@ -102,12 +124,7 @@ impl Cut<'_> {
         let opened = seen(self.job.opened_ns[connection]);
         let established = seen(self.job.established_ns[connection]).zip(opened).map(|(end, begin)| end.max(begin));
         let Some(begin) = opened else {
-            return Left {
-                asked: f64::NEG_INFINITY,
-                answered: f64::NEG_INFINITY,
-                answered_to_waits: f64::NEG_INFINITY,
-                first: true,
-            };
+            return Left { asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true };
         };
         let end = established.unwrap_or(begin);
         let answered = established.is_some();
@@ -119,7 +136,7 @@ impl Cut<'_> {
             ..EMPTY
         };
         self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
-        Left { asked: begin, answered: end, answered_to_waits: end, first: true }
+        Left { asked: begin, answered: end, first: true }
     }
 
     fn exchange(&mut self, row: usize, left: &mut Left) {
@@ -127,21 +144,21 @@ impl Cut<'_> {
         let connection = job.connection[row] as usize;
         let baseline = job.baseline_ns[connection];
         let seen = |times: &[i64]| (times[row] != UNSEEN).then(|| times[row] as f64);
-        let response = seen(&job.response_ns);
+        let response = seen(&job.response_ns).filter(|_| !self.deferred[row]);
         let is_greeting = left.first && job.server_first[connection] && left.answered.is_finite();
-        let Some(asked) = seen(&job.request_ns).or(if is_greeting { Some(left.answered) } else { response }) else {
+        let Some(mut asked) = seen(&job.request_ns).or(if is_greeting { Some(left.answered) } else { response }) else {
             return;
         };
         let greets = is_greeting && job.request_ns[row] == UNSEEN;
         let pushed = job.request_ns[row] == UNSEEN && !greets;
         let round_trips = if greets { 1.0 } else { job.round_trips[row] };
         let sent = seen(&job.request_end_ns).unwrap_or(asked).max(asked);
-        let end = seen(&job.response_end_ns).or(response).unwrap_or(sent).max(sent);
+        let end = response.and(seen(&job.response_end_ns)).or(response).unwrap_or(sent).max(sent);
         let waits = round_trips > 0.0;
-        let outstanding = left.answered > asked + 0.25 * job.near_ns[connection];
-        if outstanding && waits {
-            self.defer(connection, asked, left);
+        if waits && sent - asked > baseline && job.request_segments[row] <= FEW_SEGMENTS {
+            asked = sent; // what was sent long before the rest waited for nobody
         }
+        let outstanding = left.answered > asked + 0.25 * job.near_ns[connection];
         let follows_own = !waits && outstanding && !left.first;
         let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
         let mut turn =
@@ -166,23 +183,7 @@ impl Cut<'_> {
         let setup = job.setup[row] || greets;
         self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
-        *left = Left {
-            asked: sent,
-            answered,
-            answered_to_waits: if waits { answered } else { left.answered_to_waits },
-            first: false,
-        };
-    }
-
-    /// Requests that nobody waits for may be answered together with a later one: what came after `asked` was no wait.
-    fn defer(&mut self, connection: usize, asked: f64, left: &mut Left) {
-        let turns = self.turns.iter_mut().zip(&mut self.spans).rev();
-        let own = turns.take_while(|(turn, _)| turn.connection as usize == connection && turn.round_trips == 0.0);
-        for (turn, span) in own.filter(|(turn, span)| turn.answered && span.end > asked) {
-            *turn = Turn { answered: false, service: 0.0, response: 0.0, whole: false, ..*turn };
-            span.end = span.begin + turn.request;
-        }
-        left.answered = left.answered_to_waits;
+        *left = Left { asked: sent, answered, first: false };
     }
 
     fn push(&mut self, connection: usize, turn: Turn, span: Span) {
@@ -194,7 +195,7 @@ impl Cut<'_> {
     }
 
     fn in_order(self, waiting: Waiting) -> Vec<Turn> {
-        let Cut { job, mut turns, mut spans } = self;
+        let Cut { job, mut turns, mut spans, .. } = self;
         if !spans.is_sorted_by(|a, b| a.begin <= b.begin) {
             let mut order: Vec<u32> = (0..spans.len() as u32).collect();
             order.sort_by(|&a, &b| spans[a as usize].begin.total_cmp(&spans[b as usize].begin));
