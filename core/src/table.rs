@@ -73,7 +73,7 @@ impl Tables {
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
         let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
         let text = |get: fn(&Dialogue) -> Option<&str>| {
-            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::printable)))
+            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
         let mss = |side| {
             let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
@@ -235,17 +235,17 @@ const TRANSACTIONS: [&str; 3] = ["idle", "open", "failed"];
 
 impl ExchangeColumns {
     /// Take the exchanges that a conversation has finished.
-    pub fn take(&mut self, connection: usize, conversation: &mut Conversation) {
+    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) {
         let Some(dialogue) = conversation.dialogue_mut() else { return };
         if !dialogue.pairing.has_finished() {
             return;
         }
         for exchange in dialogue.pairing.finished() {
-            self.push(connection as u32, exchange);
+            self.push(connection as u32, exchange, statements);
         }
     }
 
-    fn push(&mut self, stream: u32, exchange: Exchange) {
+    fn push(&mut self, stream: u32, exchange: Exchange, statements: &Statements) {
         let Exchange { number, command, sql, request, response, .. } = exchange;
         self.stream.push(stream);
         self.number.push(number);
@@ -262,7 +262,7 @@ impl ExchangeColumns {
         self.rows.push(exchange.rows.unwrap_or(NO_COUNT));
         self.affected_rows.push(exchange.affected_rows.unwrap_or(NO_COUNT));
         self.error.push(exchange.error.map_or(NO_NUMBER, |error| {
-            self.errors.push((stream, format!("{}: {}", error.code, error.message)));
+            self.errors.push((stream, statements.error(sql, &error.code, &error.message)));
             self.errors.len() as u32 - 1
         }));
         self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));

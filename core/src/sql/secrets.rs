@@ -5,12 +5,27 @@
 //!                                                                                  … REPLACE 'x'
 //! PASSWORD 'x' | PASSWORD = 'x' | PASSWORD('x') | any_password = 'x' | "password" = md5('x')
 //! SET PASSWORD …                                                       all that follows
+//! pgp_sym_encrypt(a, 'x')                                              every literal inside
 //! ```
+//!
+//! Literals that hold a connection string or a statement with a password are secrets as a whole: [`super::credentials`].
 
+use super::credentials::NAMES;
 use super::lexer::{Kind, Token};
 
-/// What names a secret ends with.
-const NAMES: &[&str] = &["password", "passwd", "pwd", "passphrase", "secret", "authentication_string"];
+/// Functions that take a key or a password.
+const FUNCTIONS: &[&str] = &[
+    "pgp_sym_encrypt",
+    "pgp_sym_decrypt",
+    "pgp_sym_encrypt_bytea",
+    "pgp_sym_decrypt_bytea",
+    "aes_encrypt",
+    "aes_decrypt",
+    "des_encrypt",
+    "des_decrypt",
+    "crypt",
+    "hmac",
+];
 
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
@@ -79,6 +94,8 @@ impl Secrets {
     fn afresh(&self, token: &Token<'_>, kind: Kind) -> State {
         if token.is("identified") {
             State::Identified
+        } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
+            State::Function { depth: 0 }
         } else if !names_a_secret(token, kind) {
             State::Nothing
         } else if self.begins_with_set && self.position == 1 {
@@ -130,18 +147,4 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
 
 fn ends_with(name: &[u8], ending: &[u8]) -> bool {
     name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
-}
-
-/// Does a string name a password, as connection strings and JSON do: `password=x`, `"password": "x"`?
-pub fn names_a_password(literal: &[u8]) -> bool {
-    let inside = |ending: &str| {
-        let mut places = literal.windows(ending.len()).enumerate();
-        places.any(|(at, part)| part.eq_ignore_ascii_case(ending.as_bytes()) && assigns(&literal[at + ending.len()..]))
-    };
-    NAMES.iter().any(|ending| inside(ending))
-}
-
-fn assigns(rest: &[u8]) -> bool {
-    let sign = rest.iter().take(8).find(|byte| !b" \"\\".contains(byte));
-    matches!(sign, Some(b'=' | b':'))
 }
