@@ -21,6 +21,11 @@ from latpcap import columns
 
 __all__ = ["Pseudonyms", "PseudonymousTables"]
 
+NAMES = {
+    **{"client": "client", "server": "server", "former_databases": "database", "database": "database"},
+    **{"former_users": "user", "user": "user", "application": "application"},
+}
+"""Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
 NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
 """What the core calls captures that have no name."""
 KINDS = {"user": "user", "role": "user", "login": "user", "database": "database", "host": "host"}
@@ -62,8 +67,8 @@ class Pseudonyms:
         """Begin without any name."""
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
-        self._in_texts: dict[str, list[tuple[int, str, str]]] = {}
-        """First word of a name in lower case → (characters before that word, the name in lower case, pseudonym)."""
+        self._in_texts: dict[str, dict[tuple[int, int], dict[str, str]]] = {}
+        """First word → (length, characters before that word) → name → pseudonym; all in lower case, the longest first."""
 
     def of(self, kind: str, name: str) -> str:
         """Return the pseudonym of a `user`, `database`, `application`, …"""
@@ -95,18 +100,22 @@ class Pseudonyms:
         self._numbers[kind] += 1
         pseudonym = self._pseudonyms[key] = f"{kind}-{self._numbers[kind]}{suffix}"
         if word := WORD.search(name):
-            known = self._in_texts.setdefault(word[0].lower(), [])
-            known.append((word.start(), name.lower(), pseudonym))
-            known.sort(key=lambda each: -len(each[1]))
+            known = self._in_texts.setdefault(word[0].lower(), {})
+            shape = (len(name), word.start())
+            if shape not in known:
+                known[shape] = {}
+                self._in_texts[word[0].lower()] = known = dict(sorted(known.items(), reverse=True))
+            known[shape].setdefault(name.lower(), pseudonym)
         return pseudonym
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where known names stand as whole words: from, to, what stands for them."""
         at = 0
         for word in WORD.finditer(text):
-            for before, name, pseudonym in self._in_texts.get(word[0].lower(), ()):
-                start, end = word.start() - before, word.start() - before + len(name)
-                if start >= at and text[start:end].lower() == name and not WORD.match(text[end : end + 1]):
+            for (length, before), names in self._in_texts.get(word[0].lower(), {}).items():
+                start, end = word.start() - before, word.start() - before + length
+                pseudonym = names.get(text[start:end].lower()) if start >= at else None
+                if pseudonym and not WORD.match(text[end : end + 1]):
                     yield start, end, pseudonym
                     at = end
                     break
@@ -150,6 +159,8 @@ class PseudonymousTables:
             user=lambda text: names.of("user", text),
             database=lambda text: names.of("database", text),
             application=lambda text: names.of("application", text),
+            former_users=lambda text: "",
+            former_databases=lambda text: "",
         )
 
     def exchanges(self) -> Table:
@@ -167,12 +178,11 @@ class PseudonymousTables:
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""
         protocol = columns.texts(self._connections, "protocol")
-        names = ("client", "server", "database", "user", "application")
-        texts = {name: columns.texts(self._connections, name) for name in names}
+        texts = {name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names}
         for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
-            for name in names:
-                if text := texts[name][row]:
-                    self._learn(name, text)
+            for name, values in texts.items():
+                for text in filter(None, (values[row] or "").split("\n")):
+                    self._learn(NAMES[name], text)
 
     def _learn(self, kind: str, text: str) -> None:
         if kind in ("client", "server"):

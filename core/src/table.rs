@@ -18,6 +18,7 @@ use crate::note::{Note, NoteCode, Notes};
 use crate::packet::Endpoint;
 use crate::pipeline::protocol_on;
 use crate::protocols::Side;
+use crate::session::Session;
 use crate::sql::Statements;
 use crate::stream::{Connection, Connections, Mark, State};
 
@@ -83,6 +84,9 @@ impl Tables {
             let sizes = rows.iter().map(|row| row.connection.advertised.window_bytes(side));
             optional_counts(sizes.map(|size| size.unwrap_or(NO_COUNT)).collect())
         };
+        let former = |get: fn(&Session) -> &[String]| {
+            strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
+        };
         let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
         batch(vec![
             ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
@@ -93,6 +97,8 @@ impl Tables {
             ("user", text(|dialogue| dialogue.session.user.as_deref())),
             ("database", text(|dialogue| dialogue.session.database.as_deref())),
             ("application", text(|dialogue| dialogue.session.application.as_deref())),
+            ("former_users", former(|session| &session.former_users)),
+            ("former_databases", former(|session| &session.former_databases)),
             ("encryption", text(|dialogue| dialogue.session.encryption)),
             ("compression", text(|dialogue| dialogue.session.compression)),
             ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
@@ -183,6 +189,11 @@ impl<'a> Row<'a> {
         let by_port = || protocol_on(self.connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
         self.dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
     }
+}
+
+/// Printable names, so that no name holds a line's end.
+fn one_a_line(names: &[String]) -> String {
+    names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
 }
 
 fn address(endpoint: Endpoint) -> String {

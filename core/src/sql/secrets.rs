@@ -27,6 +27,34 @@ const FUNCTIONS: &[&str] = &[
     "hmac",
 ];
 
+/// `CREATE OR REPLACE USER`
+const USER_STANDS: usize = 3;
+
+/// What follows `PASSWORD` where no password does.
+const POLICY: &[&str] = &[
+    "as",
+    "by",
+    "default",
+    "encrypted",
+    "expire",
+    "for",
+    "history",
+    "identified",
+    "lock",
+    "never",
+    "null",
+    "optional",
+    "password",
+    "policy",
+    "require",
+    "reuse",
+    "set",
+    "to",
+    "unlock",
+    "using",
+    "valid",
+];
+
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
 pub struct Secrets {
@@ -34,6 +62,9 @@ pub struct Secrets {
     /// Tokens of the statement so far, of which the first ones matter.
     position: usize,
     begins_with_set: bool,
+    begins_with_change: bool,
+    /// `CREATE USER`, `ALTER ROLE`: a bare word after `PASSWORD` is a mistake, and a password.
+    of_user: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,7 +98,11 @@ impl Secrets {
         self.state = state;
         if self.position == 0 {
             self.begins_with_set = token.is("set");
+            self.begins_with_change = token.is_any(&["create", "alter", "recreate"]);
         }
+        self.of_user |= self.begins_with_change
+            && self.position <= USER_STANDS
+            && token.is_any(&["user", "role", "login", "group"]);
         self.position += 1;
         secret
     }
@@ -78,6 +113,7 @@ impl Secrets {
             (State::Everything, _) => (State::Everything, kind == Kind::Literal),
             (State::Expected, _) => expected(token, kind),
             (State::Named | State::Given, Kind::Literal) => (State::Given, true),
+            (State::Named, Kind::Word) if self.of_user && !token.is_any(POLICY) => (State::Given, true),
             (State::Named, _) => named(token, kind).map_or(afresh, |state| (state, false)),
             (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
             (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),

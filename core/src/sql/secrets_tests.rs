@@ -29,6 +29,8 @@ fn passwords_are_masked_where_they_are_set() {
         "ALTER USER bob IDENTIFIED BY new REPLACE Tiger#1",
         "ALTER USER bob IDENTIFIED BY VALUES 'S:Tiger#1'",
         "CREATE DATABASE LINK l CONNECT TO bob IDENTIFIED BY Tiger#1 USING 'remote'",
+        "CREATE USER bob PASSWORD Tiger#1",
+        "ALTER ROLE bob WITH ENCRYPTED PASSWORD Tiger#1 VALID UNTIL '2030-01-01'",
         "SET PASSWORD = 'Tiger#1'",
         "SET PASSWORD FOR 'bob'@'%' = PASSWORD('Tiger#1')",
         "SET PASSWORD FOR bob TO 'Tiger#1'",
@@ -72,6 +74,8 @@ fn only_the_password_is_masked() {
     assert_eq!(shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"), "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'");
     assert_eq!(shown("where password = 'x' and name = 'y'"), "where password = '***' and name = 'y'");
     assert_eq!(shown("select password, 'x' from t"), "select password, 'x' from t");
+    assert_eq!(shown("ALTER USER a PASSWORD EXPIRE NEVER"), "ALTER USER a PASSWORD EXPIRE NEVER");
+    assert_eq!(shown("ALTER ROLE a PASSWORD NULL"), "ALTER ROLE a PASSWORD NULL");
 }
 
 #[test]
