@@ -16,7 +16,7 @@ from latpcap.analysis import Analysis, Measures, connection_results, statement_r
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.projection import Projection
-from latpcap.pseudonyms import Pseudonyms, PseudonymousTables, without_paths
+from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table

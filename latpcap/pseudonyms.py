@@ -19,11 +19,16 @@ from arro3.core import Array, ChunkedArray, Table
 
 from latpcap import columns
 
-__all__ = ["Pseudonyms", "PseudonymousTables"]
+__all__ = ["PseudonymousTables", "Pseudonyms"]
 
 NAMES = {
-    **{"client": "client", "server": "server", "former_databases": "database", "database": "database"},
-    **{"former_users": "user", "user": "user", "application": "application"},
+    "client": "client",
+    "server": "server",
+    "former_databases": "database",
+    "database": "database",
+    "former_users": "user",
+    "user": "user",
+    "application": "application",
 }
 """Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
 NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
@@ -38,7 +43,9 @@ IDENTIFIER = r"""(?:`(?P<a>[^`]+)`|"(?P<b>[^"]+)"|'(?P<c>[^']+)'|(?P<d>[\w$#]+))
 NAMING = tuple(
     re.compile(pattern + IDENTIFIER, re.IGNORECASE)
     for pattern in (
-        r"^(?:create|drop|alter|rename)\s+(?P<kind>user|role|login|database)\s+(?:if\s+(?:not\s+)?exists\s+)?",
+        r"^(?:create|drop|alter|rename)\s+(?P<kind>user|role|login|database)\s+(?:if\s+(?:not\s+)?exists\s+)?(?!mapping\b|link\b)",
+        r"^(?:create|drop|alter)\s+(?P<kind>user)\s+mapping\s+(?:if\s+(?:not\s+)?exists\s+)?for\s+",
+        r"\bconnect\s+to\s+(?P<user>)",
         r"^use\s+(?P<database>)",
         r"^set\s+(?:local\s+|session\s+)?(?:role|authorization)\s+(?P<user>)",
         r"^(?:grant|revoke)\b[^;]*\s(?:to|from)\s+(?P<user>)",
@@ -68,10 +75,10 @@ class Pseudonyms:
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
         self._in_texts: dict[str, dict[tuple[int, int], dict[str, str]]] = {}
-        """First word → (length, characters before that word) → name → pseudonym; all in lower case, the longest first."""
+        """First word → (length, characters before that word) → name → pseudonym; in lower case, the longest first."""
 
     def of(self, kind: str, name: str) -> str:
-        """Return the pseudonym of a `user`, `database`, `application`, …"""
+        """Return the pseudonym of a `user`, `database`, `application` or `host`."""
         return self._pseudonyms.get((kind, name)) or self._invent((kind, name), kind, name)
 
     def address(self, address: str, role: str) -> str:
@@ -178,7 +185,9 @@ class PseudonymousTables:
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""
         protocol = columns.texts(self._connections, "protocol")
-        texts = {name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names}
+        texts = {
+            name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names
+        }
         for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
             for name, values in texts.items():
                 for text in filter(None, (values[row] or "").split("\n")):

@@ -3,7 +3,7 @@
 | word | what it is | where it may be shown |
 |---|---|---|
 | `hush…` | a password, a key, a proof | never |
-| `datum…`, 7310… | a literal, a bind value, a row, a file's content | literals in statements and messages: with `--show-literals` |
+| `datum…`, 7310… | a literal, a bind value, a row, a file's content | in texts with `--show-literals` |
 | `acme…` and the addresses | a name | not with `--pseudonymise` |
 """
 
@@ -168,7 +168,9 @@ def mysql() -> list[Talk]:
     prepared = b"\0" + struct.pack("<IHHBH", 1, 0, 1, 0, 0)
     parameter = _lenenc(b"def", b"", b"", b"", b"?", b"") + struct.pack("<BHIBHBH", 12, 63, 0, 253, 0, 0, 0)
     end = b"\xfe\0\0\x02\0"
-    talk.ask(message(0, b"\x16insert into t values (?)"), message(1, prepared) + message(2, parameter) + message(3, end))
+    talk.ask(
+        message(0, b"\x16insert into t values (?)"), message(1, prepared) + message(2, parameter) + message(3, end)
+    )
     bound = struct.pack("<IBI", 1, 0, 1) + b"\0\x01\xfd\0" + _lenenc(b"datumbind")
     talk.ask(message(0, b"\x17" + bound), message(1, mysql_wire.OK))
     changed = b"\x11acmeother\0" + _lenenc(b"hushchange") + b"acmecrm\0" + b"\x2d\0mysql_native_password\0"
@@ -196,7 +198,9 @@ def _pg_error(code: str, text: str) -> bytes:
 
 def postgresql() -> list[Talk]:
     talk = Talk(("2001:db8::7", 40000), ("2001:db8::8", 5432))
-    names = b"user\0acmeuser\0database\0acmeshop\0application_name\0postgresql://acme:hushapp@h/x\0options\0hushoption\0\0"
+    names = (
+        b"user\0acmeuser\0database\0acmeshop\0application_name\0postgresql://acme:hushapp@h/x\0options\0hushoption\0\0"
+    )
     talk.ask(struct.pack(">II", len(names) + 8, 3 << 16) + names, _pg(b"R", struct.pack(">I", 3)))
     talk.ask(_pg(b"p", b"hushclear\0"), _pg(b"R", struct.pack(">I", 10) + b"SCRAM-SHA-256\0\0"))
     first = b"n,,n=acmeuser,r=hushnonce"
@@ -217,7 +221,7 @@ def postgresql() -> list[Talk]:
         ("22023", 'time zone "datumzone" not recognized'),
         ("23502", "Failing row contains (7310010, datumfailing, null)."),
         ("23505", "Key (mail)=(datumkey) already exists."),
-        ("42601", "unterminated quoted string at or near \"'datumquote\""),
+        ("42601", 'unterminated quoted string at or near "\'datumquote"'),
         ("28P01", 'password authentication failed for user "acmemary"'),
         ("28000", 'no pg_hba.conf entry for host "acmedesk", user "acmemary", database "acmeother"'),
         ("P0001", "datumraise has no credit"),

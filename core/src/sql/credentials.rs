@@ -30,6 +30,9 @@ pub const NAMES: &[&str] = &[
     "private_key",
 ];
 
+/// A value is looked for an end of so far: texts of many values without one must not take a square of their length.
+const LONGEST_VALUE: usize = 4096;
+
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
@@ -43,22 +46,27 @@ pub fn mask(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
     for place in places(text.as_bytes()) {
-        if place.start >= at {
-            masked.push_str(&text[at..place.start]);
-            masked.push_str(MASK);
-        }
-        at = at.max(place.end);
+        masked.push_str(&text[at..place.start]);
+        masked.push_str(MASK);
+        at = place.end;
     }
     masked + &text[at..]
 }
 
-/// Where the secrets stand, in the order of their beginnings. Each begins and ends beside ASCII.
-fn places(text: &[u8]) -> Vec<Range<usize>> {
+/// Where the secrets stand, one behind the other. Each begins and ends beside ASCII.
+pub fn places(text: &[u8]) -> Vec<Range<usize>> {
     let lower = text.to_ascii_lowercase();
     let mut places: Vec<_> = addresses(text).chain(assigned(&lower)).collect();
     places.extend(memchr::memmem::find(&lower, b"identified").map(|at| at + "identified".len()..text.len()));
     places.retain(|place| !place.is_empty());
     places.sort_by_key(|place| place.start);
+    places.dedup_by(|next, place| {
+        let overlaps = next.start < place.end;
+        if overlaps {
+            place.end = place.end.max(next.end);
+        }
+        overlaps
+    });
     places
 }
 
@@ -86,12 +94,15 @@ fn after_user(word: &[u8]) -> Option<usize> {
 
 /// The values behind names of secrets.
 fn assigned(lower: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let ends =
-        NAMES.iter().flat_map(|name| memchr::memmem::find_iter(lower, name.as_bytes()).map(|at| at + name.len()));
+    let ends = NAMES.iter().flat_map(|name| {
+        let more = |end: usize| if name.starts_with("pass") { rest_of_word(&lower[end..]) } else { 0 };
+        let ends = memchr::memmem::find_iter(lower, name.as_bytes()).map(|at| at + name.len());
+        ends.map(move |end| end + more(end))
+    });
     ends.filter_map(|end| {
         let sign = end + lower[end..].iter().position(|byte| !b" \t\n\r\"\\".contains(byte))?;
         let from = match lower[sign] {
-            b'=' | b':' => sign + 1 + lower[sign + 1..].iter().position(|byte| !b" \t\n\r=>".contains(byte))?,
+            b'=' | b':' => sign + 1 + lower[sign + 1..].iter().position(|byte| !b" \t\n\r=>\\".contains(byte))?,
             b'\'' => sign,
             _ => return None,
         };
@@ -100,9 +111,14 @@ fn assigned(lower: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// `password2`, `passwordHash`
+fn rest_of_word(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count()
+}
+
 /// The value that begins here: in quotes, in braces, or up to what separates values.
 fn value(text: &[u8], from: usize) -> Range<usize> {
-    let rest = &text[from..];
+    let rest = &text[from..text.len().min(from + LONGEST_VALUE)];
     let closing = match rest.first() {
         Some(b'{') => Some(b'}'),
         Some(&quote @ (b'\'' | b'"')) => Some(quote),
@@ -110,7 +126,7 @@ fn value(text: &[u8], from: usize) -> Range<usize> {
     };
     let Some(closing) = closing else {
         let length = rest.iter().position(|byte| byte.is_ascii_whitespace() || b";,&)'\"".contains(byte));
-        return from..from + length.unwrap_or(rest.len());
+        return from..length.map_or(text.len(), |length| from + length);
     };
     let inner = rest.iter().skip(1).take_while(|&&byte| byte == closing).count(); // quotes doubled inside of a string
     let length = rest.iter().skip(1 + inner).position(|&byte| byte == closing);
@@ -134,11 +150,19 @@ mod tests {
             ("{\"api_key\": \"x\", \"b\": 1}", "{\"api_key\": ***, \"b\": 1}"),
             ("db?user=ann&password=x&ssl=1", "db?user=ann&password=***&ssl=1"),
             ("alter role ann password 'x' valid", "alter role ann password *** valid"),
+            (r#"{\"password\": \"x\", \"a\": 1}"#, r#"{\"password\": \***, \"a\": 1}"#),
             ("create user ann identified by x", "create user ann identified***"),
+            ("host=h password2=x passwordHash: y", "host=h password2=*** passwordHash: ***"),
         ] {
             assert_eq!(mask(text), masked);
             assert!(inside(text.as_bytes()));
         }
+    }
+
+    #[test]
+    fn a_value_without_an_end_hides_the_rest_in_no_time() {
+        assert_eq!(mask(&"pwd={".repeat(100_000)), "pwd=***");
+        assert_eq!(mask(&format!("pwd={}é", "x".repeat(10_000))), "pwd=***");
     }
 
     #[test]

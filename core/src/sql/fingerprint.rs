@@ -281,8 +281,9 @@ impl<'a> Composer<'a> {
     /// What stands between two tokens: a comment may hold a connection string.
     fn comment(&mut self, text: &[u8], place: Range<usize>) {
         let Range { start, end } = place;
-        if end > start + 1 && start <= LONGEST_RAW && credentials::inside(&text[start..end.min(start + LONGEST_RAW)]) {
-            self.places.push(start..end);
+        if end > start + 1 && start <= LONGEST_RAW {
+            let comment = &text[start..end.min(start + LONGEST_RAW)];
+            self.places.extend(credentials::places(comment).into_iter().map(|at| start + at.start..start + at.end));
         }
     }
 

@@ -178,7 +178,11 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
         Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
         _ => return false,
     };
-    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes()))
+    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes())) || begins_with(name, b"password_")
+}
+
+fn begins_with(name: &[u8], beginning: &[u8]) -> bool {
+    name.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
 }
 
 fn ends_with(name: &[u8], ending: &[u8]) -> bool {

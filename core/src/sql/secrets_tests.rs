@@ -30,6 +30,7 @@ fn passwords_are_masked_where_they_are_set() {
         "ALTER USER bob IDENTIFIED BY VALUES 'S:Tiger#1'",
         "CREATE DATABASE LINK l CONNECT TO bob IDENTIFIED BY Tiger#1 USING 'remote'",
         "CREATE USER bob PASSWORD Tiger#1",
+        "UPDATE users SET password_hash = 'Tiger#1'",
         "ALTER ROLE bob WITH ENCRYPTED PASSWORD Tiger#1 VALID UNTIL '2030-01-01'",
         "SET PASSWORD = 'Tiger#1'",
         "SET PASSWORD FOR 'bob'@'%' = PASSWORD('Tiger#1')",
@@ -123,6 +124,12 @@ fn a_string_in_double_quotes_is_masked_in_mysql_too() {
     let mut statements = Statements::new(true);
     let sql = statements.sql_in(Dialect::MySql, b"create user bob identified by \"Tiger\"");
     assert_eq!(statements.text(sql.text), "create user bob identified by '***'");
+}
+
+#[test]
+fn a_comment_keeps_what_is_no_password() {
+    assert_eq!(shown("select a -- password=Tiger, told by Ann"), "select a -- password='***', told by Ann");
+    assert_eq!(shown("select a /* pg://u:Tiger@h/db */ from t"), "select a /* pg://u:'***'@h/db */ from t");
 }
 
 #[test]

@@ -8,7 +8,7 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap.capture import Capture, read
-from latpcap.pseudonyms import Pseudonyms, PseudonymousTables
+from latpcap.pseudonyms import PseudonymousTables, Pseudonyms
 from latpcap.recording import Recording
 
 
@@ -53,6 +53,8 @@ def test_what_is_unknown_stays_unknown() -> None:
         ("create user if not exists bob identified by ?", "create user if not exists user-2 identified by ?"),
         ("grant select on shop.t to carl", "grant select on database-1.t to user-2"),
         ("set role none", "set role none"),
+        ("create user mapping for bob server s", "create user mapping for user-2 server s"),
+        ("create database link l connect to bob", "create database link l connect to user-2"),
         ("drop user 'dan'@'desk'", "drop user 'user-2'@'host-1'"),
         ("select '10.0.0.1'", "select 'client-1'"),
     ],
@@ -64,7 +66,9 @@ def test_names_in_statements_are_replaced_as_whole_words(sql: str, shown: str) -
 def test_names_in_errors_are_replaced() -> None:
     error = '28000: no entry for host "desk", user "mary", database "shop"'
     capture = named(Conn([Ex(error=error)]))
-    assert texts(capture, "exchanges", "error") == ['28000: no entry for host "host-1", user "user-2", database "database-1"']
+    assert texts(capture, "exchanges", "error") == [
+        '28000: no entry for host "host-1", user "user-2", database "database-1"'
+    ]
 
 
 def test_a_name_of_several_words_is_replaced_as_a_whole() -> None:
@@ -77,7 +81,13 @@ def test_a_name_of_several_words_is_replaced_as_a_whole() -> None:
 def test_files_keep_their_suffixes_only() -> None:
     names = Pseudonyms()
     paths = ["/acme/a.pcapng.zst", "b.pcap", "acme", "-", "bytes"]
-    assert [names.capture(path) for path in paths] == ["capture-1.pcapng.zst", "capture-2.pcap", "capture-3", "-", "bytes"]
+    assert [names.capture(path) for path in paths] == [
+        "capture-1.pcapng.zst",
+        "capture-2.pcap",
+        "capture-3",
+        "-",
+        "bytes",
+    ]
 
 
 def test_notes_do_not_name_files() -> None:
