@@ -17,7 +17,16 @@ from planted import Recorder, pcapng
 from test_privacy import SECRETS
 
 CLIENTS = {
-    "mariadb": ["mariadb", "--force", "-h127.0.0.1", "-P{port}", "-uacmeuser", "--skip-ssl", "--local-infile=1", "acmeshop"],
+    "mariadb": [
+        "mariadb",
+        "--force",
+        "-h127.0.0.1",
+        "-P{port}",
+        "-uacmeuser",
+        "--skip-ssl",
+        "--local-infile=1",
+        "acmeshop",
+    ],
     "postgresql": ["psql", "-X", "-h127.0.0.1", "-p{port}", "-Uacmeuser", "acmeshop"],
 }
 SETTINGS = {"MYSQL_PWD": "hushlogin", "PGPASSWORD": "hushlogin", "PGSSLMODE": "disable", "PGGSSENCMODE": "disable"}
