@@ -15,6 +15,7 @@ from latpcap.budget import Budget
 from latpcap.capture import Capture, read
 from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.projection import Projection
+from latpcap.pseudonyms import Pseudonyms
 from latpcap.table import Table
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "NoDatabaseTraffic",
     "Progress",
     "Projection",
+    "Pseudonyms",
     "Table",
     "UsageError",
     "__version__",

@@ -16,6 +16,7 @@ from latpcap.analysis import Analysis, Measures, connection_results, statement_r
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.projection import Projection
+from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table
@@ -33,6 +34,7 @@ def read(
     decode_as: dict[int, str] | None = None,
     think_s: float = 1.0,
     rtt_baseline_ms: float | None = None,
+    pseudonymise: bool | Pseudonyms = False,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -40,6 +42,8 @@ def read(
     `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy or a reader of dpkt, or a
     list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
     client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
+    `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
+    `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them);
     `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture.
@@ -48,15 +52,17 @@ def read(
 
     if think_s < 0 or (rtt_baseline_ms is not None and rtt_baseline_ms < 0):
         raise UsageError("durations cannot be negative")
+    resolved = sources.resolve(source)
+    names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     try:
-        tables = _core.read(
-            sources.resolve(source), show_literals=show_literals, decode_as=decode_as or {}, progress=progress
-        )
+        tables = _core.read(resolved, show_literals=show_literals, decode_as=decode_as or {}, progress=progress)
     except _core.CaptureError as error:
-        raise CaptureError(str(error)) from None
+        paths = [path for path in resolved if isinstance(path, str)]
+        raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return Capture(Recording(tables), think_s=think_s, rtt_baseline_ms=rtt_baseline_ms)
+    recording = Recording(PseudonymousTables(tables, names) if names else tables)
+    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms)
 
 
 class Capture:
@@ -166,6 +172,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
         "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
         "statement": take(texts, exchanges.text),
+        "parameters": nullable(columns.numbered(columns.column(recording.exchanges_table, "parameters").values)),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
         "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),

@@ -15,7 +15,7 @@ import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictionary, dictionary_indices
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Column", "codes", "column", "is_text", "map_text", "nullable", "take", "texts"]
+__all__ = ["Codes", "Column", "codes", "column", "is_text", "map_text", "nullable", "numbered", "take", "texts"]
 
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
@@ -129,6 +129,20 @@ def nullable(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Ar
     if valid is None or bool(valid.all()):
         return array
     return take(array, np.where(valid, np.arange(len(values)), -1))
+
+
+def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number for each hash, from 1 on in the order they first appear; 0 stays 0.
+
+    Equal ones stay equal, but nobody can find a value by hashing guesses.
+    """
+    distinct, first, index = np.unique(hashes, return_index=True, return_inverse=True)
+    rank = np.empty(len(distinct), np.uint64)
+    rank[np.argsort(first)] = np.arange(1, len(distinct) + 1)
+    if len(distinct) and distinct[0] == 0:
+        rank[rank > rank[0]] -= np.uint64(1)
+        rank[0] = 0
+    return rank[index]
 
 
 def _one_array(chunked: ChunkedArray) -> Array:

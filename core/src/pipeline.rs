@@ -90,7 +90,7 @@ impl Flows<'_> {
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
         }
-        self.exchanges.take(number, conversation);
+        self.exchanges.take(number, conversation, &self.statements);
     }
 
     fn unknown_link_type(&mut self, link_type: u16) {
@@ -120,7 +120,7 @@ impl Flows<'_> {
                 conversation.read(&chunk, &mut self.statements);
             }
             conversation.finish(&mut self.statements);
-            self.exchanges.take(number, conversation);
+            self.exchanges.take(number, conversation, &self.statements);
             if conversation.dialogue().is_some_and(|dialogue| dialogue.swapped) {
                 connection.swap_roles();
             }

@@ -7,6 +7,9 @@ pub struct Session {
     pub user: Option<String>,
     pub database: Option<String>,
     pub application: Option<String>,
+    /// Users and databases that the connection has left behind.
+    pub former_users: Vec<String>,
+    pub former_databases: Vec<String>,
     /// `tls`, `wire encryption`; `None` while everything is readable.
     pub encryption: Option<&'static str>,
     pub compression: Option<&'static str>,
@@ -20,4 +23,39 @@ pub struct Session {
     pub cancel_key: Option<u64>,
     /// The hash that this connection presents.
     pub cancels: Option<u64>,
+}
+
+/// So many former names are kept of each kind.
+const FORMER_MAX: usize = 100;
+
+impl Session {
+    /// The connection goes on with another user.
+    pub fn change_user(&mut self, user: Option<String>) {
+        leave(&mut self.former_users, std::mem::replace(&mut self.user, user));
+    }
+
+    /// The connection goes on with another database.
+    pub fn change_database(&mut self, database: Option<String>) {
+        leave(&mut self.former_databases, std::mem::replace(&mut self.database, database));
+    }
+}
+
+fn leave(former: &mut Vec<String>, name: Option<String>) {
+    former.extend(name.filter(|name| former.len() < FORMER_MAX && !former.contains(name)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_left_behind_are_kept_once() {
+        let mut session = Session::default();
+        for database in ["shop", "crm", "shop", "crm"] {
+            session.change_database(Some(database.into()));
+        }
+        session.change_user(None);
+        assert_eq!(session.former_databases, ["shop", "crm"]);
+        assert!(session.former_users.is_empty());
+    }
 }

@@ -18,6 +18,7 @@ use crate::note::{Note, NoteCode, Notes};
 use crate::packet::Endpoint;
 use crate::pipeline::protocol_on;
 use crate::protocols::Side;
+use crate::session::Session;
 use crate::sql::Statements;
 use crate::stream::{Connection, Connections, Mark, State};
 
@@ -73,7 +74,7 @@ impl Tables {
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
         let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
         let text = |get: fn(&Dialogue) -> Option<&str>| {
-            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::printable)))
+            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
         let mss = |side| {
             let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
@@ -82,6 +83,9 @@ impl Tables {
         let window = |side| {
             let sizes = rows.iter().map(|row| row.connection.advertised.window_bytes(side));
             optional_counts(sizes.map(|size| size.unwrap_or(NO_COUNT)).collect())
+        };
+        let former = |get: fn(&Session) -> &[String]| {
+            strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
         };
         let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
         batch(vec![
@@ -93,6 +97,8 @@ impl Tables {
             ("user", text(|dialogue| dialogue.session.user.as_deref())),
             ("database", text(|dialogue| dialogue.session.database.as_deref())),
             ("application", text(|dialogue| dialogue.session.application.as_deref())),
+            ("former_users", former(|session| &session.former_users)),
+            ("former_databases", former(|session| &session.former_databases)),
             ("encryption", text(|dialogue| dialogue.session.encryption)),
             ("compression", text(|dialogue| dialogue.session.compression)),
             ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
@@ -185,6 +191,11 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Printable names, so that no name holds a line's end.
+fn one_a_line(names: &[String]) -> String {
+    names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
+}
+
 fn address(endpoint: Endpoint) -> String {
     std::net::SocketAddr::new(endpoint.address, endpoint.port).to_string()
 }
@@ -235,17 +246,17 @@ const TRANSACTIONS: [&str; 3] = ["idle", "open", "failed"];
 
 impl ExchangeColumns {
     /// Take the exchanges that a conversation has finished.
-    pub fn take(&mut self, connection: usize, conversation: &mut Conversation) {
+    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) {
         let Some(dialogue) = conversation.dialogue_mut() else { return };
         if !dialogue.pairing.has_finished() {
             return;
         }
         for exchange in dialogue.pairing.finished() {
-            self.push(connection as u32, exchange);
+            self.push(connection as u32, exchange, statements);
         }
     }
 
-    fn push(&mut self, stream: u32, exchange: Exchange) {
+    fn push(&mut self, stream: u32, exchange: Exchange, statements: &Statements) {
         let Exchange { number, command, sql, request, response, .. } = exchange;
         self.stream.push(stream);
         self.number.push(number);
@@ -262,7 +273,7 @@ impl ExchangeColumns {
         self.rows.push(exchange.rows.unwrap_or(NO_COUNT));
         self.affected_rows.push(exchange.affected_rows.unwrap_or(NO_COUNT));
         self.error.push(exchange.error.map_or(NO_NUMBER, |error| {
-            self.errors.push((stream, format!("{}: {}", error.code, error.message)));
+            self.errors.push((stream, statements.error(sql, &error.code, &error.message)));
             self.errors.len() as u32 - 1
         }));
         self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));

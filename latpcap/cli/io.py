@@ -39,6 +39,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
             decode_as=dict(reading["decode_as"]),
             think_s=reading["think"] / 1000,
             rtt_baseline_ms=reading["rtt_baseline"],
+            pseudonymise=reading["pseudonymise"],
             progress=progress,
         )
 

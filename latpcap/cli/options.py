@@ -79,6 +79,8 @@ reading_options = _all_of(
     click.option("--rtt-baseline", type=Duration(), metavar="DURATION",
                  help="The RTT of the captured traffic, where you know it better than the capture."),
     click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
+    click.option("--pseudonymise", is_flag=True,
+                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
     click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
 )  # fmt: skip
 

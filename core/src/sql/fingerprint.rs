@@ -32,9 +32,10 @@
 
 use std::ops::Range;
 
+use super::credentials;
 use super::fold::{Effect, List, Rows, Show};
 use super::lexer::{Dialect, Kind, Lexer, Token};
-use super::secrets::{Secrets, names_a_password};
+use super::secrets::Secrets;
 use super::visible;
 
 /// The longest fingerprint, in bytes, its `…` included.
@@ -67,15 +68,15 @@ impl Fingerprinter {
     /// Read a statement into `fingerprint`; the answer is the hash of its literals.
     pub fn read(&mut self, dialect: Dialect, text: &[u8]) -> u64 {
         let backslash = dialect.escapes_with_backslash();
-        let usual = self.compose(dialect, Lexer::new(dialect, backslash, text));
+        let usual = self.compose(dialect, Lexer::new(dialect, backslash, text), text);
         let Some(start) = usual.doubtful_from else {
             return usual.parameters;
         };
-        let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text));
+        let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text), text);
         if unusual.doubtful_from.is_none() {
             return unusual.parameters;
         }
-        let neither = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start));
+        let neither = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start), text);
         self.secrets.retain(|secret| secret.end <= start);
         self.secrets.push(start..text.len());
         neither.parameters
@@ -94,11 +95,16 @@ impl Fingerprinter {
         cut(&mut self.raw, LONGEST_RAW);
     }
 
-    fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>) -> Reading {
+    /// Did the statement that was read last hold a password?
+    pub fn holds_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>, text: &[u8]) -> Reading {
         self.fingerprint.clear();
         self.secrets.clear();
         let mut composer = Composer::new(dialect, &mut self.fingerprint, &mut self.secrets);
-        composer.all(lexer)
+        composer.all(lexer, text)
     }
 }
 
@@ -217,11 +223,15 @@ impl<'a> Composer<'a> {
         }
     }
 
-    fn all(&mut self, mut lexer: Lexer<'_>) -> Reading {
+    fn all(&mut self, mut lexer: Lexer<'_>, text: &[u8]) -> Reading {
+        let mut end = 0;
         while let Some(token) = lexer.next() {
+            self.comment(text, end..token.start);
+            end = token.end();
             let kind = self.kind_of(&token, &lexer);
             if self.secrets.holds(&token, kind) {
                 let secret = whole_secret(&mut lexer, token);
+                end = secret.end();
                 self.secret(&secret);
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
@@ -234,6 +244,7 @@ impl<'a> Composer<'a> {
                 self.token(&token, kind);
             }
         }
+        self.comment(text, end..text.len());
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
         Reading { parameters: self.literals.value(), doubtful_from }
     }
@@ -267,6 +278,15 @@ impl<'a> Composer<'a> {
         self.backtick_seen || self.compares || in_row && first_in_place
     }
 
+    /// What stands between two tokens: a comment may hold a connection string.
+    fn comment(&mut self, text: &[u8], place: Range<usize>) {
+        let Range { start, end } = place;
+        if end > start + 1 && start <= LONGEST_RAW {
+            let comment = &text[start..end.min(start + LONGEST_RAW)];
+            self.places.extend(credentials::places(comment).into_iter().map(|at| start + at.start..start + at.end));
+        }
+    }
+
     fn secret(&mut self, token: &Token<'_>) {
         self.literals.add(MASKED.as_bytes());
         if token.start <= LONGEST_RAW {
@@ -277,7 +297,7 @@ impl<'a> Composer<'a> {
     fn literal(&mut self, token: &Token<'_>) {
         self.literals.add(token.bytes);
         let shown = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
-        if token.start <= LONGEST_RAW && names_a_password(shown) {
+        if token.start <= LONGEST_RAW && credentials::inside(without_quotes(shown)) {
             self.places.push(token.start..token.end());
         }
     }
@@ -396,6 +416,13 @@ impl<'a> Composer<'a> {
 /// Unless it stands in quotes, a secret may hold signs that end a token.
 fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
     if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
+}
+
+fn without_quotes(literal: &[u8]) -> &[u8] {
+    match literal {
+        [first, inside @ .., last] if is_quote(*first) && first == last => inside,
+        _ => literal,
+    }
 }
 
 fn is_quote(byte: u8) -> bool {

@@ -3,6 +3,7 @@
 //! A statement comes in as bytes and is remembered as numbers ([`Sql`]). Its fingerprint ([`fingerprint`]) has no
 //! literals, so it groups what the program wrote once and sent many times, and it can be shown to anybody.
 
+mod credentials;
 pub mod fingerprint;
 mod fold;
 mod lexer;
@@ -18,7 +19,7 @@ mod property_tests;
 #[cfg(test)]
 mod secrets_tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fingerprint::{Fingerprinter, Hash};
@@ -43,6 +44,8 @@ pub struct Statements {
     reader: Fingerprinter,
     templates: Templates,
     texts: Texts,
+    /// Fingerprints of statements that held a password.
+    secretive: HashSet<u32>,
     overflowed: u64,
 }
 
@@ -64,6 +67,9 @@ impl Statements {
         }
         let parameters = self.reader.read(dialect, text);
         let fingerprint = self.fingerprint();
+        if self.reader.holds_secrets() {
+            self.secretive.insert(fingerprint);
+        }
         self.templates.learn(dialect, text, fingerprint, parameters);
         let text = if self.show_literals { self.raw(text, fingerprint) } else { fingerprint };
         Sql { fingerprint, text, parameters }
@@ -81,6 +87,11 @@ impl Statements {
         let mut printable = String::new();
         visible::append(&mut printable, text.as_bytes());
         printable
+    }
+
+    /// What somebody calls itself, as it may be printed: some put a connection string there.
+    pub fn name(text: &str) -> String {
+        Statements::printable(&credentials::mask(text))
     }
 
     /// The text behind a number of [`Sql`].
@@ -103,9 +114,21 @@ impl Statements {
         self.overflowed
     }
 
-    /// A server's message with its values replaced by `?`; with literals shown, as it is.
+    /// A server's message with its values replaced by `?`; with literals shown, as it is, but without credentials.
     pub fn redact(&self, message: &str) -> String {
         if self.show_literals { redact::keep(message) } else { redact::redact(message) }
+    }
+
+    /// The error that `sql` was answered with, as it may be shown: a server repeats parts of what it was sent, and words
+    /// without quotes may be a password where the statement holds one. `message` went through [`Statements::redact`].
+    pub fn error(&self, sql: Option<Sql>, code: &str, message: &str) -> String {
+        let secretive = sql.is_some_and(|sql| self.secretive.contains(&sql.fingerprint));
+        let told_by_application = !self.show_literals && redact::is_of_the_application(code);
+        let message = match secretive || told_by_application || redact::repeats_a_password(message) {
+            true => "?".to_owned(),
+            false => credentials::mask(message),
+        };
+        format!("{}: {message}", Statements::printable(&code.chars().take(LONGEST_CODE).collect::<String>()))
     }
 
     fn fingerprint(&mut self) -> u32 {
@@ -125,6 +148,9 @@ impl Statements {
         })
     }
 }
+
+/// No code of an error is longer.
+const LONGEST_CODE: usize = 40;
 
 /// How much may be kept.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,9 @@
 //! | `relation "users" does not exist` | the same |
 //! | `ORA-00001: unique constraint (SCOTT.PK_EMP) violated` | the same |
 //! | `syntax error at line 12` | `syntax error at line ?` |
+//! | what a program raises (`RAISE`, `SIGNAL`, `raise_application_error`, `EXCEPTION`) | `?` |
 //!
+//! A text in double quotes stays if it looks like a name and the word before it says that it is one, or it is Oracle's.
 //! Servers do not mark where a value ends that holds quotes itself. So a value goes on to the last quote where the
 //! words before it say what it is, else to the first quote that no letter follows.
 
@@ -17,6 +19,76 @@ use super::visible;
 
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 4096;
+
+/// What announces a name in double quotes.
+const NAMED: &[&str] = &[
+    "aggregate",
+    "collation",
+    "column",
+    "constraint",
+    "conversion",
+    "cursor",
+    "database",
+    "domain",
+    "encoding",
+    "exception",
+    "extension",
+    "for",
+    "function",
+    "group",
+    "host",
+    "identifier",
+    "in",
+    "index",
+    "key",
+    "language",
+    "near",
+    "of",
+    "on",
+    "operator",
+    "parameter",
+    "policy",
+    "portal",
+    "procedure",
+    "publication",
+    "relation",
+    "role",
+    "rule",
+    "savepoint",
+    "schema",
+    "sequence",
+    "server",
+    "slot",
+    "statement",
+    "subscription",
+    "table",
+    "tablespace",
+    "to",
+    "trigger",
+    "type",
+    "user",
+    "view",
+    "window",
+    "with",
+];
+
+/// Codes whose message the application wrote, with whatever values: PostgreSQL's `RAISE`, MySQL's `SIGNAL`, Firebird's
+/// `EXCEPTION`.
+const OF_THE_APPLICATION: &[&str] = &["P0001", "1644", "335544517"];
+/// Those of Oracle's `raise_application_error`.
+const ORACLE_APPLICATION: std::ops::RangeInclusive<u32> = 20_000..=20_999;
+
+/// Is the message of an error with this code the application's own?
+pub fn is_of_the_application(code: &str) -> bool {
+    let number = code.split(' ').next().unwrap_or_default();
+    let oracle = number.strip_prefix("ORA-").and_then(|number| number.parse().ok());
+    OF_THE_APPLICATION.contains(&number) || oracle.is_some_and(|number| ORACLE_APPLICATION.contains(&number))
+}
+
+/// Does the message repeat a part of a statement that sets a password?
+pub fn repeats_a_password(message: &str) -> bool {
+    message.to_ascii_lowercase().contains("identified")
+}
 
 /// The message as it is, but safe to print.
 pub fn keep(message: &str) -> String {
@@ -86,26 +158,37 @@ impl<'a> Redactor<'a> {
 
     fn single_quoted(&self) -> usize {
         let rest = &self.rest()[1..];
-        let end = if self.before().ends_with("near ") {
-            rest.rfind('\'')
-        } else if self.before().ends_with("Duplicate entry ") {
-            rest.rfind("' for key")
-        } else {
-            None
+        let to_the_last = || rest.rfind('\'');
+        let at_the_end = || to_the_last().filter(|&at| matches!(rest[at + 1..].trim_end(), "" | "."));
+        let end = match self.before() {
+            before if before.ends_with("near ") => to_the_last(),
+            before if before.ends_with("Duplicate entry ") => rest.rfind("' for key"),
+            before if before.ends_with("= ") => rest.rfind("')"),
+            before if before.ends_with(": ") => rest.rfind("' for ").or_else(at_the_end),
+            _ => None,
         };
         end.or_else(|| first_closing(rest)).map_or(self.rest().len(), |length| length + 2)
     }
 
-    /// An identifier, but for the words that announce a value. Oracle has a colon before identifiers too.
+    /// An identifier where the words before say so. Oracle has a colon before identifiers too.
     fn double_quoted(&mut self) {
-        let oracle = self.message.starts_with("ORA-");
-        let announced = [": ", "string ", "value "].iter().any(|words| self.before().ends_with(words));
-        if announced && !oracle {
+        let named = self.message.starts_with("ORA-") || self.before().is_empty() || self.names();
+        if !named {
             let end = self.rest()[1..].rfind('"');
             return self.value(end.map_or(self.rest().len(), |length| length + 2));
         }
         let length = self.closed_by('"');
         if looks_like_name(&self.rest().as_bytes()[..length]) { self.copy(length) } else { self.value(length) }
+    }
+
+    /// `relation "users"`, `"sales"."users"`, `("ID" = 17)`, `"A", "B"`
+    fn names(&self) -> bool {
+        if self.before().ends_with(['.', '(']) || self.before().ends_with("\", ") {
+            return true;
+        }
+        let words = self.before().strip_suffix(' ').unwrap_or_default();
+        let word = words.rsplit(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
+        NAMED.iter().any(|name| name.eq_ignore_ascii_case(word))
     }
 
     /// `(email)=(a@b.c) already exists`, `Failing row contains (1, x).`
@@ -161,6 +244,11 @@ mod tests {
             ("Duplicate entry 'it's 'me'' for key 'users.email'", "Duplicate entry ? for key ?"),
             ("Table 'shop.orders' doesn't exist", "Table ? doesn't exist"),
             (
+                "Incorrect integer value: 'it' s me' for column `a`.`b` at row 1",
+                "Incorrect integer value: ? for column `a`.`b` at row ?",
+            ),
+            ("Truncated incorrect DOUBLE value: 'it' s me'", "Truncated incorrect DOUBLE value: ?"),
+            (
                 "Access denied for user 'root'@'10.0.0.1' (using password: YES)",
                 "Access denied for user ?@? (using password: YES)",
             ),
@@ -188,6 +276,9 @@ mod tests {
             ("invalid input syntax for type integer: \"smith\"", "invalid input syntax for type integer: ?"),
             ("value \"99999999999\" is out of range for type integer", "value ? is out of range for type integer"),
             ("unterminated quoted string at or near \"'secret\"", "unterminated quoted string at or near ?"),
+            ("time zone \"secret\" not recognized", "time zone ? not recognized"),
+            ("\"users\" is a view", "\"users\" is a view"),
+            ("column \"a\" of relation \"b\" does not exist", "column \"a\" of relation \"b\" does not exist"),
         ]);
     }
 
@@ -205,7 +296,19 @@ mod tests {
             ),
             ("conversion error from string \"smith\"", "conversion error from string ?"),
             ("Problematic key value is (\"ID\" = -17)", "Problematic key value is (\"ID\" = ?)"),
+            ("Problematic key value is (\"A\" = 'it' s me')", "Problematic key value is (\"A\" = ?)"),
+            ("gds 335544901: \"secret\" \"other\"", "gds ?: ?"),
         ]);
+    }
+
+    #[test]
+    fn what_a_program_raises_is_its_own() {
+        for code in ["P0001", "1644 (45000)", "ORA-20001", "335544517 (HY000)"] {
+            assert!(is_of_the_application(code), "{code}");
+        }
+        for code in ["23505", "1062 (23000)", "ORA-00001", "ORA-21000", ""] {
+            assert!(!is_of_the_application(code), "{code}");
+        }
     }
 
     #[test]

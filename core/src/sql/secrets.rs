@@ -5,12 +5,55 @@
 //!                                                                                  … REPLACE 'x'
 //! PASSWORD 'x' | PASSWORD = 'x' | PASSWORD('x') | any_password = 'x' | "password" = md5('x')
 //! SET PASSWORD …                                                       all that follows
+//! pgp_sym_encrypt(a, 'x')                                              every literal inside
 //! ```
+//!
+//! Literals that hold a connection string or a statement with a password are secrets as a whole: [`super::credentials`].
 
+use super::credentials::NAMES;
 use super::lexer::{Kind, Token};
 
-/// What names a secret ends with.
-const NAMES: &[&str] = &["password", "passwd", "pwd", "passphrase", "secret", "authentication_string"];
+/// Functions that take a key or a password.
+const FUNCTIONS: &[&str] = &[
+    "pgp_sym_encrypt",
+    "pgp_sym_decrypt",
+    "pgp_sym_encrypt_bytea",
+    "pgp_sym_decrypt_bytea",
+    "aes_encrypt",
+    "aes_decrypt",
+    "des_encrypt",
+    "des_decrypt",
+    "crypt",
+    "hmac",
+];
+
+/// `CREATE OR REPLACE USER`
+const USER_STANDS: usize = 3;
+
+/// What follows `PASSWORD` where no password does.
+const POLICY: &[&str] = &[
+    "as",
+    "by",
+    "default",
+    "encrypted",
+    "expire",
+    "for",
+    "history",
+    "identified",
+    "lock",
+    "never",
+    "null",
+    "optional",
+    "password",
+    "policy",
+    "require",
+    "reuse",
+    "set",
+    "to",
+    "unlock",
+    "using",
+    "valid",
+];
 
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
@@ -19,6 +62,9 @@ pub struct Secrets {
     /// Tokens of the statement so far, of which the first ones matter.
     position: usize,
     begins_with_set: bool,
+    begins_with_change: bool,
+    /// `CREATE USER`, `ALTER ROLE`: a bare word after `PASSWORD` is a mistake, and a password.
+    of_user: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,7 +98,11 @@ impl Secrets {
         self.state = state;
         if self.position == 0 {
             self.begins_with_set = token.is("set");
+            self.begins_with_change = token.is_any(&["create", "alter", "recreate"]);
         }
+        self.of_user |= self.begins_with_change
+            && self.position <= USER_STANDS
+            && token.is_any(&["user", "role", "login", "group"]);
         self.position += 1;
         secret
     }
@@ -63,6 +113,7 @@ impl Secrets {
             (State::Everything, _) => (State::Everything, kind == Kind::Literal),
             (State::Expected, _) => expected(token, kind),
             (State::Named | State::Given, Kind::Literal) => (State::Given, true),
+            (State::Named, Kind::Word) if self.of_user && !token.is_any(POLICY) => (State::Given, true),
             (State::Named, _) => named(token, kind).map_or(afresh, |state| (state, false)),
             (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
             (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),
@@ -79,6 +130,8 @@ impl Secrets {
     fn afresh(&self, token: &Token<'_>, kind: Kind) -> State {
         if token.is("identified") {
             State::Identified
+        } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
+            State::Function { depth: 0 }
         } else if !names_a_secret(token, kind) {
             State::Nothing
         } else if self.begins_with_set && self.position == 1 {
@@ -125,23 +178,13 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
         Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
         _ => return false,
     };
-    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes()))
+    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes())) || begins_with(name, b"password_")
+}
+
+fn begins_with(name: &[u8], beginning: &[u8]) -> bool {
+    name.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
 }
 
 fn ends_with(name: &[u8], ending: &[u8]) -> bool {
     name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
-}
-
-/// Does a string name a password, as connection strings and JSON do: `password=x`, `"password": "x"`?
-pub fn names_a_password(literal: &[u8]) -> bool {
-    let inside = |ending: &str| {
-        let mut places = literal.windows(ending.len()).enumerate();
-        places.any(|(at, part)| part.eq_ignore_ascii_case(ending.as_bytes()) && assigns(&literal[at + ending.len()..]))
-    };
-    NAMES.iter().any(|ending| inside(ending))
-}
-
-fn assigns(rest: &[u8]) -> bool {
-    let sign = rest.iter().take(8).find(|byte| !b" \"\\".contains(byte));
-    matches!(sign, Some(b'=' | b':'))
 }

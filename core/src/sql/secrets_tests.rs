@@ -29,6 +29,9 @@ fn passwords_are_masked_where_they_are_set() {
         "ALTER USER bob IDENTIFIED BY new REPLACE Tiger#1",
         "ALTER USER bob IDENTIFIED BY VALUES 'S:Tiger#1'",
         "CREATE DATABASE LINK l CONNECT TO bob IDENTIFIED BY Tiger#1 USING 'remote'",
+        "CREATE USER bob PASSWORD Tiger#1",
+        "UPDATE users SET password_hash = 'Tiger#1'",
+        "ALTER ROLE bob WITH ENCRYPTED PASSWORD Tiger#1 VALID UNTIL '2030-01-01'",
         "SET PASSWORD = 'Tiger#1'",
         "SET PASSWORD FOR 'bob'@'%' = PASSWORD('Tiger#1')",
         "SET PASSWORD FOR bob TO 'Tiger#1'",
@@ -42,6 +45,22 @@ fn passwords_are_masked_where_they_are_set() {
         "CREATE SUBSCRIPTION s CONNECTION 'host=h password=Tiger#1' PUBLICATION p",
         "/*!50000 SET PASSWORD = 'Tiger#1' */",
         "select 1; SET PASSWORD = 'Tiger#1'",
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST='h', SOURCE_PASSWORD='Tiger#1'",
+        "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD 'Tiger#1')",
+        "CREATE TABLE f (a int) ENGINE=FEDERATED CONNECTION='mysql://u:Tiger#1@h/db/t'",
+        "COPY t FROM 's3://b/k' CREDENTIALS 'aws_access_key_id=a;aws_secret_access_key=Tiger#1'",
+        "COPY t FROM 's3://b/k' ACCESS_KEY_ID 'a' SECRET_ACCESS_KEY 'Tiger#1'",
+        "SELECT * FROM dblink('postgresql://u:Tiger#1@h/db', 'select 1')",
+        "SELECT dblink_connect('c', 'host=h user=u password=Tiger#1')",
+        "SELECT * FROM OPENROWSET('SQLNCLI', 'Server=h;Uid=u;Pwd=Tiger#1', 'select 1')",
+        "BEGIN run('scott/Tiger#1@orders'); END;",
+        "SELECT pgp_sym_encrypt(name, 'Tiger#1') FROM t",
+        "UPDATE t SET a = AES_ENCRYPT('x', concat('Tiger#1', b))",
+        "SELECT * FROM t WHERE h = crypt('Tiger#1', h)",
+        "PREPARE s FROM 'ALTER USER bob IDENTIFIED BY \\'Tiger#1\\''",
+        "DO $$ BEGIN EXECUTE 'ALTER ROLE bob PASSWORD ''Tiger#1'' '; END $$",
+        "select 1 /* postgresql://u:Tiger#1@h/db */ from t",
+        "select 1 -- password=Tiger#1",
     ] {
         assert!(!shown(statement).contains("Tiger#1"), "{}", shown(statement));
         assert!(shown(statement).contains("'***'"), "{}", shown(statement));
@@ -56,6 +75,8 @@ fn only_the_password_is_masked() {
     assert_eq!(shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"), "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'");
     assert_eq!(shown("where password = 'x' and name = 'y'"), "where password = '***' and name = 'y'");
     assert_eq!(shown("select password, 'x' from t"), "select password, 'x' from t");
+    assert_eq!(shown("ALTER USER a PASSWORD EXPIRE NEVER"), "ALTER USER a PASSWORD EXPIRE NEVER");
+    assert_eq!(shown("ALTER ROLE a PASSWORD NULL"), "ALTER ROLE a PASSWORD NULL");
 }
 
 #[test]
@@ -103,4 +124,40 @@ fn a_string_in_double_quotes_is_masked_in_mysql_too() {
     let mut statements = Statements::new(true);
     let sql = statements.sql_in(Dialect::MySql, b"create user bob identified by \"Tiger\"");
     assert_eq!(statements.text(sql.text), "create user bob identified by '***'");
+}
+
+#[test]
+fn a_comment_keeps_what_is_no_password() {
+    assert_eq!(shown("select a -- password=Tiger, told by Ann"), "select a -- password='***', told by Ann");
+    assert_eq!(shown("select a /* pg://u:Tiger@h/db */ from t"), "select a /* pg://u:'***'@h/db */ from t");
+}
+
+#[test]
+fn an_error_after_a_password_says_nothing() {
+    for shows in [false, true] {
+        let mut statements = Statements::new(shows);
+        let secret = statements.sql(b"create user bob identified by a b");
+        let message = statements.redact("syntax error at or near \"b\"");
+        assert_eq!(statements.error(Some(secret), "42601", &message), "42601: ?");
+        let other = statements.sql(b"select a from b");
+        assert_eq!(statements.error(Some(other), "42601", &message), "42601: syntax error at or near \"b\"");
+    }
+}
+
+#[test]
+fn an_error_that_repeats_a_connection_string_loses_its_password() {
+    let shown = Statements::new(true);
+    assert_eq!(shown.error(None, "08001", "no server at pg://u:x@h"), "08001: no server at pg://u:***@h");
+    assert_eq!(shown.error(None, "1064", "near 'identified by x'"), "1064: ?");
+}
+
+#[test]
+fn what_a_program_raises_is_shown_with_literals_only() {
+    assert_eq!(Statements::new(false).error(None, "P0001", "Smith has no credit"), "P0001: ?");
+    assert_eq!(Statements::new(true).error(None, "P0001", "Smith has no credit"), "P0001: Smith has no credit");
+}
+
+#[test]
+fn a_name_may_be_a_connection_string() {
+    assert_eq!(Statements::name("pg://u:x@h\x1b"), "pg://u:***@h\u{fffd}");
 }

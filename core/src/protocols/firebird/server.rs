@@ -68,12 +68,14 @@ impl Firebird {
             }
             (Expected::Slice(_), Answer::Slice) => Ok(self.done(Outcome::default())),
             (Expected::BatchStates, Answer::BatchStates { affected, error }) => {
+                let error = error.map(|error| redacted(error, context.statements));
                 Ok(self.done(Outcome { affected_rows: Some(affected), error, rows: None }))
             }
             (_, Answer::InlineBlob | Answer::Piggyback) => Ok(Meaning::More),
-            (expected, answer) if self.strays == 0 => Err(Lost(
-                format!("{answer:?} does not answer what was asked: {expected:?}").chars().take(200).collect(),
-            )),
+            (expected, answer) if self.strays == 0 => {
+                let [answer, expected] = [format!("{answer:?}"), format!("{expected:?}")].map(kind);
+                Err(Lost(format!("{answer} does not answer what was asked: {expected}")))
+            }
             _ => self.stray(),
         }
     }
@@ -189,6 +191,11 @@ fn rows_end() -> Outcome {
 
 fn redacted(error: Error, statements: &Statements) -> Error {
     Error { message: statements.redact(&error.message), ..error }
+}
+
+/// The name of a variant, without the data in it.
+fn kind(debug: String) -> String {
+    debug.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 fn learn(known: &mut Option<String>, told: Option<String>) {

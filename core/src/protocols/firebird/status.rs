@@ -126,8 +126,8 @@ impl<'a> Status<'a> {
 impl Part<'_> {
     fn text(&self) -> String {
         let Some(known) = known(self.code) else {
-            let arguments: Vec<_> = self.arguments.iter().map(Argument::to_string).collect();
-            return format!("gds {} {}", self.code, arguments.join(" ")).trim_end().to_owned();
+            let arguments: Vec<_> = self.arguments.iter().map(|argument| format!("\"{argument}\"")).collect();
+            return format!("gds {}: {}", self.code, arguments.join(" ")).trim_end_matches([':', ' ']).to_owned();
         };
         let fill = |text: String, (at, argument): (usize, &Argument<'_>)| {
             text.replace(&format!("@{}", at + 1), &argument.to_string())

@@ -109,7 +109,7 @@ impl Mysql {
         }
         self.succeed(response.success, context);
         if response.database.is_some() {
-            context.session.database = response.database;
+            context.session.change_database(response.database);
         }
     }
 
@@ -117,10 +117,10 @@ impl Mysql {
         match success {
             Success::Nothing | Success::Prepared(_) => {}
             Success::LoggedIn => self.compress(context),
-            Success::Database(database) => context.session.database = database,
+            Success::Database(database) => context.session.change_database(database),
             Success::User { user, database } => {
-                context.session.user = user;
-                context.session.database = database;
+                context.session.change_user(user);
+                context.session.change_database(database);
                 self.prepared.close_all();
             }
             Success::ConnectionReset => self.prepared.close_all(),

@@ -1,0 +1,48 @@
+create table t (id int primary key, mail varchar(20) unique, d date, j json, a int[], check (id > 0));
+insert into t (id, mail) values (7310001, 'datumdup');
+insert into t (id, mail) values (7310002, 'datumdup');
+insert into t (id, mail) values (-7310001, 'datumcheck');
+insert into t (id, mail) values ('datumint', 'x');
+insert into t (id, mail) values (1, 'datumtoolongdatumtoolongdatumtoolong');
+insert into t (id, d) values (3, 'datumdate');
+insert into t (id, j) values (5, '{"a": datumjson');
+insert into t (id, a) values (5, '{datumarr');
+select * from t where mail = 'datumnear' and ;
+select 'datumopen;
+';
+selec 'datumselec';
+select 'datum'::sometype;
+select somefunc('datumarg');
+select to_date('datumstr', 'YYYY'), to_number('datumnum', '9');
+select to_timestamp('datumts', 'YYYY-MM-DD');
+select regexp_replace('a', 'datumre(', 'x');
+set time zone 'datumzone';
+set client_encoding = 'datumenc';
+set work_mem = 'datummem';
+select 'datumnum'::numeric, 'x'::bool;
+select 'datumbool'::bool; select 'datumuuid'::uuid; select 'datuminet'::inet; select 'datumint'::interval; select 'datumbytea\x'::bytea; select 'datum'::pg_lsn; select 'datumenumc'::"char"::int;
+select xmlparse(document '<datumxml>'); select '"datumpath'::jsonpath; select 'datumts&'::tsquery; select 'datumtz'::timestamptz; select now() at time zone 'datumatz';
+select current_setting('datumset.x'); select 'datumtext'::text::int; select encode('x', 'datumenc'); select decode('datumhex', 'hex'); select convert_from('x', 'datumenc'); select setting from pg_settings where name = 'datum' limit 'datumlimit';
+select format('%datumq', 1); select to_char(1, 'datum'), lpad('x', 'datuml'); select date_trunc('datumtrunc', now()); select extract(somefield from now()); select date_part('datumpart', now()); select make_date(7310,13,1); select chr(7310999); select pg_terminate_backend(7310055); select lo_open(7310066, 1); 
+do $$ begin raise exception 'datumraise no credit'; end $$;
+create user acmebob password 'hushbob' oops;
+create user acmebob password hushbare;
+create user acmebob password 'hushbob';
+create user acmebob password 'hushbob';
+alter role acmebob with encrypted password 'hushalter' valid until 'datumuntil';
+set role acmenobody;
+create extension dblink;
+select dblink_connect('host=127.0.0.1 port=1 user=u password=hushdblink');
+select dblink_connect('postgresql://u:hushuri@127.0.0.1:1/db');
+select dblink_connect('host=127.0.0.1 port=1 user=u passwordd=hushtypo');
+create server s foreign data wrapper dblink_fdw options (host '127.0.0.1');
+create user mapping for acmebob server s options (user 'u', password 'hushmapping');
+create subscription s connection 'host=127.0.0.1 port=1 password=hushsub' publication p;
+prepare p as select * from t where mail = $1 and id = $2;
+execute p('datumexec', 'datumexecint');
+copy t (id, mail) from stdin;
+77	datumcopied
+datumcopyint	datumcopytext
+\.
+select set_config('application_name', 'postgresql://u:hushapp@h/db', false);
+select 1;

@@ -1,0 +1,165 @@
+"""No secret in any output: planted in captures of all protocols, looked for in everything that any command prints."""
+
+from __future__ import annotations
+
+import base64
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import planted
+import pytest
+from arro3.io import read_parquet
+from click.testing import CliRunner
+
+import latpcap
+from latpcap.cli import cli
+
+NEVER = re.compile(r"hush\w*", re.IGNORECASE)
+LITERAL = re.compile(r"datum\w*|7310\d{3}", re.IGNORECASE)
+NAME = re.compile(r"acme\w*|203\.0\.113\.\d+|2001:db8[:\w]*", re.IGNORECASE)
+WRAPPED = {"base64": base64.b64encode(b"hush")[:5].decode(), "hexadecimal": b"hush".hex()}
+
+PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
+SECRETS = Path(__file__).parent / "secrets"
+RECORDED = ("mariadb", "postgresql")
+"""Real servers' messages about secrets: see record_secrets.py."""
+WITHOUT_CAPTURE = {"completion"}
+"""Commands that read no capture."""
+MORE: dict[str, list[list[str]]] = {
+    "analyze": [["--rtt", "1ms,15ms", "--within", "60s"]],
+    "project": [["--rtt", "15ms"]],
+}
+"""How else a command is run, `{tmp}` for a directory; one that needs more than a capture must stand here."""
+WAYS = {"hidden": [], "shown": ["--show-literals"], "pseudonyms": ["--pseudonymise"]}
+
+
+@pytest.fixture(scope="module", params=[*PROTOCOLS, *(f"recorded-{name}" for name in RECORDED)])
+def capture(request: Any, tmp_path_factory: Any) -> Path:
+    path: Path = tmp_path_factory.mktemp("acmecustomer") / f"acme-{request.param}.pcapng"
+    path.write_bytes(capture_of(request.param))
+    return path
+
+
+def capture_of(name: str) -> bytes:
+    if name.startswith("recorded-"):
+        return (SECRETS / f"{name.removeprefix('recorded-')}.pcapng").read_bytes()
+    if name != "oracle":
+        return planted.pcapng(getattr(planted, name)())
+    pytest.importorskip("oracledb")
+    with pytest.MonkeyPatch.context() as patch:
+        return planted.pcapng(planted.oracle(patch))
+
+
+@pytest.fixture(scope="module", params=list(WAYS))
+def way(request: Any) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def outputs(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
+    """Everything that the commands print and write, by how they were run."""
+    directory = tmp_path_factory.mktemp("out")
+    found = {}
+    for arguments in runs(directory):
+        result = CliRunner().invoke(cli, [arguments[0], str(capture), *arguments[1:], *WAYS[way]])
+        assert result.exit_code == 0, f"{arguments}: {result.output}: tell in MORE how it is run"
+        found[" ".join(arguments)] = result.output
+        for file in sorted(directory.iterdir()):
+            found[f"{' '.join(arguments)} {file.name}"] = written(file)
+            file.unlink()
+    return found
+
+
+def runs(directory: Path) -> Iterator[list[str]]:
+    """Each command with each format, as text and into a file."""
+    for name, command in cli.commands.items():
+        options = {option.name: option for option in command.params}
+        if name in WITHOUT_CAPTURE:
+            continue
+        assert "captures" in options, f"`{name}` reads no capture? Then it belongs to WITHOUT_CAPTURE"
+        yield [name]
+        if "as_json" in options:
+            yield [name, "--json"]
+        if "file_format" in options and isinstance(options["file_format"].type, click.Choice):
+            for each in options["file_format"].type.choices:
+                yield [name, "--format", each, "-o", str(directory / f"out.{each}")]
+        for more in MORE.get(name, []):
+            yield [name, *(part.replace("{tmp}", str(directory)) for part in more)]
+
+
+def written(file: Path) -> str:
+    raw = file.read_bytes().decode("utf-8", "replace")
+    if file.suffix != ".parquet":
+        return raw
+    table = latpcap.Table(read_parquet(file).read_all(), "rows")
+    return raw + "\n".join(map(str, table.to_dicts()))
+
+
+def leaks(outputs: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
+    return [f"{run}: {match[0]}" for run, text in outputs.items() for match in pattern.finditer(text)]
+
+
+def test_no_credential_is_in_any_output(outputs: dict[str, str]) -> None:
+    assert leaks(outputs, NEVER) == []
+    assert [f"{run}: {how}" for run, text in outputs.items() for how, secret in WRAPPED.items() if secret in text] == []
+
+
+def test_literals_are_in_an_output_only_where_they_are_asked_for(outputs: dict[str, str], way: str) -> None:
+    found = leaks(outputs, LITERAL)
+    assert found if way == "shown" else found == []
+
+
+def test_names_are_in_no_output_with_pseudonyms(outputs: dict[str, str], way: str) -> None:
+    found = leaks(outputs, NAME)
+    assert found == [] if way == "pseudonyms" else found
+
+
+def test_the_dialogues_are_read_and_not_merely_passed_over(capture: Path) -> None:
+    read = latpcap.read(capture)
+    assert len(read.statements) > len(planted.STATEMENTS)
+    errors = [error for error in read.exchanges.column("error") if error]
+    assert len(errors) >= len(planted.ORACLE_ERRORS)
+    assert read.connections.column("user")[0].startswith("acme")
+    if any(name in capture.name for name in ("acme-mysql", "acme-postgresql", "firebird")):
+        assert "***" in read.connections.column("application")[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"show_literals": True}, {"pseudonymise": True}])
+def test_notebooks_show_no_secret(capture: Path, options: dict[str, bool]) -> None:
+    text = "\n".join(shown_in_a_notebook(latpcap.read(capture, **options)))
+    assert NEVER.findall(text) == []
+    assert bool(LITERAL.findall(text)) == bool(options.get("show_literals"))
+    assert bool(NAME.findall(text)) == (not options.get("pseudonymise"))
+
+
+def shown_in_a_notebook(capture: latpcap.Capture) -> Iterator[str]:
+    analysis, projection = capture.analyze(), capture.project([1, 15])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the plotting library
+        for shown in (capture, analysis, projection):
+            yield repr(shown)
+            yield shown._repr_html_() if hasattr(shown, "_repr_html_") else ""
+            yield shown.plot().to_json() if hasattr(shown, "plot") else ""
+    for name in ("captures", "health", "connections", "exchanges", "statements"):
+        table = getattr(capture, name)
+        yield from (repr(table), table._repr_html_(), str(table.to_dicts()), table.to_pandas().to_string())
+
+
+def test_an_unreadable_file_is_not_named_with_pseudonyms(tmp_path: Path) -> None:
+    path = tmp_path / "acme.pcapng"
+    path.write_bytes(b"hushdatum this is no capture at all, but long enough to be looked at")
+    result = CliRunner().invoke(cli, ["analyze", str(path), "--pseudonymise"])
+    assert str(result.exception).startswith("capture-1.pcapng: ")
+    assert not re.search("acme|hush|datum", str(result.exception))
+
+
+def test_parameters_tell_equal_values_apart_from_others_and_nothing_else() -> None:
+    import mysql_wire
+
+    asked = [(mysql_wire.query(f"select {value}"), mysql_wire.result(1)) for value in (42, 43, 42)]
+    parameters = latpcap.read(mysql_wire.capture(asked)).exchanges.column("parameters")
+    assert list(parameters[-3:]) == [1, 2, 1]
