@@ -186,7 +186,8 @@ def _deferred(exchanges: Exchanges) -> Bools:
     next_wait = np.append(following, len(exchanges))[place]
     known = np.minimum(next_wait, len(exchanges) - 1)
     same = (next_wait < len(exchanges)) & (exchanges.connection[known] == exchanges.connection)
-    return ~waits & same & (exchanges.request[known] <= exchanges.response) & (exchanges.request[known] != MISSING)
+    asked = (exchanges.request != MISSING) & (exchanges.request[known] != MISSING)
+    return ~waits & same & asked & (exchanges.request[known] < exchanges.response)
 
 
 def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:

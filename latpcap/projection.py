@@ -44,10 +44,10 @@ Floats = NDArray[np.float64]
 
 DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
 
-RTT_SPREAD = 0.02
+RTT_SPREAD = 0.04
 """The mean RTT differs from the asked one by so much."""
-WORK_SPREAD = 0.15
-"""Client and server take so much less or more of their own time from run to run."""
+LESS_WORK, MORE_WORK = 0.7, 1.4
+"""Client and server take so much of the time that they took themselves in the capture."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
@@ -65,7 +65,7 @@ ASSUMPTIONS = (
     Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range"),
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
     Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
-    Assumption("own time", "both", f"client and server take up to {WORK_SPREAD:.0%} less or more of their own time"),
+    Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
@@ -142,14 +142,16 @@ class Case:
 
 
 CENTRAL = Case("evidence", Network())
-OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, 1 - WORK_SPREAD)
-PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, 1 + WORK_SPREAD)
+OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK)
+PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, MORE_WORK)
 
 
 class Basis:
     """What a projection starts from: the observed job, ready to be replayed."""
 
-    def __init__(self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float) -> None:
+    def __init__(
+        self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float
+    ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
         self.runtime_s = runtime_s
         self.network_s = network_s

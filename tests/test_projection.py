@@ -88,11 +88,11 @@ def test_throughput_falls_as_the_runtime_grows() -> None:
 
 def test_large_responses_widen_the_range_upwards() -> None:
     def width(response_bytes: int) -> float:
-        exchanges = [Ex(response_bytes=response_bytes, transfer_ms=1)] * 100
-        point = project(Conn(rtt_ms=1, exchanges=exchanges), rtt_ms=[50]).points[0]
+        exchanges = [Ex(response_bytes=response_bytes, transfer_ms=1)]
+        point = project(Conn(rtt_ms=0.1, exchanges=exchanges), rtt_ms=[50]).points[0]
         return (point.pessimistic_s or 0) - (point.runtime_s or 0)
 
-    assert width(1_000_000) > width(1000) + 100 * 5 * 0.049
+    assert width(1_000_000) > width(1000) + 2 * 0.049
 
 
 def test_workers_side_by_side_need_not_wait_for_each_other_in_the_optimistic_case() -> None:
@@ -100,14 +100,14 @@ def test_workers_side_by_side_need_not_wait_for_each_other_in_the_optimistic_cas
     workers[1].at_ms = 2.5
     point = project(*workers, rtt_ms=[101]).points[0]
     alone = central(workers[0], rtt_ms=101)
-    assert point.optimistic_s == pytest.approx(alone, rel=0.02)
+    assert point.optimistic_s == pytest.approx(alone, rel=0.05)
     assert (point.runtime_s or 0) > alone
 
 
 def test_a_connection_for_every_query_is_a_row_in_every_case() -> None:
     queries = [Conn(rtt_ms=1, at_ms=10 * number, exchanges=[Ex(service_ms=1)]) for number in range(50)]
     point = project(*queries, rtt_ms=[101]).points[0]
-    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.02)
+    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.05)
 
 
 def test_the_connection_that_ends_last_is_the_pessimistic_case() -> None:

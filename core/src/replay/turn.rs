@@ -96,7 +96,8 @@ fn deferred(job: &Job) -> Vec<bool> {
         if job.round_trips[row] > 0.0 {
             next = (job.request_ns[row] != UNSEEN).then_some((connection, job.request_ns[row]));
         } else if let Some((same, request)) = next {
-            deferred[row] = same == connection && request <= job.response_ns[row];
+            let asked = job.request_ns[row] != UNSEEN;
+            deferred[row] = asked && same == connection && request < job.response_ns[row];
         }
     }
     deferred
