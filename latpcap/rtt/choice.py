@@ -15,7 +15,7 @@ from latpcap.rtt.location import typical
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.result import Method, Reason
 
-__all__ = ["Chosen", "choose", "nothing"]
+__all__ = ["Chosen", "choose"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,6 +59,8 @@ class Chosen:
     floor: Floats
     faster: Floats
     """The response floor and the faster quarter of the responses; NaN where there are few."""
+    deficit: Floats
+    """By how much the responses were faster than the value, on the average over all of them."""
 
 
 def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
@@ -73,14 +75,18 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     pool = _pool(half, group, count, use_h, use_a)
     value = typical(pool, step_ns)
     method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
-    chosen = Chosen(value, method, reason, pool.counts, shakes.counts + acks.counts, pool, floor, faster)
-    return _by_responses(chosen, bounds, step_ns)
+    none = np.zeros(count)
+    chosen = Chosen(value, method, reason, pool.counts, shakes.counts + acks.counts, pool, floor, faster, none)
+    chosen = _by_responses(chosen, bounds, step_ns)
+    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
-def nothing(like: Chosen) -> Chosen:
-    """A half of length 0: the capture point is its end."""
-    zero = np.zeros(len(like.value))
-    return replace(like, value=zero, method=zero.astype(np.int64), reason=zero.astype(np.int64))
+def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
+    """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
+    groups = group[bounds.connection]
+    missing = np.maximum(np.nan_to_num(value)[groups] - bounds.ns, 0)
+    number = np.bincount(groups, minlength=len(value))
+    return np.bincount(groups, missing, len(value)) / np.maximum(number, 1)
 
 
 def _reconcile(

@@ -24,9 +24,9 @@ def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
     a_most, b_most = np.fmin(a, far.floor), np.fmin(b, near.floor)
     rules = [
         (one_host.astype(bool), LOOPBACK),
-        (a + b < 2 * HOST_NS, AT_CLIENT),
         ((a >= ONE_SIDED * b_most) | ((b_most < HOST_NS) & (np.isnan(a) | (a >= HOST_NS))), AT_CLIENT),
         ((b >= ONE_SIDED * a_most) | ((a_most < HOST_NS) & (np.isnan(b) | (b >= HOST_NS))), AT_SERVER),
+        (a + b < 2 * HOST_NS, AT_CLIENT),
         (~np.isnan(a + b), BETWEEN),
     ]
     return np.select([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.grouped import Grouped
 from latpcap.rtt.choice import Chosen
 from latpcap.rtt.location import MANY
 from latpcap.rtt.result import Method
@@ -25,26 +24,26 @@ DATA_SLOWER = 0.10
 """Data may take so much longer than a handshake that stands alone."""
 DRIFT = 0.02
 """The mean RTT lies so much above the typical one, on links as steady as the lab's."""
+FLOOR_LOW = 0.8
+"""Of the fastest responses, where handshake and acknowledgments were slower: the rest may be service."""
 
 
 def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     """The low and the high end of each group's RTT."""
     value, pool = chosen.value, chosen.pool
     alone, bound = chosen.method == Method.HANDSHAKE, chosen.method == Method.FLOOR
-    spread = _standard_error(pool)
-    tick = step_ns / np.sqrt(np.maximum(chosen.samples, 1))
-    down = np.fmax(np.where(alone & (pool.counts < MANY), HANDSHAKE_NS, HOST_NS), spread) + tick
-    up = np.fmax(np.fmax(DRIFT * value, spread), pool.quantile(0.5) - value) + HOST_NS / 4 + tick
+    roots = np.sqrt(np.maximum(chosen.samples, 1))
+    tick, below, above = step_ns / roots, _beyond(value - pool.quantile(0.1)), _beyond(pool.quantile(0.75) - value)
+    down = np.fmax(np.where(alone & (pool.counts < MANY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
+    up = np.fmax(DRIFT * value, np.fmax(pool.quantile(0.5) - value, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, DATA_SLOWER * value), up)
-    low, high = np.maximum(value - down, value / 2), value + up
+    low = np.minimum(np.maximum(value - down, value / 2), value - chosen.deficit)
     refuted = bound & (pool.counts > 0)
-    low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * 0.8, 0.0], low)
-    capped = np.fmin(high, np.fmax(chosen.faster, value))
-    return low, np.where(bound, value + tick, np.where(np.isnan(chosen.faster), high, capped))
+    low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * FLOOR_LOW, 0.0], low)
+    high = np.where(bound, value + tick, np.fmin(value + up, np.fmax(chosen.faster, value) + tick))
+    return low, high
 
 
-def _standard_error(pool: Grouped) -> Floats:
-    """Of the middle of each group, from the distance between its quarters; NaN for a single measurement."""
-    quarters = pool.quantile(0.75) - pool.quantile(0.25)
-    error: Floats = np.where(pool.counts > 1, 2 * quarters / np.sqrt(np.maximum(pool.counts, 1)), np.nan)
-    return error
+def _beyond(distance: Floats) -> Floats:
+    """How far the measurements reach to one side of the value."""
+    return np.maximum(np.nan_to_num(distance), 0)
