@@ -40,7 +40,8 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     low = np.minimum(np.maximum(value - down, value / 2), value - chosen.deficit)
     refuted = bound & (pool.counts > 0)
     low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * FLOOR_LOW, 0.0], low)
-    high = np.where(bound, value + tick, np.fmin(value + up, np.fmax(chosen.faster, value) + tick))
+    most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
+    high = np.where(bound, value + tick, np.fmin(value + up, most))
     return low, high
 
 

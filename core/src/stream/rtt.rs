@@ -100,4 +100,14 @@ mod tests {
         let sample = flight.acknowledged(200, 2_000, true).unwrap();
         assert_eq!((sample.rtt_ns, sample.segments), (500, 2));
     }
+
+    #[test]
+    fn a_sample_tells_how_many_segments_were_under_way() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        flight.sent(200, 1_500);
+        assert_eq!(flight.acknowledged(100, 2_000, true).unwrap().in_flight, 1);
+        flight.sent(300, 2_500);
+        assert_eq!(flight.acknowledged(300, 3_000, true).unwrap().in_flight, 2);
+    }
 }
