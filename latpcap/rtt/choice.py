@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.grouped import Grouped
-from latpcap.rtt.location import typical
+from latpcap.rtt.location import COARSE, typical
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.result import Method, Reason
 
@@ -31,8 +31,9 @@ MANY = 10
 """So many outweigh it."""
 FEW_BOUNDS = 5
 TWICE = 2.0
+"""Responses within so many times the handshake confirm it; data that takes longer was not answered by who answered
+the SYN, if it is plain:"""
 PLAINLY_NS = 1_000_000
-"""A SYN answered on the way: data takes twice as long, and this much longer."""
 MIDDLEBOX = 4
 """Acknowledgments so many times faster than handshake and responses come from a host on the way (NAT, proxy)."""
 REFUTED = 0.25
@@ -71,7 +72,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     enough = bounds.counts >= FEW_BOUNDS
     floor = bounds.quantile(FLOOR_QUANTILE)
     faster = np.where(enough, bounds.quantile(FASTER_QUANTILE), np.nan)
-    use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent, enough)
+    use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
     pool = _pool(half, group, count, use_h, use_a)
     value = typical(pool, step_ns)
     method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
@@ -84,30 +85,31 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
 def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
     """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
     groups = group[bounds.connection]
-    missing = np.maximum(np.nan_to_num(value)[groups] - bounds.ns, 0)
-    number = np.bincount(groups, minlength=len(value))
-    return np.bincount(groups, missing, len(value)) / np.maximum(number, 1)
+    value = np.nan_to_num(value)
+    shorter = np.flatnonzero(bounds.ns < value[groups])
+    missing = np.bincount(groups[shorter], value[groups[shorter]] - bounds.ns[shorter], len(value))
+    return missing / np.maximum(np.bincount(groups, minlength=len(value)), 1)
 
 
 def _reconcile(
-    h: Floats, a: Floats, shakes: Ints, acks: Ints, faster: Floats, resent: Bools, enough: Bools
+    h: Floats, a: Floats, shakes: Ints, acks: Ints, faster: Floats, resent: Bools
 ) -> tuple[Bools, Bools, Ints]:
     """The rules of docs/model.md C.2, first match wins: whether handshakes and acknowledgments count, and why."""
     has_h, has_a = shakes > 0, acks > 0
     apart = np.abs(h - a) > np.maximum(AGREE * h, HOSTS_NS)
-    evidence = acks >= FEW
+    evidence, refuted = acks >= FEW, h > faster * (1 + REFUTED)
     rules: list[tuple[Bools, bool, bool, Reason]] = [
         (~has_h & has_a & resent, False, True, Reason.RESENT),
         (~has_h & has_a, False, True, Reason.DATA),
         (~has_h, False, False, Reason.NONE),
-        (~has_a & enough, True, False, Reason.CONFIRMED),
+        (~has_a & (faster <= TWICE * h), True, False, Reason.CONFIRMED),
         (~has_a, True, False, Reason.ALONE),
         (~apart, True, True, Reason.AGREE),
         (evidence & (a > TWICE * h) & (a > h + PLAINLY_NS), False, True, Reason.SYN_ANSWERED),
         (evidence & (a > h), False, True, Reason.SLOW_DATA),
         (a > h, True, True, Reason.QUICKEST),
-        (h > faster * (1 + REFUTED), False, True, Reason.SLOW_HANDSHAKE),
-        (evidence & (MIDDLEBOX * a < h), True, False, Reason.MIDDLEBOX),
+        (refuted, False, True, Reason.SLOW_HANDSHAKE),
+        (evidence & (MIDDLEBOX * a < h) & (faster > 0), True, False, Reason.MIDDLEBOX),
         (acks >= MANY, False, True, Reason.MANY),
     ]
     conditions = [rule for rule, *_ in rules]
@@ -127,8 +129,10 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     """Where nothing else is known, or the responses were faster than it, they tell."""
     unknown = (chosen.method == Method.UNKNOWN) & (bounds.counts > 0)
     refuted = chosen.value > chosen.faster + step_ns
-    coarse = step_ns > chosen.floor * AGREE
-    fastest = np.where(coarse, typical(bounds, step_ns), chosen.floor)
+    fastest = chosen.floor
+    coarse = unknown & (step_ns > COARSE * fastest)
+    if coarse.any():
+        fastest = np.where(coarse, typical(bounds, step_ns), fastest)
     rules = [unknown, refuted]
     return replace(
         chosen,

@@ -22,12 +22,13 @@ def clock_step(recording: Recording) -> int:
     """The step in ns: 1 or 100 for fine clocks, 1,000 for µs files, 1,000,000 for a clock that ticks every ms."""
     connections, exchanges = recording.connections, recording.exchanges
     moments = (connections.syn, connections.syn_ack, connections.ack, exchanges.request, exchanges.response)
-    times = np.concatenate([column[column != MISSING][:ENOUGH] for column in moments])
+    times = np.concatenate([column[:ENOUGH][column[:ENOUGH] != MISSING] for column in moments])
     distinct = np.unique(times)
     if len(distinct) < FEW:
         return 1
     steps = np.diff(distinct)
-    waited = exchanges.waited[exchanges.waited >= 0]
+    waited = exchanges.waited[:ENOUGH]
+    waited = waited[waited >= 0]
     unmoved = len(waited) > 0 and np.mean(waited == 0) > UNMOVED
     step = int(steps.min() if unmoved else np.gcd.reduce(steps))
     return step if step <= LONGEST_NS else 1

@@ -57,8 +57,9 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     handshake = whole_handshakes(recording.connections)
     of_paths = _suspect_proxy(_baselines(far, near, by_path, place, path, step_ns, handshake), far, path)
     own = np.arange(len(path))
+    alone = count == len(path)  # each connection is its path's only one
     resent_own = recording.connections.handshake_retransmitted
-    by_connection = [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
+    by_connection = by_path if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
     of_connections = _baselines(far, near, by_connection, place[path], own, step_ns, handshake)
     direct = _relevant(by_connection, place[path])
     of_connections = _from_siblings(of_connections, _each(of_paths, path), direct)

@@ -19,9 +19,13 @@ COARSE = 0.1
 
 def typical(values: Grouped, step_ns: int) -> Floats:
     """The typical value of each group: NaN for an empty one."""
-    few, dense, mean = values.quantile(0.25), _densest_half(values), _mean(values)
-    found = np.where(values.counts >= MANY, dense, few)
-    return np.where(step_ns > COARSE * np.maximum(mean, step_ns), mean, found)
+    found = values.quantile(0.25)
+    if (values.counts >= MANY).any():
+        found = np.where(values.counts >= MANY, _densest_half(values), found)
+    if (values.quantile(0) < step_ns / COARSE).any():  # else no mean is below either
+        mean = _mean(values)
+        found = np.where(mean < step_ns / COARSE, mean, found)
+    return found
 
 
 def _mean(values: Grouped) -> Floats:

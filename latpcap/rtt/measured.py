@@ -116,5 +116,7 @@ def _clean(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Va
     quiet = samples.in_flight[side] <= QUIET
     has_quiet = np.bincount(path[taken.connection[quiet]], minlength=count) > 0
     taken = taken.where(quiet | ~has_quiet[path[taken.connection]])
-    least = (taken + shakes + bounds).grouped(path, count).quantile(0)
+    least = np.full(count, np.iinfo(np.int64).max - DELAYED_NS)
+    for values in (taken, shakes, bounds):
+        np.minimum.at(least, path[values.connection], values.ns)
     return taken.where(taken.ns < (least + DELAYED_NS)[path[taken.connection]])

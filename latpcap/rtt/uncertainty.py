@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 HOST_NS = 100_000
 """What the far host's turnaround adds to the least measurement."""
+HOSTS_MOST = 0.25
+"""So much of an RTT is network at least, however short it is."""
 HANDSHAKE_NS = 200_000
 """The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
 DATA_SLOWER = 0.10
@@ -37,7 +39,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     down = np.fmax(np.where(alone & (pool.counts < MANY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
     up = np.fmax(DRIFT * value, np.fmax(pool.quantile(0.5) - value, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, DATA_SLOWER * value), up)
-    low = np.minimum(np.maximum(value - down, value / 2), value - chosen.deficit)
+    low = np.minimum(np.maximum(value - down, value * HOSTS_MOST), value - chosen.deficit)
     refuted = bound & (pool.counts > 0)
     low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * FLOOR_LOW, 0.0], low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
