@@ -20,7 +20,7 @@ from latpcap.health import HealthNote, core_notes, measured_notes
 from latpcap.projection import Projection, basis, project
 from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
-from latpcap.rtt import Baselines, estimate
+from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.statements import StatementGroups, group
 from latpcap.times import iso
 from latpcap.verdict import verdict
@@ -31,6 +31,7 @@ __all__ = [
     "CaptureFile",
     "ConnectionResult",
     "Measures",
+    "PathResult",
     "RttResult",
     "StatementResult",
     "Summary",
@@ -87,9 +88,20 @@ class RttResult:
     handshake_ms: float | None
     in_stream_min_ms: float | None
     in_stream_median_ms: float | None
+    in_stream_mean_ms: float | None
     response_floor_ms: float | None
     samples: int
     position: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathResult:
+    """One client host and one server endpoint: how far apart they are, from all their connections together."""
+
+    client: str
+    server: str
+    connections: int
+    rtt: RttResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +162,7 @@ class Analysis:
     summary: Summary
     budget: Budget
     purposes: tuple[PurposeResult, ...]
+    paths: tuple[PathResult, ...]
     connections: tuple[ConnectionResult, ...]
     statements: tuple[StatementResult, ...]
     projection: Projection
@@ -181,7 +194,8 @@ class Measures:
     def __init__(self, recording: Recording, *, think_s: float = 1.0, rtt_baseline_ms: float | None = None) -> None:
         """Measure `recording`."""
         self.recording = recording
-        self.baselines: Baselines = estimate(recording, rtt_baseline_ms)
+        self.rtt: Estimate = estimate_paths(recording, rtt_baseline_ms)
+        self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.baselines, think_s)
         self.statements: StatementGroups = group(recording, self.timeline)
         self.fetches = tuple(fetch_savings(recording))
@@ -202,6 +216,7 @@ class Measures:
             summary=self._summary(projection, health, asked=rtt_ms is not None),
             budget=self.timeline.budget,
             purposes=self.purposes,
+            paths=tuple(path_results(self.rtt)),
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
             projection=projection,
@@ -248,6 +263,15 @@ def connection_results(recording: Recording, baselines: Baselines) -> Iterator[C
         )
 
 
+def path_results(found: Estimate) -> Iterator[PathResult]:
+    """The paths, those with most connections first."""
+    counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
+    for path in np.argsort(-counts, kind="stable"):
+        yield PathResult(
+            found.paths.client[path], found.paths.server[path], int(counts[path]), _rtt(found.of_paths, int(path))
+        )
+
+
 def _rtt(baselines: Baselines, index: int) -> RttResult:
     def ms(values: NDArray[np.float64]) -> float | None:
         return _finite(values[index] / 1e6)
@@ -261,6 +285,7 @@ def _rtt(baselines: Baselines, index: int) -> RttResult:
         handshake_ms=ms(baselines.handshake),
         in_stream_min_ms=ms(baselines.in_stream_min),
         in_stream_median_ms=ms(baselines.in_stream_median),
+        in_stream_mean_ms=ms(baselines.in_stream_mean),
         response_floor_ms=ms(baselines.floor),
         samples=int(baselines.samples[index]),
         position=baselines.position_name(index),

@@ -232,7 +232,7 @@ _CONNECTION_TYPES: dict[str, DataType] = {
     "rtt_method": _TEXT,
     "rtt_reason": _TEXT,
     **dict.fromkeys(("rtt_handshake_ms", "rtt_in_stream_min_ms", "rtt_in_stream_median_ms"), _FLOAT),
-    "rtt_response_floor_ms": _FLOAT,
+    **dict.fromkeys(("rtt_in_stream_mean_ms", "rtt_response_floor_ms"), _FLOAT),
     "rtt_samples": _COUNT,
     "rtt_position": _TEXT,
 }

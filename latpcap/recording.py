@@ -121,6 +121,8 @@ class Samples:
     by_server: Bools
     rtt: Ints
     segments: Ints
+    in_flight: Ints
+    """Segments under way when the acknowledged one was sent, itself included."""
 
 
 class Recording:
@@ -248,6 +250,7 @@ class Recording:
             by_server=columns.column(table, "by_server").values[keep].astype(bool),
             rtt=columns.column(table, "rtt_ns").values[keep],
             segments=columns.column(table, "segments").values[keep].astype(np.int64),
+            in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
         )
 
     def _connection_of(self, stream: NDArray[Any]) -> Ints:

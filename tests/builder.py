@@ -280,8 +280,11 @@ class Tables:
 
     def rtt_samples(self) -> Table:
         names = ("stream", "by_server", "rtt_ns", "segments")
-        rows = [dict(zip(names, sample, strict=True)) | {"time": EPOCH_NS} for sample in self.sample_rows]
-        return _table(rows, {"stream": U32, "by_server": BOOL, "time": TIME, "rtt_ns": I64, "segments": U32})
+        rows = [
+            dict(zip(names, sample, strict=True)) | {"time": EPOCH_NS, "in_flight": 1} for sample in self.sample_rows
+        ]
+        types = {"stream": U32, "by_server": BOOL, "time": TIME, "rtt_ns": I64, "segments": U32, "in_flight": U32}
+        return _table(rows, types)
 
 
 def _table(rows: list[dict[str, Any]], types: dict[str, Any]) -> Table:

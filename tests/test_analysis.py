@@ -81,3 +81,14 @@ def test_loopback_is_warned_about() -> None:
 
 def test_a_replication_stream_is_told_of() -> None:
     assert "replication" in [note.code for note in capture(Conn(replication=True, exchanges=[Ex()])).analyze().health]
+
+
+def test_the_paths_come_with_method_samples_and_range_those_with_most_connections_first() -> None:
+    exchanges = [Ex(service_ms=1)] * 9
+    far = Conn(rtt_ms=15, client="10.0.0.9:1", exchanges=exchanges)
+    near = [Conn(rtt_ms=1, client=f"10.0.0.1:{port}", exchanges=exchanges) for port in (1, 2)]
+    first, second = json.loads(render(capture(far, *near).analyze()))["paths"]
+    assert (first["client"], first["server"], first["connections"]) == ("10.0.0.1", "10.0.0.2:3306", 2)
+    assert (first["rtt"]["method"], first["rtt"]["samples"], first["rtt"]["position"]) == ("handshake", 2, "client")
+    assert first["rtt"]["low_ms"] < first["rtt"]["baseline_ms"] == 1 < first["rtt"]["high_ms"]
+    assert second["rtt"]["baseline_ms"] == 15

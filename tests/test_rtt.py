@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.rtt import estimate
+from latpcap.rtt import estimate, estimate_paths
 
 QUERIES = [Ex("query", sql="select ?", service_ms=1)] * 20
 
@@ -20,9 +20,11 @@ def test_the_handshake_is_believed_when_nothing_speaks_against_it() -> None:
     assert baseline(Conn(rtt_ms=10, exchanges=QUERIES)) == (10, "handshake")
 
 
-@pytest.mark.parametrize("near_share", [0, 0.4, 0.99])
-def test_the_handshake_is_whole_wherever_it_was_captured(near_share: float) -> None:
-    assert baseline(Conn(rtt_ms=10, near_share=near_share, exchanges=QUERIES)) == (10, "handshake")
+@pytest.mark.parametrize(("near_share", "rtt_ms"), [(0, 10), (0.4, 10), (0.99, 9.9), (0.01, 9.9)])
+def test_the_halves_add_up_on_the_way_and_a_hosts_own_turnaround_is_no_network(
+    near_share: float, rtt_ms: float
+) -> None:
+    assert baseline(Conn(rtt_ms=10, near_share=near_share, exchanges=QUERIES)) == (rtt_ms, "handshake")
 
 
 @pytest.mark.parametrize(("near_share", "place"), [(0.01, "client"), (0.4, "between"), (0.99, "server")])
@@ -51,10 +53,15 @@ def test_data_that_is_slower_than_the_handshake_is_what_counts() -> None:
     assert baseline(connection) == (14.7, "in-stream")
 
 
-def test_many_samples_outweigh_one_handshake_and_few_do_not() -> None:
+def test_many_samples_outweigh_one_handshake() -> None:
     slow = [Ex(service_ms=5)] * 20
     assert baseline(Conn(rtt_ms=0.7, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.7] * 12)) == (0.7, "in-stream")
-    assert baseline(Conn(rtt_ms=0.7, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.7] * 4)) == (1.2, "handshake")
+
+
+def test_of_few_that_differ_the_faster_is_nearer_to_the_network() -> None:
+    slow = [Ex(service_ms=5)] * 20
+    connection = Conn(rtt_ms=0.713, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.713] * 2)
+    assert baseline(connection) == (0.713, "handshake and in-stream")
 
 
 def test_a_host_on_the_way_that_acknowledges_is_not_the_server() -> None:
@@ -67,7 +74,7 @@ def test_a_host_on_the_way_that_acknowledges_is_not_the_server() -> None:
 def test_delayed_acknowledgments_are_no_samples() -> None:
     found = estimate(build([Conn(rtt_ms=10, exchanges=QUERIES, far_ms=[10.1] * 3, delayed_far_ms=[50] * 9)]))
     assert found.in_stream_median[0] == 10.1e6
-    assert found.samples[0] == 1
+    assert found.samples[0] == 4
 
 
 def test_where_all_acknowledgments_are_delayed_there_is_no_in_stream_rtt() -> None:
@@ -104,7 +111,7 @@ def test_an_outlier_among_siblings_is_not_believed() -> None:
     siblings = [Conn(rtt_ms=10, exchanges=[Ex(service_ms=50)])] * 5
     found = estimate(build([*siblings, Conn(rtt_ms=10, handshake_rtt_ms=31, exchanges=[Ex(service_ms=90)])]))
     assert found.baseline[5] == 10e6
-    assert found.reason_text(5) == "handshake of other connections between the same hosts"
+    assert found.reason_text(5) == "from other connections between the same hosts"
     assert found.handshake[5] == 31e6
 
 
@@ -127,3 +134,87 @@ def test_the_range_holds_the_baseline() -> None:
     ):
         found = estimate(build([connection]))
         assert found.low[0] <= found.baseline[0] <= found.high[0]
+
+
+def test_a_host_that_answers_the_syn_for_the_server_is_told() -> None:
+    found = estimate(build([Conn(rtt_ms=14, handshake_rtt_ms=0.3, exchanges=QUERIES, far_ms=[14.1] * 4)]))
+    assert found.baseline[0] == 14.1e6
+    assert "answered the SYN" in found.reason_text(0)
+
+
+def test_responses_that_are_all_far_slower_than_the_rtt_raise_the_question_of_a_proxy() -> None:
+    behind = [Ex(service_ms=20)] * 20
+    found = estimate(build([Conn(rtt_ms=0.3, exchanges=behind, far_ms=[0.3] * 4)]))
+    assert found.baseline[0] == 0.3e6
+    assert "proxy" in found.reason_text(0)
+    login_was_quick = estimate(build([Conn(rtt_ms=0.3, exchanges=[Ex(service_ms=0.2), *behind], far_ms=[0.3] * 4)]))
+    assert "proxy" not in login_was_quick.reason_text(0)
+
+
+def test_a_syn_that_was_sent_again_is_told() -> None:
+    found = estimate(build([Conn(rtt_ms=10, handshake_retransmitted=True, exchanges=QUERIES, far_ms=[10.2])]))
+    assert (found.baseline[0], found.method_name(0)) == (10.2e6, "in-stream")
+    assert "SYN was sent more than once" in found.reason_text(0)
+
+
+@pytest.mark.parametrize("stalled_ms", [40, 540])
+def test_a_handshake_that_was_stalled_on_its_way_to_the_client_is_refuted_at_the_server(stalled_ms: float) -> None:
+    queries = [Ex(service_ms=0.4, client_ms=0.2)] * 20
+    connection = Conn(rtt_ms=15, near_share=1, handshake_rtt_ms=stalled_ms, exchanges=queries, near_ms=[15.1] * 3)
+    found = estimate(build([connection]))
+    assert found.position_name(0) == "server"
+    assert found.baseline[0] == pytest.approx(15.1e6, rel=0.02)
+
+
+def test_without_handshake_and_acknowledgments_the_hosts_pauses_tell_the_place() -> None:
+    queries = [Ex(service_ms=5, client_ms=0.02)] * 20
+    assert position(Conn(rtt_ms=10, handshake=False, exchanges=queries)) == "client"
+    at_server = [Ex(service_ms=0.02, client_ms=3)] * 20
+    assert position(Conn(rtt_ms=10, handshake=False, near_share=1, exchanges=at_server)) == "server"
+
+
+def test_few_late_acknowledgments_do_not_move_the_baseline() -> None:
+    found = estimate(build([Conn(rtt_ms=10, exchanges=QUERIES, far_ms=[10.01, 10.02, 19.0, 24.0])]))
+    assert found.baseline[0] == pytest.approx(10e6, rel=0.005)
+
+
+def test_jitter_that_is_even_on_both_sides_does_not_move_the_baseline() -> None:
+    jittered = [10 + step / 20 for step in range(-20, 21)]
+    found = estimate(build([Conn(rtt_ms=10, exchanges=[Ex(service_ms=5)] * 20, far_ms=jittered)]))
+    assert found.baseline[0] == pytest.approx(10e6, rel=0.06)
+    assert found.low[0] <= 10e6 <= found.high[0]
+
+
+def test_responses_faster_than_the_baseline_lower_its_low_end() -> None:
+    steady = [Ex(service_ms=1)] * 20
+    quick = [Ex(waited_ms=8)] * 4
+    one, other = (
+        estimate(build([Conn(rtt_ms=10, exchanges=exchanges, far_ms=[10] * 40)]))
+        for exchanges in (steady, steady + quick)
+    )
+    assert one.baseline[0] == other.baseline[0] == 10e6
+    assert other.low[0] < one.low[0]
+
+
+def test_a_path_is_one_client_host_and_one_server_endpoint() -> None:
+    found = estimate_paths(
+        build(
+            [
+                Conn(client="10.0.0.1:1", rtt_ms=10, exchanges=QUERIES),
+                Conn(client="10.0.0.1:2", rtt_ms=10, exchanges=QUERIES),
+                Conn(client="[fd00::9]:3", rtt_ms=90, exchanges=QUERIES),
+            ]
+        )
+    )
+    assert (found.paths.client, found.paths.of_connection.tolist()) == (["10.0.0.1", "fd00::9"], [0, 0, 1])
+    assert found.of_paths.baseline.tolist() == [10e6, 90e6]
+    assert found.of_paths.samples.tolist() == [2, 1]
+
+
+def test_what_the_user_gives_overrules_the_paths_too() -> None:
+    assert estimate_paths(build([Conn(rtt_ms=10, exchanges=QUERIES)]), 3).of_paths.baseline.tolist() == [3e6]
+
+
+def test_a_recording_without_connections_has_no_baseline() -> None:
+    found = estimate_paths(build([]))
+    assert (len(found.paths), len(found.of_connections.baseline)) == (0, 0)

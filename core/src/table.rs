@@ -140,6 +140,7 @@ impl Tables {
             ("time", times(samples.iter().map(|(.., sample)| Some(sample.time_ns)))),
             ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples.iter().map(|(.., sample)| sample.rtt_ns)))),
             ("segments", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.segments)))),
+            ("in_flight", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.in_flight)))),
         ])
     }
 

@@ -13,7 +13,7 @@ from io import StringIO
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.analysis import Analysis, ConnectionResult, StatementResult
+from latpcap.analysis import Analysis, ConnectionResult, PathResult, StatementResult
 from latpcap.budget import Budget
 from latpcap.health import HealthNote
 from latpcap.projection import Projection
@@ -66,7 +66,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from _budget(result.budget)
     yield from _purposes(result.purposes)
     yield from projection_parts(result.projection)
-    yield from _provenance(result.connections)
+    yield from _paths(result.paths)
     yield from _statements(result.statements)
     yield from _connections(result.connections)
 
@@ -165,22 +165,52 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
 
 
-def _provenance(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
-    """How the RTT of the connection that waited most is known."""
-    busiest = max(connections, key=lambda connection: connection.round_trips, default=None)
-    if busiest is None or busiest.rtt.baseline_ms is None:
+PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}
+"""Where a capture was taken; else at the client or at the server."""
+
+
+def _paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
+    """How far apart the hosts are, and how that is known; in words for the path with most connections."""
+    if not paths or paths[0].rtt.baseline_ms is None:
         return
-    rtt = busiest.rtt
+    yield _heading("How the RTT is known")
+    if len(paths) > 1:
+        yield Grid(
+            (
+                *map(Heading, ("RTT ms", "low", "high")),
+                *(Heading(title, optional=True) for title in ("connections", "samples")),
+                Heading("from", "left", optional=True),
+                Heading("client → server", "left", least=40),
+            ),
+            [_path_row(path) for path in paths[:TOP]],
+        )
+    rtt = paths[0].rtt
     measured = {
         "handshake": rtt.handshake_ms,
         "in-stream": rtt.in_stream_median_ms,
         "fastest responses": rtt.response_floor_ms,
     }
     figures = ", ".join(f"{name} {value:.3g} ms" for name, value in measured.items() if value is not None)
-    where = {"unknown": "captured at an unknown place", "between": "captured on the way", "loopback": "on one machine"}
-    place = where.get(rtt.position, f"captured at the {rtt.position}")
-    yield _heading("How the RTT is known")
-    yield Text(f"connection {busiest.stream}, {rtt.method}: {rtt.reason} ({figures}; {place})")
+    place = PLACES.get(rtt.position, f"at the {rtt.position}")
+    between = "" if rtt.low_ms is None or rtt.high_ms is None else f", {rtt.low_ms:.3g} to {rtt.high_ms:.3g} ms"
+    whose = f"{paths[0].client} → {paths[0].server}"
+    yield Text(printable(f"{whose}: {rtt.baseline_ms:.3g} ms{between}, from {_count(rtt.samples, 'sample')}"))
+    yield Text(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
+
+
+def _path_row(path: PathResult) -> tuple[str, ...]:
+    rtt = path.rtt
+    return (
+        *map(_ms, (rtt.baseline_ms, rtt.low_ms, rtt.high_ms)),
+        f"{path.connections:,}",
+        f"{rtt.samples:,}",
+        f"{rtt.method}, {rtt.position}",
+        printable(f"{path.client} → {path.server}"),
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 # --- statements and connections -------------------------------------------------------------------------------------

@@ -46,6 +46,15 @@ def test_without_colour_the_bar_is_made_of_letters(capture: Capture) -> None:
     assert len(bar) == 80
 
 
+def test_each_path_is_a_line_where_there_are_several() -> None:
+    far, near = (Conn(rtt_ms=rtt, client=client, exchanges=[Ex()] * 9) for rtt, client in ((15, "b:1"), (1, "a:1")))
+    text = FORMATS["terminal"](Capture(build([near, near, far])).analyze())
+    told = text.split("How the RTT is known")[1]
+    assert told.index("a → 10.0.0.2:3306") < told.index("b → 10.0.0.2:3306")
+    assert "handshake: the handshake, which the fastest responses confirm" in told
+    assert "How the RTT is known" in FORMATS["terminal"](Capture(build([near])).analyze())
+
+
 def test_no_control_character_of_a_capture_reaches_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\x9b31m\u202e\u2028[bold]x"
     connection = Conn(client=evil + ":1", server=evil + ":2", user=evil, exchanges=[Ex(sql=evil, error=evil)])

@@ -13,12 +13,21 @@ pub struct RttSample {
     pub rtt_ns: i64,
     /// Data segments that the acknowledgment covered: one alone may have been delayed by its receiver.
     pub segments: u32,
+    /// Segments that were under way when the newest of these was sent, itself included: behind many it had to queue.
+    pub in_flight: u32,
 }
 
 /// The segments of one direction that still wait for their acknowledgment.
 #[derive(Debug, Default)]
 pub struct InFlight {
-    segments: VecDeque<(u64, i64)>,
+    segments: VecDeque<Sent>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    end: u64,
+    time_ns: i64,
+    in_flight: u32,
 }
 
 impl InFlight {
@@ -26,12 +35,13 @@ impl InFlight {
         if self.segments.len() == IN_FLIGHT {
             self.segments.pop_front();
         }
-        self.segments.push_back((end, time_ns));
+        let in_flight = self.segments.len() as u32 + 1;
+        self.segments.push_back(Sent { end, time_ns, in_flight });
     }
 
     /// Bytes from `offset` on were sent again: their acknowledgment could belong to either copy.
     pub fn resent(&mut self, offset: u64) {
-        self.segments.retain(|&(end, _)| end <= offset);
+        self.segments.retain(|sent| sent.end <= offset);
     }
 
     /// The other side acknowledged everything before `offset`. Only a pure ACK is a sample: one that carries data
@@ -39,17 +49,17 @@ impl InFlight {
     pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<RttSample> {
         let mut newest = None;
         let mut segments = 0;
-        while let Some(&(end, sent_ns)) = self.segments.front() {
-            if end > offset {
+        while let Some(&sent) = self.segments.front() {
+            if sent.end > offset {
                 break;
             }
-            newest = Some((end, sent_ns));
+            newest = Some(sent);
             segments += 1;
             self.segments.pop_front();
         }
-        let (end, sent_ns) = newest?;
+        let Sent { end, time_ns: sent_ns, in_flight } = newest?;
         let rtt_ns = time_ns - sent_ns;
-        (pure && end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, segments })
+        (pure && end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, segments, in_flight })
     }
 }
 
@@ -89,5 +99,15 @@ mod tests {
         flight.sent(200, 1_500);
         let sample = flight.acknowledged(200, 2_000, true).unwrap();
         assert_eq!((sample.rtt_ns, sample.segments), (500, 2));
+    }
+
+    #[test]
+    fn a_sample_tells_how_many_segments_were_under_way() {
+        let mut flight = InFlight::default();
+        flight.sent(100, 1_000);
+        flight.sent(200, 1_500);
+        assert_eq!(flight.acknowledged(100, 2_000, true).unwrap().in_flight, 1);
+        flight.sent(300, 2_500);
+        assert_eq!(flight.acknowledged(300, 3_000, true).unwrap().in_flight, 2);
     }
 }

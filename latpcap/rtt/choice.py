@@ -1,0 +1,143 @@
+"""The RTT of one half of a path: which of its measurements count, and why.
+
+All results are arrays with one value a group (a connection or a path), in ns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.grouped import Grouped
+from latpcap.rtt.location import COARSE, typical
+from latpcap.rtt.measured import Half, Values
+from latpcap.rtt.result import Method, Reason
+
+__all__ = ["Chosen", "choose"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+AGREE = 0.10
+"""Handshake and acknowledgments agree when they differ by less of the handshake."""
+HOSTS_NS = 100_000
+"""So much a busy host adds to a measurement; what differs by less, agrees."""
+FEW = 3
+"""So many acknowledgments are evidence against a handshake."""
+MANY = 10
+"""So many outweigh it."""
+FEW_BOUNDS = 5
+TWICE = 2.0
+"""Responses within so many times the handshake confirm it; data that takes longer was not answered by who answered
+the SYN, if it is plain:"""
+PLAINLY_NS = 1_000_000
+MIDDLEBOX = 4
+"""Acknowledgments so many times faster than handshake and responses come from a host on the way (NAT, proxy)."""
+REFUTED = 0.25
+"""How much slower than the faster responses a handshake may be and yet be confirmed by them."""
+FLOOR_QUANTILE = 0.05
+"""The response floor of many waits: low, but not a single freak."""
+FASTER_QUANTILE = 0.25
+"""No RTT is typically longer than the faster quarter of the responses: what is, was delayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The RTT of a half, and the measurements behind it."""
+
+    value: Floats
+    method: Ints
+    reason: Ints
+    samples: Ints
+    """Measurements that the value rests on."""
+    direct: Ints
+    """Handshakes and acknowledgments there were."""
+    pool: Grouped
+    """The measurements behind a direct value."""
+    floor: Floats
+    faster: Floats
+    """The response floor and the faster quarter of the responses; NaN where there are few."""
+    deficit: Floats
+    """By how much the responses were faster than the value, on the average over all of them."""
+
+
+def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
+    """Choose for each of `count` groups; `resent`: groups with a SYN that was sent again."""
+    shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
+    bounds = half.bounds.grouped(group, count)
+    h, a = typical(shakes, step_ns), typical(acks, step_ns)
+    enough = bounds.counts >= FEW_BOUNDS
+    floor = bounds.quantile(FLOOR_QUANTILE)
+    faster = np.where(enough, bounds.quantile(FASTER_QUANTILE), np.nan)
+    use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
+    pool = _pool(half, group, count, use_h, use_a)
+    value = typical(pool, step_ns)
+    method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
+    none = np.zeros(count)
+    chosen = Chosen(value, method, reason, pool.counts, shakes.counts + acks.counts, pool, floor, faster, none)
+    chosen = _by_responses(chosen, bounds, step_ns)
+    return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
+
+
+def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
+    """No service time is made 0 by decree: what is missing there is too much in the RTT, and lowers its low end."""
+    groups = group[bounds.connection]
+    value = np.nan_to_num(value)
+    shorter = np.flatnonzero(bounds.ns < value[groups])
+    missing = np.bincount(groups[shorter], value[groups[shorter]] - bounds.ns[shorter], len(value))
+    return missing / np.maximum(np.bincount(groups, minlength=len(value)), 1)
+
+
+def _reconcile(
+    h: Floats, a: Floats, shakes: Ints, acks: Ints, faster: Floats, resent: Bools
+) -> tuple[Bools, Bools, Ints]:
+    """The rules of docs/model.md C.2, first match wins: whether handshakes and acknowledgments count, and why."""
+    has_h, has_a = shakes > 0, acks > 0
+    apart = np.abs(h - a) > np.maximum(AGREE * h, HOSTS_NS)
+    evidence, refuted = acks >= FEW, h > faster * (1 + REFUTED)
+    rules: list[tuple[Bools, bool, bool, Reason]] = [
+        (~has_h & has_a & resent, False, True, Reason.RESENT),
+        (~has_h & has_a, False, True, Reason.DATA),
+        (~has_h, False, False, Reason.NONE),
+        (~has_a & (faster <= TWICE * h), True, False, Reason.CONFIRMED),
+        (~has_a, True, False, Reason.ALONE),
+        (~apart, True, True, Reason.AGREE),
+        (evidence & (a > TWICE * h) & (a > h + PLAINLY_NS), False, True, Reason.SYN_ANSWERED),
+        (evidence & (a > h), False, True, Reason.SLOW_DATA),
+        (a > h, True, True, Reason.QUICKEST),
+        (refuted, False, True, Reason.SLOW_HANDSHAKE),
+        (evidence & (MIDDLEBOX * a < h) & (faster > 0), True, False, Reason.MIDDLEBOX),
+        (acks >= MANY, False, True, Reason.MANY),
+    ]
+    conditions = [rule for rule, *_ in rules]
+    use_h = np.select(conditions, [use for _, use, _, _ in rules], True)
+    use_a = np.select(conditions, [use for _, _, use, _ in rules], True)
+    return use_h, use_a, np.select(conditions, [why for *_, why in rules], Reason.QUICKEST)
+
+
+def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
+    def used(values: Values, use: Bools) -> Values:
+        return values.where(use[group[values.connection]])
+
+    return (used(half.handshakes, use_h) + used(half.acks, use_a)).grouped(group, count)
+
+
+def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
+    """Where nothing else is known, or the responses were faster than it, they tell."""
+    unknown = (chosen.method == Method.UNKNOWN) & (bounds.counts > 0)
+    refuted = chosen.value > chosen.faster + step_ns
+    fastest = chosen.floor
+    coarse = unknown & (step_ns > COARSE * fastest)
+    if coarse.any():
+        fastest = np.where(coarse, typical(bounds, step_ns), fastest)
+    rules = [unknown, refuted]
+    return replace(
+        chosen,
+        value=np.select(rules, [fastest, chosen.faster], chosen.value),
+        method=np.select(rules, [Method.FLOOR, Method.FLOOR], chosen.method),
+        reason=np.select(rules, [Reason.FLOOR, Reason.SLOW_DIRECT], chosen.reason),
+        samples=np.where(unknown | refuted, bounds.counts, chosen.samples),
+    )

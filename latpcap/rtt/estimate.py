@@ -1,0 +1,152 @@
+"""The baseline RTT of each connection and each path: both halves measured, one chosen, or both added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.grouped import Grouped
+from latpcap.recording import Recording
+from latpcap.rtt.choice import MANY, Chosen, choose
+from latpcap.rtt.clock_step import clock_step
+from latpcap.rtt.measured import Half, halves, whole_handshakes
+from latpcap.rtt.paths import Paths, paths
+from latpcap.rtt.position import position
+from latpcap.rtt.result import AT_SERVER, BETWEEN, Baselines, Method, Reason
+from latpcap.rtt.uncertainty import limits
+
+__all__ = ["Estimate", "estimate", "estimate_paths"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
+
+FAR_RESPONSES = 4.0
+FAR_RESPONSES_NS = 5_000_000
+FAR_RESPONSES_LEAST = 20
+"""Even the fastest of so many responses took so many times the RTT, and so much more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is known of a recording's RTTs."""
+
+    paths: Paths
+    of_paths: Baselines
+    of_connections: Baselines
+
+
+def estimate(recording: Recording, given_ms: float | None = None) -> Baselines:
+    """Choose the baseline RTT of each connection of `recording`; `given_ms` overrules what was measured."""
+    return estimate_paths(recording, given_ms).of_connections
+
+
+def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estimate:
+    """Choose the baseline RTT of each path and of each connection of `recording`."""
+    found = paths(recording.connections)
+    path, count = found.of_connection, len(found)
+    step_ns = clock_step(recording)
+    far, near = halves(recording, path)
+    resent = np.zeros(count, bool)
+    resent[path[recording.connections.handshake_retransmitted]] = True
+    by_path = [choose(half, path, count, step_ns, resent) for half in (far, near)]
+    place = position(found, *by_path)
+    handshake = whole_handshakes(recording.connections)
+    of_paths = _suspect_proxy(_baselines(far, near, by_path, place, path, step_ns, handshake), far, path)
+    own = np.arange(len(path))
+    alone = count == len(path)  # each connection is its path's only one
+    resent_own = recording.connections.handshake_retransmitted
+    by_connection = by_path if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
+    of_connections = _baselines(far, near, by_connection, place[path], own, step_ns, handshake)
+    direct = _relevant(by_connection, place[path])
+    of_connections = _from_siblings(of_connections, _each(of_paths, path), direct)
+    if given_ms is not None:
+        return Estimate(found, _given(of_paths, given_ms), _given(of_connections, given_ms))
+    return Estimate(found, of_paths, of_connections)
+
+
+def _baselines(
+    far: Half, near: Half, chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats
+) -> Baselines:
+    """Add up the halves that matter at each place: a host's own turnaround is no network."""
+    count = len(place)
+    has_far, has_near = place != AT_SERVER, (place == AT_SERVER) | (place == BETWEEN)
+
+    def added(of_far: Floats, of_near: Floats) -> Floats:
+        return np.where(has_far, of_far, 0.0) + np.where(has_near, of_near, 0.0)
+
+    one, other = chosen
+    (far_low, far_high), (near_low, near_high) = limits(one, step_ns), limits(other, step_ns)
+    baseline = added(one.value, other.value)
+    longer = np.where(has_far & has_near, np.nan_to_num(other.value) > np.nan_to_num(one.value), has_near)
+    far_acks, near_acks = (half.acks.grouped(group, count) for half in (far, near))
+    means = (_mean(half.acks.connection, half.acks.ns, group, count) for half in (far, near))
+    shakes = np.where(np.isnan(handshake), -1, handshake).astype(np.int64)
+    seen = np.flatnonzero(shakes >= 0)
+    return Baselines(
+        baseline=baseline,
+        low=added(far_low, near_low),
+        high=added(far_high, near_high),
+        near_share=np.where(has_near, np.where(has_far, other.value / np.maximum(baseline, 1), 1.0), 0.0),
+        method=np.where(longer, other.method, one.method),
+        reason=np.where(longer, other.reason, one.reason),
+        position=place,
+        handshake=Grouped.of(group[seen], shakes[seen], count).quantile(0.5),
+        in_stream_min=added(far_acks.quantile(0), near_acks.quantile(0)),
+        in_stream_median=added(far_acks.quantile(0.5), near_acks.quantile(0.5)),
+        in_stream_mean=added(*means),
+        floor=one.floor + np.where(has_near, np.nan_to_num(other.value), 0.0),
+        samples=np.where(longer, other.samples, one.samples),
+    )
+
+
+def _mean(connection: Ints, values: Ints, group: Ints, count: int) -> Floats:
+    groups = group[connection]
+    number = np.bincount(groups, minlength=count)
+    return np.where(number > 0, np.bincount(groups, values, count) / np.maximum(number, 1), np.nan)
+
+
+def _relevant(chosen: list[Chosen], place: Ints) -> Ints:
+    """Direct measurements of the halves that matter: the fewer of two."""
+    far, near = (each.direct for each in chosen)
+    return np.select([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
+
+
+def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines:
+    """The path's baseline where a connection has few measurements of its own."""
+    few = direct < MANY
+    own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
+    lent = few & ~own_fits & np.isin(shared.method, DIRECT)
+    kept = ("position", "handshake")
+    taken = {
+        field.name: np.where(few, getattr(shared, field.name), getattr(own, field.name))
+        for field in fields(Baselines)
+        if field.name not in kept
+    }
+    measured = ("in_stream_min", "in_stream_median", "in_stream_mean", "floor")
+    taken |= {name: np.where(np.isnan(getattr(own, name)), taken[name], getattr(own, name)) for name in measured}
+    taken["reason"] = np.where(lent, Reason.SIBLINGS, taken["reason"])
+    return replace(own, **taken)
+
+
+def _each(shared: Baselines, path: Ints) -> Baselines:
+    """The baseline of each connection's path."""
+    return Baselines(**{field.name: getattr(shared, field.name)[path] for field in fields(Baselines)})
+
+
+def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
+    """Say so where not one response came anywhere near the RTT: something else may have answered for the server."""
+    bounds = far.bounds.grouped(path, len(found.baseline))
+    least = bounds.quantile(0) + found.near
+    direct = np.isin(found.method, DIRECT) & (bounds.counts >= FAR_RESPONSES_LEAST)
+    suspect = direct & (least > FAR_RESPONSES * found.baseline) & (least > found.baseline + FAR_RESPONSES_NS)
+    return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
+
+
+def _given(found: Baselines, given_ms: float) -> Baselines:
+    value = np.full(len(found.baseline), given_ms * 1e6)
+    method, reason = np.full(len(value), Method.GIVEN), np.full(len(value), Reason.GIVEN)
+    return replace(found, baseline=value, low=value, high=value, method=method, reason=reason)

@@ -1,0 +1,122 @@
+"""What the capture shows of each half of the path: handshakes, acknowledgments, and bounds.
+
+```text
+client ──near half── capture point ──far half── server
+                       SYN ───────►            far handshake:  SYN → SYN/ACK
+           ◄─────── SYN/ACK                    near handshake: SYN/ACK → ACK
+                      data ───────►            far sample:     data → its ACK     near sample: the same the other way
+           request ──►   ◄── response          far bound:      last request packet → first response packet
+           response ─►   ◄── next request      near bound:     end of response → next request
+```
+
+A bound holds the half's RTT and the work of the host behind it: it may be longer, never shorter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.grouped import Grouped
+from latpcap.recording import MISSING, Connections, Exchanges, Recording, Samples
+
+__all__ = ["Half", "Values", "halves", "whole_handshakes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+QUIET = 10
+"""Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
+DELAYED_NS = 20_000_000
+"""An ACK later than the fastest by so much was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Measurements in ns and the connection of each."""
+
+    connection: Ints
+    ns: Ints
+
+    def grouped(self, group: Ints, count: int) -> Grouped:
+        """Sorted by group; `group` is the group of each connection."""
+        return Grouped.of(group[self.connection], self.ns, count)
+
+    def where(self, keep: Bools) -> Values:
+        """Those to keep."""
+        return Values(self.connection[keep], self.ns[keep])
+
+    def __add__(self, other: Values) -> Values:
+        return Values(np.concatenate((self.connection, other.connection)), np.concatenate((self.ns, other.ns)))
+
+    def __len__(self) -> int:
+        return len(self.ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """All that was measured of one half."""
+
+    handshakes: Values
+    acks: Values
+    """Clean ones: quiet and prompt."""
+    bounds: Values
+
+
+def halves(recording: Recording, path: Ints) -> tuple[Half, Half]:
+    """The far and the near half; `path` is the path of each connection."""
+    connections, exchanges, samples = recording.connections, recording.exchanges, recording.samples
+    far_shakes, near_shakes = _handshakes(connections)
+    waits, turns = _waits(exchanges), _turns(exchanges)
+    far = Half(far_shakes, _clean(samples, samples.by_server, path, far_shakes, waits), waits)
+    near = Half(near_shakes, _clean(samples, ~samples.by_server, path, near_shakes, turns), turns)
+    return far, near
+
+
+def whole_handshakes(connections: Connections) -> Floats:
+    """SYN → ACK of each connection, as Wireshark's iRTT; NaN where it was not seen whole and once."""
+    seen = _seen(connections)
+    return np.where(seen, connections.ack - np.where(seen, connections.syn, 0), np.nan)
+
+
+def _seen(connections: Connections) -> Bools:
+    """All three packets, each once, in their order."""
+    whole = (connections.syn != MISSING) & (connections.syn_ack != MISSING) & (connections.ack != MISSING)
+    ordered = (connections.syn <= connections.syn_ack) & (connections.syn_ack <= connections.ack)
+    once: Bools = whole & ordered & ~connections.handshake_retransmitted
+    return once
+
+
+def _handshakes(connections: Connections) -> tuple[Values, Values]:
+    seen = np.flatnonzero(_seen(connections))
+    far = connections.syn_ack[seen] - connections.syn[seen]
+    near = connections.ack[seen] - connections.syn_ack[seen]
+    return Values(seen, far), Values(seen, near)
+
+
+def _waits(exchanges: Exchanges) -> Values:
+    """Request → response of exchanges that waited once. Retransmissions only make them longer: no harm to a bound."""
+    usable = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited >= 0)
+    return Values(exchanges.connection[usable], exchanges.waited[usable])
+
+
+def _turns(exchanges: Exchanges) -> Values:
+    """Response → next request, where the client had to read that response before it went on."""
+    usable = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.client >= 0)
+    return Values(exchanges.connection[usable], exchanges.client[usable])
+
+
+def _clean(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Values) -> Values:
+    """The in-stream samples of one side that are quiet (where the path has such) and not delayed."""
+    count = int(path.max(initial=-1)) + 1
+    taken = Values(samples.connection[side], samples.rtt[side])
+    quiet = samples.in_flight[side] <= QUIET
+    has_quiet = np.bincount(path[taken.connection[quiet]], minlength=count) > 0
+    taken = taken.where(quiet | ~has_quiet[path[taken.connection]])
+    least = np.full(count, np.iinfo(np.int64).max - DELAYED_NS)
+    for values in (taken, shakes, bounds):
+        np.minimum.at(least, path[values.connection], values.ns)
+    return taken.where(taken.ns < (least + DELAYED_NS)[path[taken.connection]])

@@ -1,0 +1,122 @@
+"""The baselines: values, ranges, and the words for where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POSITIONS = ("unknown", "client", "server", "between", "loopback")
+AT_UNKNOWN, AT_CLIENT, AT_SERVER, BETWEEN, LOOPBACK = range(len(POSITIONS))
+
+
+class Method(IntEnum):
+    """What a baseline rests on."""
+
+    UNKNOWN = 0
+    HANDSHAKE = 1
+    IN_STREAM = 2
+    BOTH = 3
+    FLOOR = 4
+    GIVEN = 5
+
+
+METHOD_NAMES = {
+    Method.UNKNOWN: "unknown",
+    Method.HANDSHAKE: "handshake",
+    Method.IN_STREAM: "in-stream",
+    Method.BOTH: "handshake and in-stream",
+    Method.FLOOR: "response floor",
+    Method.GIVEN: "given",
+}
+
+
+class Reason(IntEnum):
+    """Why this method."""
+
+    NONE = 0
+    GIVEN = 1
+    AGREE = 2
+    ALONE = 3
+    CONFIRMED = 4
+    SIBLINGS = 5
+    SLOW_HANDSHAKE = 6
+    SLOW_DIRECT = 7
+    SLOW_DATA = 8
+    SYN_ANSWERED = 9
+    MANY = 10
+    QUICKEST = 11
+    MIDDLEBOX = 12
+    RESENT = 13
+    DATA = 14
+    FLOOR = 15
+    FAR_RESPONSES = 16
+
+
+REASON_TEXTS = {
+    Reason.NONE: "no handshake, no clean ACK and no response was captured",
+    Reason.GIVEN: "given",
+    Reason.AGREE: "handshake and in-stream agree",
+    Reason.ALONE: "only the handshake tells",
+    Reason.CONFIRMED: "the handshake, which the fastest responses confirm",
+    Reason.SIBLINGS: "from other connections between the same hosts",
+    Reason.SLOW_HANDSHAKE: "the handshake was slower than the fastest responses: acknowledgments of data",
+    Reason.SLOW_DIRECT: "handshake and acknowledgments were slower than the faster responses, an upper bound",
+    Reason.SLOW_DATA: "data takes longer than the handshake's small packets",
+    Reason.SYN_ANSWERED: "a host on the way (firewall, load balancer) answered the SYN: data takes much longer",
+    Reason.MANY: "many in-stream samples against a slower handshake",
+    Reason.QUICKEST: "handshake and in-stream differ: the faster of them, as hosts only ever add",
+    Reason.MIDDLEBOX: "handshake and responses agree; acknowledgments come from a host on the way",
+    Reason.RESENT: "the SYN was sent more than once, so the handshake tells nothing: acknowledgments of data",
+    Reason.DATA: "no handshake was captured: acknowledgments of data",
+    Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
+    Reason.FAR_RESPONSES: "to the host that answers; every response took so much longer that a proxy "
+    "may stand before the server",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Baselines:
+    """The baseline RTT of each connection (or path) and what it came from; times in ns, NaN where unknown."""
+
+    baseline: Floats
+    low: Floats
+    high: Floats
+    near_share: Floats
+    """The part of the RTT between capture point and client; 0 at the client and where unknown, 1 at the server."""
+    method: Ints
+    reason: Ints
+    position: Ints
+    handshake: Floats
+    """SYN → ACK, both hosts' turnaround included, as Wireshark's iRTT."""
+    in_stream_min: Floats
+    in_stream_median: Floats
+    in_stream_mean: Floats
+    floor: Floats
+    """The fastest responses (5 % quantile), the near half included."""
+    samples: Ints
+    """How many measurements the chosen method rests on."""
+
+    @property
+    def near(self) -> Floats:
+        """The baseline's part between the capture point and the client; 0 where there is no baseline."""
+        return np.nan_to_num(self.baseline * self.near_share)
+
+    def method_name(self, index: int) -> str:
+        """The method in words."""
+        return METHOD_NAMES[Method(self.method[index])]
+
+    def position_name(self, index: int) -> str:
+        """Where the capture was taken."""
+        return POSITIONS[self.position[index]]
+
+    def reason_text(self, index: int) -> str:
+        """Why this method, as a sentence."""
+        return REASON_TEXTS[Reason(self.reason[index])]
