@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::capture::{CaptureError, Recording, Source};
 use crate::conversation::{Conversation, Forced, Hints};
+use crate::health::Health;
 use crate::note::{NoteCode, Notes};
 use crate::packet::{Dissected, Dissector, Flags, Segment};
 use crate::protocols::{Protocol, REGISTRY};
 use crate::sql::Statements;
 use crate::stream::Connections;
-use crate::table::{ExchangeColumns, Tables};
+use crate::table::{ExchangeColumns, Tables, protocol_of};
 
 /// Packets between two looks at the cancel flag.
 const CANCEL_INTERVAL: u64 = 4096;
@@ -80,12 +81,18 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let accepted = connection.accept(segment);
-        if accepted.retransmission {
+        let Some(arrival) = connection.accept(segment) else { return };
+        if arrival.clock_stepped {
+            conversation.clock_stepped();
+        }
+        if arrival.retransmission {
             conversation.retransmission();
         }
-        if let Some(chunk) = accepted.chunk {
+        if let Some(chunk) = arrival.chunk {
             conversation.read(&chunk, &mut self.statements);
+        }
+        if arrival.stalled_ns > 0 {
+            conversation.stalled(connection.side(segment), arrival.stalled_ns);
         }
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
@@ -125,6 +132,7 @@ impl Flows<'_> {
                 connection.swap_roles();
             }
         }
+        self.notes_of_connections();
         self.notes_of_losses();
         Tables {
             recording,
@@ -136,10 +144,26 @@ impl Flows<'_> {
         }
     }
 
+    /// What befell the connections that are database traffic.
+    fn notes_of_connections(&mut self) {
+        let mut health = Health::default();
+        for (stream, (connection, conversation)) in self.connections.iter().zip(&self.conversations).enumerate() {
+            if protocol_of(connection, conversation.dialogue()).is_some() {
+                health.add(stream, connection);
+            }
+        }
+        health.tell(&mut self.notes);
+    }
+
     /// Connections where decoding lost its footing: said once, with the first case.
     fn notes_of_losses(&mut self) {
         for (stream, conversation) in self.conversations.iter().enumerate() {
             let Some(dialogue) = conversation.dialogue() else { continue };
+            if dialogue.proxied {
+                self.notes.add(NoteCode::ProxyHeader, || {
+                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
+                });
+            }
             if dialogue.session.estimated_rows {
                 self.notes.add(NoteCode::EstimatedRows, || {
                     format!(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from io import StringIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.text import Text
 
 from latpcap.analysis import Analysis, ConnectionResult, StatementResult
@@ -85,6 +86,8 @@ def _health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
         yield _heading("Health")
     for note in shown:
         yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
+        if note.effect and note.severity != "info":
+            yield Padding(Text(f"{note.effect}; to do: {note.advice}", style="dim"), (0, 0, 0, 4))
 
 
 # --- budget ---------------------------------------------------------------------------------------------------------
