@@ -63,7 +63,8 @@ ADVICE: dict[str, tuple[str, str]] = {
         "`reordercap IN OUT` puts the packets in order",
     ),
     "clock-step": (
-        "exchanges under way are incomplete; runtime and waits between exchanges are wrong by the step",
+        "exchanges under way are incomplete; later times are moved by what the senders' clocks say (else to no pause), "
+        "and differ from the file's",
         "capture again while the clock is left alone (NTP slews, not steps)",
     ),
     "coarse-clock": (

@@ -136,10 +136,9 @@ def codes(capture: latpcap.Capture) -> dict[str, int]:
     return {note.code: note.count for note in capture.analyze().health}
 
 
-def times(capture: latpcap.Capture) -> list[tuple[float, bool]]:
-    """What each complete exchange waited, and how many there are."""
-    exchanges = capture.exchanges
-    return list(zip(exchanges.column("service_ms"), exchanges.column("complete"), strict=True))
+def times(capture: latpcap.Capture) -> list[tuple[float | None, bool]]:
+    """What each exchange waited, and whether it is complete."""
+    return [(each["service_ms"], each["complete"]) for each in capture.exchanges.to_dicts()]
 
 
 def is_right(capture: latpcap.Capture, count: int = 20) -> bool:

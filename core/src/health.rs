@@ -37,7 +37,7 @@ impl Health {
             });
         };
         tell(NoteCode::ClockStep, self.troubles.clock_steps, "step", &|steps| {
-            format!("the capture's clock was set while connections were open: {steps}")
+            format!("the capture's clock was set; the times behind it are moved so that it runs on: {steps}")
         });
         tell(NoteCode::Timeouts, self.troubles.timeouts, "time-out", &|timeouts| {
             format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))

@@ -11,7 +11,7 @@ use crate::note::{NoteCode, Notes};
 use crate::packet::{Dissected, Dissector, Flags, Segment};
 use crate::protocols::{Protocol, REGISTRY};
 use crate::sql::Statements;
-use crate::stream::Connections;
+use crate::stream::{Connection, Connections};
 use crate::table::{ExchangeColumns, Tables, protocol_of};
 
 /// Packets between two looks at the cancel flag.
@@ -50,6 +50,27 @@ pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, 
     Ok(read(Recording::open(sources)?, options))
 }
 
+/// The capture's clock as it would have run, had nobody set it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    /// Added to all times since the last step.
+    offset_ns: i64,
+    steps: u32,
+}
+
+impl Clock {
+    fn corrected<'a>(&mut self, segment: &Segment<'a>, connection: &mut Connection) -> Segment<'a> {
+        let mut corrected = *segment;
+        corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
+        if let Some(more_ns) = connection.clock_step(&corrected) {
+            self.steps += 1;
+            self.offset_ns = self.offset_ns.saturating_add(more_ns);
+            corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
+        }
+        corrected
+    }
+}
+
 /// All connections and what is said on them.
 struct Flows<'a> {
     options: &'a Options,
@@ -57,6 +78,7 @@ struct Flows<'a> {
     conversations: Vec<Conversation>,
     statements: Statements,
     exchanges: ExchangeColumns,
+    clock: Clock,
     notes: Notes,
 }
 
@@ -68,6 +90,7 @@ impl Flows<'_> {
             conversations: Vec::new(),
             statements: Statements::new(options.show_literals),
             exchanges: ExchangeColumns::default(),
+            clock: Clock::default(),
             notes: Notes::default(),
         }
     }
@@ -81,10 +104,11 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let Some(arrival) = connection.accept(segment) else { return };
-        if arrival.clock_stepped {
+        let segment = &self.clock.corrected(segment, connection);
+        if connection.forget_times_before(self.clock.steps) {
             conversation.clock_stepped();
         }
+        let Some(arrival) = connection.accept(segment) else { return };
         if arrival.retransmission {
             conversation.retransmission();
         }

@@ -223,7 +223,7 @@ fn address(endpoint: Endpoint) -> String {
 
 fn severity(note: &Note) -> &'static str {
     match note.code {
-        NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection | NoteCode::ClockStep => "error",
+        NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection => "error",
         NoteCode::DuplicatePackets | NoteCode::Reordered | NoteCode::Offloaded | NoteCode::ProxyHeader => "info",
         _ => "warning",
     }

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from io import StringIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.padding import Padding
 from rich.text import Text
 
 from latpcap.analysis import Analysis, ConnectionResult, StatementResult
@@ -87,7 +86,7 @@ def _health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
     for note in shown:
         yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
         if note.effect and note.severity != "info":
-            yield Padding(Text(f"{note.effect}; to do: {note.advice}", style="dim"), (0, 0, 0, 4))
+            yield Text(f"  {note.effect}; to do: {note.advice}", style="dim")
 
 
 # --- budget ---------------------------------------------------------------------------------------------------------

@@ -33,49 +33,50 @@ struct Tick {
 }
 
 impl Clocks {
-    /// Was the capture's clock set since the side's packet before this one? `fresh`: the segment brings something new,
-    /// so it was sent after the others.
+    /// What to add to the times from this segment on, where the capture's clock was set since the side's packet before.
+    /// `fresh`: the segment brings something new, so it was sent after the others.
     #[inline]
-    pub fn step(&mut self, side: Side, segment: &Segment<'_>, fresh: bool) -> bool {
+    pub fn step(&mut self, side: Side, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
+        let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
         let sender = &mut self.sides[side as usize];
-        let back = fresh && sender.last_ns.is_some_and(|last_ns| segment.time_ns.saturating_add(BACK_NS) < last_ns);
-        let stepped = back || sender.disagrees(segment);
-        if stepped {
-            let anew = Sender { last_ns: Some(segment.time_ns), ..Sender::default() };
+        let is_before = |last_ns: i64| segment.time_ns.saturating_add(BACK_NS) < last_ns;
+        let back = latest_ns.filter(|_| fresh && sender.last_ns.is_some_and(is_before));
+        let step = sender.disagreement(segment).or(back.map(|latest_ns| latest_ns.saturating_sub(segment.time_ns)));
+        if let Some(more_ns) = step {
+            let anew = Sender { last_ns: segment.time_ns.checked_add(more_ns), ..Sender::default() };
             self.sides = [anew, anew];
         } else if fresh {
             sender.last_ns = Some(segment.time_ns);
         }
-        stepped
+        step
     }
 }
 
 impl Sender {
-    /// Takes the segment's timestamp: does the time since the last one differ between the two clocks?
+    /// Takes the segment's timestamp: what the time since the last one lacks by the sender's clock, where that is much.
     #[inline]
-    fn disagrees(&mut self, segment: &Segment<'_>) -> bool {
-        let Some(value) = segment.timestamp else { return false };
-        let now = Tick { time_ns: segment.time_ns, value };
+    fn disagreement(&mut self, segment: &Segment<'_>) -> Option<i64> {
+        let now = Tick { time_ns: segment.time_ns, value: segment.timestamp? };
         let (Some(first), Some(last)) = (self.first, self.last) else {
             (self.first, self.last) = (Some(now), Some(now));
-            return false;
+            return None;
         };
         let (passed_ns, ticks) = last.until(now);
         if ticks < 0 {
-            return false;
+            return None;
         }
         self.last = Some(now);
         if (0..STEP_NS).contains(&passed_ns) && ticks < 1_000 {
-            return false;
+            return None;
         }
         let (timed_ns, timed_ticks) = first.until(last);
-        let sender_ns = |rate| i128::from(ticks) * 1_000_000_000 / i128::from(rate);
-        let off_by = |rate| (i128::from(passed_ns) - sender_ns(rate)).abs();
+        let sender_ns = |rate: i64| ticks.saturating_mul(1_000_000_000 / rate);
+        let lacks_ns = |rate| sender_ns(rate).saturating_sub(passed_ns);
         match rate(timed_ns, timed_ticks) {
             // A twentieth for what the rate is off.
-            Some(rate) => off_by(rate) > i128::from(STEP_NS).max(sender_ns(rate) / 20),
+            Some(rate) => Some(lacks_ns(rate)).filter(|lack_ns| lack_ns.abs() > STEP_NS.max(sender_ns(rate) / 20)),
             // Even the slowest clock would have ticked.
-            None => i128::from(passed_ns) > 2 * (sender_ns(1) + 2 * i128::from(STEP_NS)),
+            None => (passed_ns > sender_ns(2).saturating_add(4 * STEP_NS)).then_some(-passed_ns),
         }
     }
 }
@@ -102,51 +103,56 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Times and timestamps, both in ms; `None` for no option.
-    fn steps(packets: &[(i64, Option<u32>)]) -> Vec<bool> {
+    fn at(ms: i64) -> Segment<'static> {
+        Segment { time_ns: ms * MS, ..segment(Flags::ACK) }
+    }
+
+    /// What is added at each packet, in ms; times and timestamps are in ms, too, `None` for no option.
+    fn steps(packets: &[(i64, Option<u32>)]) -> Vec<i64> {
         let mut clocks = Clocks::default();
-        let at = |&(ms, timestamp)| Segment { time_ns: ms * MS, timestamp, ..segment(Flags::ACK) };
-        packets.iter().map(|packet| clocks.step(Side::Client, &at(packet), true)).collect()
+        let mut step = |&(ms, timestamp)| {
+            let segment = Segment { timestamp, ..at(ms) };
+            clocks.step(Side::Client, &segment, true).unwrap_or(0) / MS
+        };
+        packets.iter().map(&mut step).collect()
     }
 
     #[test]
     fn a_long_pause_is_no_step() {
-        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (3_600_100, Some(3_600_105))]), [false; 3]);
-        assert_eq!(steps(&[(0, None), (100, None), (3_600_100, None)]), [false; 3]);
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (3_600_100, Some(3_600_105))]), [0; 3]);
+        assert_eq!(steps(&[(0, None), (100, None), (3_600_100, None)]), [0; 3]);
     }
 
     #[test]
     fn a_pause_that_the_sender_does_not_know_of_is_a_step() {
-        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (5_100, Some(110))]), [false, false, true]);
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (5_100, Some(110))]), [0, 0, -4_995]);
         // Before the rate is known, only a long one can be told.
-        assert_eq!(steps(&[(0, Some(5)), (60_000, Some(8))]), [false, true]);
+        assert_eq!(steps(&[(0, Some(5)), (60_000, Some(6))]), [0, -60_000]);
     }
 
     #[test]
     fn a_pause_that_a_step_hides_is_found() {
-        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (110, Some(9_105))]), [false, false, true]);
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (110, Some(9_105))]), [0, 0, 8_990]);
     }
 
     #[test]
     fn later_packets_must_not_be_earlier() {
-        assert_eq!(steps(&[(100, None), (90, None), (95, None)]), [false, true, false]);
+        assert_eq!(steps(&[(100, None), (90, None), (105, None)]), [0, 10, 0]);
     }
 
     #[test]
     fn one_step_is_found_once() {
         let mut clocks = Clocks::default();
-        let at = |ms: i64| Segment { time_ns: ms * MS, ..segment(Flags::ACK) };
-        assert!(!clocks.step(Side::Client, &at(100), true));
-        assert!(!clocks.step(Side::Server, &at(101), true));
-        assert!(clocks.step(Side::Client, &at(50), true));
-        assert!(!clocks.step(Side::Server, &at(51), true));
+        assert_eq!(clocks.step(Side::Client, &at(100), true), None);
+        assert_eq!(clocks.step(Side::Server, &at(101), true), None);
+        assert_eq!(clocks.step(Side::Client, &at(50), true), Some(51 * MS));
+        assert_eq!(clocks.step(Side::Server, &at(51 + 51), true), None);
     }
 
     #[test]
     fn packets_that_were_captured_late_set_no_clock() {
         let mut clocks = Clocks::default();
-        let at = |ms: i64| Segment { time_ns: ms * MS, ..segment(Flags::ACK) };
         clocks.step(Side::Client, &at(100), true);
-        assert!(!clocks.step(Side::Client, &at(90), false));
+        assert_eq!(clocks.step(Side::Client, &at(90), false), None);
     }
 }

@@ -34,6 +34,7 @@ pub struct Connection {
     pub troubles: Troubles,
     copies: Copies,
     clocks: Clocks,
+    known_steps: u32,
     paces: [Pace; 2],
 }
 
@@ -45,8 +46,6 @@ pub struct Arrival<'a> {
     pub retransmission: bool,
     /// A delayed acknowledgment had held it back for so long; 0 for most.
     pub stalled_ns: i64,
-    /// The capture's clock was set since the packet before: what is under way has no time.
-    pub clock_stepped: bool,
 }
 
 /// When the packets of the TCP handshake passed.
@@ -101,6 +100,7 @@ impl Connection {
             troubles: Troubles::default(),
             copies: Copies::default(),
             clocks: Clocks::default(),
+            known_steps: 0,
             paces: [Pace::default(); 2],
         }
     }
@@ -142,19 +142,37 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
         }
-        let clock_stepped = self.clocks.step(side, segment, accepted.fresh);
-        if clock_stepped {
-            self.troubles.clock_steps.add(segment.frame);
-            self.streams.forget_times();
-            self.paces = [Pace::default(); 2];
-        } else if let Some(sample) = accepted.sample {
+        if let Some(sample) = accepted.sample {
             self.samples.push((side.other(), sample));
             self.acknowledged(side.other(), sample);
         }
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, clock_stepped })
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns })
+    }
+
+    /// What to add to the times from this segment on: the capture's clock was set before it.
+    #[inline]
+    pub fn clock_step(&mut self, segment: &Segment<'_>) -> Option<i64> {
+        let side = self.side(segment);
+        let fresh = !self.streams.brings_nothing_new(side, segment);
+        let step = self.clocks.step(side, segment, fresh);
+        if step.is_some() {
+            self.troubles.clock_steps.add(segment.frame);
+        }
+        step
+    }
+
+    /// Has the clock been set since the connection's last packet, of which so many steps were known? Then nothing that
+    /// is under way can be timed.
+    pub fn forget_times_before(&mut self, steps: u32) -> bool {
+        let is_new = std::mem::replace(&mut self.known_steps, steps) != steps;
+        if is_new {
+            self.streams.forget_times();
+            self.paces = [Pace::default(); 2];
+        }
+        is_new
     }
 
     fn handshake(&mut self, side: Side, segment: &Segment<'_>) {

@@ -46,8 +46,6 @@ pub struct Accepted<'a> {
     /// The RTT between the capture point and the *receiver* of the acknowledged data.
     pub sample: Option<RttSample>,
     pub sending: Sending,
-    /// It brings new data or acknowledges more than before, so it was sent after the others of its side.
-    pub fresh: bool,
     /// It acknowledges once more what it did before, while data is on its way.
     pub duplicate_ack: bool,
 }
@@ -185,16 +183,15 @@ impl Reassembly {
         if segment.wire_length == 0 || segment.flags.has(Flags::RST) {
             let same_window = self.note_window(side, segment.window);
             let duplicate_ack = same_window && !acknowledges_more && self.is_duplicate_ack(side, segment);
-            return Accepted { sample, duplicate_ack, fresh: acknowledges_more || syn, ..Accepted::default() };
+            return Accepted { sample, duplicate_ack, ..Accepted::default() };
         }
         self.note_window(side, segment.window);
         let sending = self.note_sending(side, offset, end, segment);
-        let fresh = acknowledges_more || sending == Sending::New;
         let chunk = self.in_order(side, offset, end, segment);
         if chunk.is_none() && end > self.stream(side).next {
             self.wait(side, offset, segment);
         }
-        Accepted { chunk, sample, sending, fresh, duplicate_ack: false }
+        Accepted { chunk, sample, sending, duplicate_ack: false }
     }
 
     /// Nothing in this segment is new: it may have been there before.
