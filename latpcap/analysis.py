@@ -22,6 +22,7 @@ from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.statements import StatementGroups, group
+from latpcap.tcp import TcpResult, tcp_results
 from latpcap.times import iso
 from latpcap.verdict import verdict
 
@@ -35,6 +36,7 @@ __all__ = [
     "RttResult",
     "StatementResult",
     "Summary",
+    "TcpResult",
     "plain",
 ]
 
@@ -131,6 +133,7 @@ class ConnectionResult:
     cancels: int | None
     """The stream whose statement this connection came to cancel."""
     rtt: RttResult
+    tcp: TcpResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +254,7 @@ def connection_results(recording: Recording, baselines: Baselines) -> Iterator[C
     replication = columns.column(table, "replication").values
     cancels = columns.column(table, "cancels").ints(-1)
     start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
-    for index, row in enumerate(map(int, rows)):
+    for index, (row, tcp) in enumerate(zip(map(int, rows), tcp_results(recording), strict=True)):
         yield ConnectionResult(
             **{name: values[row] for name, values in texts.items()},  # type: ignore[arg-type]
             **{name: int(values[row]) for name, values in numbers.items()},  # type: ignore[arg-type]
@@ -260,6 +263,7 @@ def connection_results(recording: Recording, baselines: Baselines) -> Iterator[C
             start=start[row] or "",
             end=end[row] or "",
             rtt=_rtt(baselines, index),
+            tcp=tcp,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table
+from latpcap.tcp import TcpResult
 
 __all__ = ["Capture", "read"]
 
@@ -130,13 +131,14 @@ class Capture:
 
     @cached_property
     def connections(self) -> Table:
-        """One row a database connection, its RTT with `rtt_` before the names."""
+        """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
         rows = []
         for result in connection_results(self._recording, self._measures.baselines):
             row = asdict(result)
             rtt = row.pop("rtt")
             row["start"], row["end"] = np.datetime64(row["start"][:-1]), np.datetime64(row["end"][:-1])
-            rows.append(row | {f"rtt_{name}": value for name, value in rtt.items()})
+            tcp = {f"tcp_{name}": value for name, value in row.pop("tcp").items()}
+            rows.append(row | {f"rtt_{name}": value for name, value in rtt.items()} | tcp)
         return _rows_table(rows, _CONNECTION_TYPES, "connections")
 
     @cached_property
@@ -176,6 +178,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
         "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
+        "stalled_ms": nullable(exchanges.stalled / MS),
         "delta_ms": nullable(exchanges.delta / MS, exchanges.delta >= 0),
         "client_ms": nullable(exchanges.client / MS, exchanges.client >= 0),
     }
@@ -212,6 +215,7 @@ EXCHANGE_COLUMNS = (
     "complete",
     "parameters",
     "retransmissions",
+    "stalled_ms",
     "transaction",
 )
 
@@ -235,6 +239,7 @@ _CONNECTION_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("rtt_in_stream_mean_ms", "rtt_response_floor_ms"), _FLOAT),
     "rtt_samples": _COUNT,
     "rtt_position": _TEXT,
+    **{f"tcp_{each.name}": _FLOAT if each.name.endswith("_ms") else _COUNT for each in fields(TcpResult)},
 }
 
 _STATEMENT_TYPES: dict[str, DataType] = {

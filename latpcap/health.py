@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,21 +12,125 @@ from latpcap.budget import Timeline
 from latpcap.recording import Recording
 from latpcap.rtt import LOOPBACK, R_FLOOR, UNKNOWN, Baselines
 
-__all__ = ["HealthNote", "core_notes", "measured_notes"]
+__all__ = ["ADVICE", "HealthNote", "core_notes", "measured_notes"]
 
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note."""
 NEAR_ZERO_NS = 100_000
 
 
+ADVICE: dict[str, tuple[str, str]] = {
+    # the file
+    "file-cut": ("what came after is missing", "capture or copy the file again if that matters"),
+    "file-damaged": ("what cannot be read is left out", "copy the file again, or repair it (`pcapfix`)"),
+    "file-unreadable": ("what came after is missing", "check the disk or the network share"),
+    "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
+    "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
+    "snap-length": (
+        "statements and rows in the part that is missing are unknown; times are right where the packets tell them",
+        "capture whole packets: `-s 0`",
+    ),
+    "capture-drops": (
+        "exchanges that a dropped packet touches are incomplete, and some may be missing",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    # what the capture saw
+    "capture-loss": (
+        "the exchanges that it touches are incomplete; exchanges that lie in it whole are not counted",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "one-direction": (
+        "nobody can tell when answers came: no exchange has a time",
+        "let the mirror port copy both directions, or capture on the host itself",
+    ),
+    "duplicate-packets": ("none: each packet counts once", "capture on one interface, or mirror one port"),
+    "reordered": ("none: the streams are put in order by their numbers", "nothing, unless there are many"),
+    "offloaded": (
+        "none on round trips and times; packets and slow-start rounds are fewer than on the wire",
+        "nothing; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
+    ),
+    "missing-handshake": (
+        "no handshake RTT, no login, no text of statements that were prepared before",
+        "start the capture before the application",
+    ),
+    "proxy-header": (
+        "what is measured is the way from the proxy to the server, not from the client",
+        "capture between client and proxy, too",
+    ),
+    # the clock
+    "clock-backwards": (
+        "packets out of order are put right; where the clock was set, `clock-step` says so",
+        "`reordercap IN OUT` puts the packets in order",
+    ),
+    "clock-step": (
+        "exchanges under way are incomplete; later times are moved by what the senders' clocks say (else to no pause), "
+        "and differ from the file's",
+        "capture again while the clock is left alone (NTP slews, not steps)",
+    ),
+    "coarse-clock": (
+        "each time is wrong by up to a tick: an RTT below it cannot be measured",
+        "capture with a finer clock, or give the RTT with --rtt-baseline",
+    ),
+    # the path and the hosts
+    "retransmissions": ("the time they took is counted as loss", "nothing, unless `loss` or `timeouts` says so"),
+    "timeouts": (
+        "these waits depend on the sender's timer, not on the RTT alone, and are kept by the projection",
+        "find where packets are lost: duplex mismatch, full queue, bad cable",
+    ),
+    "loss": ("the projection keeps this time as it is", "find where packets are lost"),
+    "zero-window": (
+        "transfers waited for a program to read, which no faster network shortens",
+        "look for a client that fetches slowly, or works on each row while it reads",
+    ),
+    "delayed-ack": (
+        "these waits are the acknowledging host's timer (40 ms or more), not distance",
+        "set TCP_NODELAY in the driver, or write each request at once",
+    ),
+    "refused": ("none: nothing was said", "check address and port, and whether the server runs"),
+    "unanswered": ("none: nothing was said", "check address, port and firewalls"),
+    # reading
+    "encrypted": (
+        "round trips are told by who speaks when: requests sent without waiting count as one",
+        "capture behind the TLS end point, or switch encryption off for the test",
+    ),
+    "replication": ("what is pushed is in no count", "nothing"),
+    "unreadable": (
+        "what lies between is counted by who speaks when, and its times are not used",
+        "capture the connection from its beginning, without loss",
+    ),
+    "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
+    "incomplete-exchanges": ("they count as round trips, but their times are used nowhere", "see the notes above"),
+    "unknown-time": ("this time is neither network nor service", "capture without loss, from the beginning"),
+    # the baseline RTT
+    "baseline-unknown": ("no share of the network, no projection", "give the RTT with --rtt-baseline"),
+    "baseline-upper-bound": (
+        "the network's share is an upper bound, the projection too",
+        "start the capture before the application, or give the RTT with --rtt-baseline",
+    ),
+    "loopback": ("waiting and service cannot be told apart well", "capture between two machines"),
+    "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
+}
+"""What each code does to the numbers, and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class HealthNote:
-    """One kind of trouble: a code for scripts, a sentence for people."""
+    """One kind of trouble: a code for scripts, a sentence for people; docs/health.md lists the codes."""
 
     code: str
     severity: str
+    """`error`: figures are missing or wrong in part; `warning`: less sure; `info`: good to know."""
     message: str
     count: int
+    effect: str = field(init=False)
+    """What it does to the numbers."""
+    advice: str = field(init=False)
+    """What to do."""
+
+    def __post_init__(self) -> None:
+        effect, advice = ADVICE.get(self.code, ("", ""))
+        object.__setattr__(self, "effect", effect)
+        object.__setattr__(self, "advice", advice)
 
 
 def core_notes(recording: Recording) -> list[HealthNote]:

@@ -97,6 +97,8 @@ class Exchanges:
     request_bytes: Ints
     response_bytes: Ints
     retransmissions: Ints
+    stalled: Ints
+    """How long delayed acknowledgments held its packets back."""
     complete: Bools
 
     def __len__(self) -> int:
@@ -236,6 +238,7 @@ class Recording:
             request_bytes=ints("request_bytes"),
             response_bytes=ints("response_bytes"),
             retransmissions=ints("retransmissions"),
+            stalled=ints("stalled_ns"),
             complete=columns.column(table, "complete").values,
         )
 

@@ -19,6 +19,10 @@ EPOCH_NS = 1_600_000_000_000_000_000
 TIME = DataType.timestamp("ns", tz="UTC")
 U8, U32, U64, I64 = DataType.uint8(), DataType.uint32(), DataType.uint64(), DataType.int64()
 TEXT, BOOL = DataType.string(), DataType.bool()
+TROUBLES = (
+    *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
+    *("duplicate_acks", "zero_windows", "timeouts", "timeout_ns", "stalls", "stalled_ns", "clock_steps"),
+)
 
 
 @dataclass
@@ -44,6 +48,7 @@ class Ex:
     response_bytes: int = 100
     error: str | None = None
     retransmissions: int = 0
+    stalled_ms: float = 0.0
     complete: bool = True
 
 
@@ -180,6 +185,7 @@ class Tables:
                 "retransmissions": c.retransmissions,
                 "lost_bytes": c.lost_bytes,
                 "gaps": 1 if c.lost_bytes else 0,
+                **dict.fromkeys(TROUBLES, 0),
             }
         )
         for by_server, values, segments in (
@@ -228,6 +234,7 @@ class Tables:
             "delta_ns": delta,
             "client_ns": client,
             "retransmissions": ex.retransmissions,
+            "stalled_ns": _ns(ex.stalled_ms),
             "transaction": None,
             "complete": ex.complete,
         }
@@ -263,7 +270,7 @@ class Tables:
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
         types |= {"cancels": U32, "server_first": BOOL, "exchanges": U32}
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
-        return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32})
+        return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
 
     def exchanges(self) -> Table:
         types: dict[str, Any] = {"stream": U32, "exchange": U32, "command": TEXT, "fingerprint": U32, "text": U32}
@@ -272,7 +279,9 @@ class Tables:
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "waited_ns": I64}
         types |= {"rows": U64, "affected_rows": U64, "error": TEXT, "delta_ns": I64, "client_ns": I64}
-        return _table(self.rows, types | {"retransmissions": U32, "transaction": TEXT, "complete": BOOL})
+        return _table(
+            self.rows, types | {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
+        )
 
     def statements(self) -> Table:
         rows = [{"id": number, "text": text} for number, text in enumerate(self.texts)]

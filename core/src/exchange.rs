@@ -32,6 +32,8 @@ pub struct Exchange {
     /// End of the previous response → start of this request.
     pub client_ns: Option<i64>,
     pub retransmissions: u32,
+    /// How long delayed acknowledgments held its packets back.
+    pub stalled_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
@@ -181,6 +183,27 @@ impl Pairing {
         }
     }
 
+    /// What one side sent last had waited for a delayed acknowledgment. That may have ended an exchange, or its request.
+    pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
+        let ended = self.finished.last_mut();
+        let touched = match side {
+            Side::Client => self.open.back_mut().map(|open| &mut open.exchange).or(ended),
+            Side::Server => ended.or(self.open.front_mut().map(|open| &mut open.exchange)),
+        };
+        if let Some(exchange) = touched {
+            exchange.stalled_ns += stalled_ns;
+        }
+    }
+
+    /// The capture's clock was set: no time from before can be compared with one that comes.
+    pub fn clock_stepped(&mut self) {
+        for open in &mut self.open {
+            open.exchange.complete = false;
+        }
+        self.previous_request_ns = None;
+        self.previous_response = None;
+    }
+
     /// Bytes of what is under way, up to `until`, were not captured.
     pub fn gap(&mut self, side: Side, until: u64) {
         let touched = match side {
@@ -282,6 +305,7 @@ impl Pairing {
             delta_ns: since(self.previous_request_ns),
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
             retransmissions: 0,
+            stalled_ns: 0,
             transaction: None,
             complete: true,
         };
@@ -358,7 +382,10 @@ impl Pairing {
                 Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
                 _ => asked.time_ns,
             };
-            let waited_ns = (passage.first.time_ns - since_ns).max(0);
+            let waited_ns = passage.first.time_ns - since_ns;
+            // An answer before its question: the clock was set, or two clocks differ.
+            open.exchange.complete &= waited_ns >= 0 || open.exchange.round_trips == 0;
+            let waited_ns = waited_ns.max(0);
             if open.is_awaited() {
                 *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
             }

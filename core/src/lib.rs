@@ -6,6 +6,7 @@ pub mod capture;
 pub mod conversation;
 pub mod cursor;
 pub mod exchange;
+pub mod health;
 pub mod layers;
 pub mod note;
 pub mod packet;

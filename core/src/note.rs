@@ -16,8 +16,30 @@ pub enum NoteCode {
     UnknownLinkType,
     /// Packets were captured in part.
     SnapLength,
+    /// The file's own counters tell of packets that were dropped.
+    CaptureDrops,
     /// A packet is earlier than the one before it.
     ClockBackwards,
+    /// The times of a file are multiples of a millisecond or more.
+    CoarseClock,
+    /// The clock was set while connections were open.
+    ClockStep,
+    /// Nothing of one side was captured.
+    OneDirection,
+    /// Packets are in the capture twice.
+    DuplicatePackets,
+    /// Packets came behind a later one of their stream.
+    Reordered,
+    /// Segments are longer than the network carries.
+    Offloaded,
+    /// A side told the other to stop.
+    ZeroWindow,
+    /// Data was sent again after a silence.
+    Timeouts,
+    /// Data waited for a delayed acknowledgment.
+    DelayedAck,
+    /// A PROXY protocol header precedes what client and server say.
+    ProxyHeader,
     /// Messages could not be told apart for a while.
     Unreadable,
     /// Rows were counted without their format.
@@ -33,7 +55,18 @@ impl NoteCode {
             Self::UnknownInterface => "unknown-interface",
             Self::UnknownLinkType => "unknown-link-type",
             Self::SnapLength => "snap-length",
+            Self::CaptureDrops => "capture-drops",
             Self::ClockBackwards => "clock-backwards",
+            Self::CoarseClock => "coarse-clock",
+            Self::ClockStep => "clock-step",
+            Self::OneDirection => "one-direction",
+            Self::DuplicatePackets => "duplicate-packets",
+            Self::Reordered => "reordered",
+            Self::Offloaded => "offloaded",
+            Self::ZeroWindow => "zero-window",
+            Self::Timeouts => "timeouts",
+            Self::DelayedAck => "delayed-ack",
+            Self::ProxyHeader => "proxy-header",
             Self::Unreadable => "unreadable",
             Self::EstimatedRows => "estimated-rows",
         }
@@ -57,9 +90,15 @@ pub struct Notes(Vec<Note>);
 impl Notes {
     /// Counts one more case; `message` is asked for the first one only.
     pub fn add(&mut self, code: NoteCode, message: impl FnOnce() -> String) {
+        self.add_several(code, 1, message);
+    }
+
+    /// The same for `count` cases at once; none are no note.
+    pub fn add_several(&mut self, code: NoteCode, count: u64, message: impl FnOnce() -> String) {
         match self.0.iter_mut().find(|note| note.code == code) {
-            Some(note) => note.count += 1,
-            None => self.0.push(Note { code, message: message(), count: 1 }),
+            Some(note) => note.count = note.count.saturating_add(count),
+            None if count > 0 => self.0.push(Note { code, message: message(), count }),
+            None => {}
         }
     }
 

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::capture::{CaptureError, Recording, Source};
 use crate::conversation::{Conversation, Forced, Hints};
+use crate::health::Health;
 use crate::note::{NoteCode, Notes};
 use crate::packet::{Dissected, Dissector, Flags, Segment};
 use crate::protocols::{Protocol, REGISTRY};
 use crate::sql::Statements;
-use crate::stream::Connections;
-use crate::table::{ExchangeColumns, Tables};
+use crate::stream::{Connection, Connections};
+use crate::table::{ExchangeColumns, Tables, protocol_of};
 
 /// Packets between two looks at the cancel flag.
 const CANCEL_INTERVAL: u64 = 4096;
@@ -49,6 +50,27 @@ pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, 
     Ok(read(Recording::open(sources)?, options))
 }
 
+/// The capture's clock as it would have run, had nobody set it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    /// Added to all times since the last step.
+    offset_ns: i64,
+    steps: u32,
+}
+
+impl Clock {
+    fn corrected<'a>(&mut self, segment: &Segment<'a>, connection: &mut Connection) -> Segment<'a> {
+        let mut corrected = *segment;
+        corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
+        if let Some(more_ns) = connection.clock_step(&corrected) {
+            self.steps += 1;
+            self.offset_ns = self.offset_ns.saturating_add(more_ns);
+            corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
+        }
+        corrected
+    }
+}
+
 /// All connections and what is said on them.
 struct Flows<'a> {
     options: &'a Options,
@@ -56,6 +78,7 @@ struct Flows<'a> {
     conversations: Vec<Conversation>,
     statements: Statements,
     exchanges: ExchangeColumns,
+    clock: Clock,
     notes: Notes,
 }
 
@@ -67,6 +90,7 @@ impl Flows<'_> {
             conversations: Vec::new(),
             statements: Statements::new(options.show_literals),
             exchanges: ExchangeColumns::default(),
+            clock: Clock::default(),
             notes: Notes::default(),
         }
     }
@@ -80,12 +104,19 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let accepted = connection.accept(segment);
-        if accepted.retransmission {
+        let segment = &self.clock.corrected(segment, connection);
+        if connection.forget_times_before(self.clock.steps) {
+            conversation.clock_stepped();
+        }
+        let Some(arrival) = connection.accept(segment) else { return };
+        if arrival.retransmission {
             conversation.retransmission();
         }
-        if let Some(chunk) = accepted.chunk {
+        if let Some(chunk) = arrival.chunk {
             conversation.read(&chunk, &mut self.statements);
+        }
+        if arrival.stalled_ns > 0 {
+            conversation.stalled(connection.side(segment), arrival.stalled_ns);
         }
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
@@ -125,6 +156,7 @@ impl Flows<'_> {
                 connection.swap_roles();
             }
         }
+        self.notes_of_connections();
         self.notes_of_losses();
         Tables {
             recording,
@@ -136,10 +168,26 @@ impl Flows<'_> {
         }
     }
 
+    /// What befell the connections that are database traffic.
+    fn notes_of_connections(&mut self) {
+        let mut health = Health::default();
+        for (stream, (connection, conversation)) in self.connections.iter().zip(&self.conversations).enumerate() {
+            if protocol_of(connection, conversation.dialogue()).is_some() {
+                health.add(stream, connection);
+            }
+        }
+        health.tell(&mut self.notes);
+    }
+
     /// Connections where decoding lost its footing: said once, with the first case.
     fn notes_of_losses(&mut self) {
         for (stream, conversation) in self.conversations.iter().enumerate() {
             let Some(dialogue) = conversation.dialogue() else { continue };
+            if dialogue.proxied {
+                self.notes.add(NoteCode::ProxyHeader, || {
+                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
+                });
+            }
             if dialogue.session.estimated_rows {
                 self.notes.add(NoteCode::EstimatedRows, || {
                     format!(

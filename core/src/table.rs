@@ -20,7 +20,7 @@ use crate::pipeline::protocol_on;
 use crate::protocols::Side;
 use crate::session::Session;
 use crate::sql::Statements;
-use crate::stream::{Connection, Connections, Mark, State};
+use crate::stream::{Connection, Connections, Mark, State, Tally, Troubles};
 
 type Timestamps = PrimitiveArray<TimestampNanosecondType>;
 
@@ -76,6 +76,10 @@ impl Tables {
         let text = |get: fn(&Dialogue) -> Option<&str>| {
             strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
+        let troubles = || rows.iter().map(|row| row.connection.troubles);
+        let trouble = |get: fn(Troubles) -> Tally| numbers(troubles().map(|troubles| get(troubles).count));
+        let spans =
+            |get: fn(Troubles) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(troubles().map(get))) };
         let mss = |side| {
             let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
             optional_numbers(sizes.map(|size| size.map_or(NO_NUMBER, u32::from)).collect())
@@ -123,6 +127,19 @@ impl Tables {
             ("retransmissions", numbers(rows.iter().map(|row| row.connection.streams.retransmissions))),
             ("lost_bytes", numbers(rows.iter().map(|row| row.connection.streams.lost_bytes))),
             ("gaps", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.connection.streams.gaps)))),
+            ("client_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Client as usize]))),
+            ("server_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Server as usize]))),
+            ("duplicate_packets", trouble(|troubles| troubles.copies)),
+            ("cut_packets", trouble(|troubles| troubles.cut)),
+            ("offloaded_packets", trouble(|troubles| troubles.offloaded)),
+            ("reordered_packets", trouble(|troubles| troubles.reordered)),
+            ("duplicate_acks", trouble(|troubles| troubles.duplicate_acks)),
+            ("zero_windows", trouble(|troubles| troubles.zero_windows)),
+            ("timeouts", trouble(|troubles| troubles.timeouts)),
+            ("timeout_ns", spans(|troubles| troubles.timeout_ns)),
+            ("stalls", trouble(|troubles| troubles.stalls)),
+            ("stalled_ns", spans(|troubles| troubles.stalled_ns)),
+            ("clock_steps", trouble(|troubles| troubles.clock_steps)),
         ])
     }
 
@@ -184,11 +201,8 @@ impl<'a> Row<'a> {
         Row { connection, dialogue: conversation.dialogue() }
     }
 
-    /// A connection that never said a word can only be told by its port.
     fn protocol(&self) -> Option<&'static str> {
-        let silent = matches!(self.connection.state(), State::Refused | State::Unanswered);
-        let by_port = || protocol_on(self.connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
-        self.dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
+        protocol_of(self.connection, self.dialogue)
     }
 }
 
@@ -197,13 +211,21 @@ fn one_a_line(names: &[String]) -> String {
     names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
 }
 
+/// A connection that never said a word can only be told by its port.
+pub fn protocol_of(connection: &Connection, dialogue: Option<&Dialogue>) -> Option<&'static str> {
+    let silent = matches!(connection.state(), State::Refused | State::Unanswered);
+    let by_port = || protocol_on(connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
+    dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
+}
+
 fn address(endpoint: Endpoint) -> String {
     std::net::SocketAddr::new(endpoint.address, endpoint.port).to_string()
 }
 
 fn severity(note: &Note) -> &'static str {
     match note.code {
-        NoteCode::FileDamaged | NoteCode::FileUnreadable => "error",
+        NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection => "error",
+        NoteCode::DuplicatePackets | NoteCode::Reordered | NoteCode::Offloaded | NoteCode::ProxyHeader => "info",
         _ => "warning",
     }
 }
@@ -232,6 +254,7 @@ pub struct ExchangeColumns {
     delta: Vec<i64>,
     client: Vec<i64>,
     retransmissions: Vec<u32>,
+    stalled: Vec<i64>,
     transaction: Vec<u8>,
     complete: Vec<bool>,
 }
@@ -280,6 +303,7 @@ impl ExchangeColumns {
         self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));
         self.client.push(exchange.client_ns.unwrap_or(NO_TIME));
         self.retransmissions.push(exchange.retransmissions);
+        self.stalled.push(exchange.stalled_ns);
         let known = |state: &str| TRANSACTIONS.iter().position(|known| *known == state);
         self.transaction.push(exchange.transaction.and_then(known).map_or(NO_CODE, |code| code as u8));
         self.complete.push(exchange.complete);
@@ -338,6 +362,7 @@ impl ExchangeColumns {
         put(&mut self.delta, order);
         put(&mut self.client, order);
         put(&mut self.retransmissions, order);
+        put(&mut self.stalled, order);
         put(&mut self.transaction, order);
         put(&mut self.complete, order);
     }
@@ -373,6 +398,7 @@ impl ExchangeColumns {
             ("delta_ns", optional_spans(self.delta)),
             ("client_ns", optional_spans(self.client)),
             ("retransmissions", Arc::new(UInt32Array::from(self.retransmissions))),
+            ("stalled_ns", Arc::new(Int64Array::from(self.stalled))),
             ("transaction", strings(self.transaction.iter().map(|&code| TRANSACTIONS.get(usize::from(code))))),
             ("complete", Arc::new(BooleanArray::from(self.complete))),
         ])

@@ -104,9 +104,12 @@ struct Seen {
     complete: bool,
 }
 
+const OF_THE_PATH: [&str; 2] = ["duplicate-packets", "timeouts"];
+
 struct Reading {
     exchanges: Vec<Seen>,
     connections: RecordBatch,
+    /// Of the reading, not of what the packets met on their way.
     notes: usize,
 }
 
@@ -116,7 +119,8 @@ fn read(folder: &Path, name: &str) -> Reading {
     let tables = pipeline::open_and_read(vec![source], &options).unwrap();
     let texts: Vec<String> =
         (0..tables.statements.len() as u32).map(|id| tables.statements.text(id).to_owned()).collect();
-    let (connections, notes) = (tables.connections().unwrap(), tables.notes().unwrap().num_rows());
+    let (connections, told) = (tables.connections().unwrap(), tables.notes().unwrap());
+    let notes = told["code"].as_string::<i32>().iter().flatten().filter(|code| !OF_THE_PATH.contains(code)).count();
     let batch = tables.exchanges.into_batch().unwrap();
     let exchanges = (0..batch.num_rows()).map(|row| seen(&batch, row, &texts)).collect();
     Reading { exchanges, connections, notes }

@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable
 
 from latpcap.analysis import Analysis
+from latpcap.health import HealthNote
 
 __all__ = ["render"]
 
@@ -13,7 +14,7 @@ __all__ = ["render"]
 def render(result: Analysis) -> str:
     """Return the result as HTML; everything that a capture contains is escaped."""
     verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
-    notes = "".join(f"<li>{html.escape(f'{note.severity}: {note.message}')}</li>" for note in result.health)
+    notes = "".join(f"<li>{_note(note)}</li>" for note in result.health)
     budget = [(name.removesuffix("_s"), f"{seconds:,.3f}") for name, seconds in result.budget.parts().items()]
     points = [
         (
@@ -28,6 +29,11 @@ def render(result: Analysis) -> str:
         + _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), points)
         + "</div>"
     )
+
+
+def _note(note: HealthNote) -> str:
+    told = html.escape(f"{note.severity}: {note.message}")
+    return f"{told}<br><small>{html.escape(f'{note.effect}; to do: {note.advice}')}</small>" if note.effect else told
 
 
 def _seconds(value: float | None) -> str:

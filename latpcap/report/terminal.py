@@ -85,6 +85,8 @@ def _health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
         yield _heading("Health")
     for note in shown:
         yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
+        if note.effect and note.severity != "info":
+            yield Text(f"  {note.effect}; to do: {note.advice}", style="dim")
 
 
 # --- budget ---------------------------------------------------------------------------------------------------------

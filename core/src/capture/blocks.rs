@@ -13,6 +13,8 @@ use crate::cursor::{Cursor, TooShort};
 
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
+const OPTION_INTERFACE_DROPS: u16 = 5;
+const OPTION_SYSTEM_DROPS: u16 = 7;
 const NAME_IPV4: u16 = 1;
 const NAME_IPV6: u16 = 2;
 
@@ -83,25 +85,38 @@ impl Extras {
     }
 }
 
-pub(super) fn interface(mut body: Cursor<'_>, order: Order) -> Result<Interface, TooShort> {
+/// An interface, and what is wrong with its options: those that lie end the list but not the interface.
+pub(super) fn interface(mut body: Cursor<'_>, order: Order) -> Result<(Interface, Result<(), TooShort>), TooShort> {
     let link_type = order.u16(&mut body, "link type")?;
     order.u16(&mut body, "reserved")?;
     let snap_length = order.u32(&mut body, "snap length")?;
-    Ok(Interface { link_type, snap_length, clock: clock(body, order) })
+    let (mut resolution, mut offset) = (6, 0);
+    let read = each_option(body, order, |code, mut value| match code {
+        OPTION_RESOLUTION => resolution = value.u8("resolution").unwrap_or(resolution),
+        OPTION_TIME_OFFSET => offset = order.i64(&mut value, "offset").unwrap_or(offset),
+        _ => {}
+    });
+    Ok((Interface { link_type, snap_length, clock: Clock::new(resolution, offset), dropped: 0 }, read))
 }
 
-/// The clock that the options describe; options that lie end the list but not the interface.
-fn clock(mut options: Cursor<'_>, order: Order) -> Clock {
-    let (mut resolution, mut offset) = (6, 0);
-    while let Ok(Some((code, value))) = next_option(&mut options, order) {
-        let mut value = Cursor::new(value);
-        match code {
-            OPTION_RESOLUTION => resolution = value.u8("resolution").unwrap_or(resolution),
-            OPTION_TIME_OFFSET => offset = order.i64(&mut value, "offset").unwrap_or(offset),
-            _ => {}
+/// The interface that the statistics are of, and how many packets it and the operating system have dropped so far.
+pub(super) fn statistics(mut body: Cursor<'_>, order: Order) -> Result<(u32, u64), TooShort> {
+    let interface = order.u32(&mut body, "interface")?;
+    body.skip(8, "time")?;
+    let mut dropped = 0_u64;
+    each_option(body, order, |code, mut value| {
+        if code == OPTION_INTERFACE_DROPS || code == OPTION_SYSTEM_DROPS {
+            dropped = dropped.saturating_add(order.i64(&mut value, "drops").map_or(0, i64::cast_unsigned));
         }
+    })?;
+    Ok((interface, dropped))
+}
+
+fn each_option(mut options: Cursor<'_>, order: Order, mut take: impl FnMut(u16, Cursor<'_>)) -> Result<(), TooShort> {
+    while let Some((code, value)) = next_option(&mut options, order)? {
+        take(code, Cursor::new(value));
     }
-    Clock::new(resolution, offset)
+    Ok(())
 }
 
 fn next_option<'a>(body: &mut Cursor<'a>, order: Order) -> Result<Option<(u16, &'a [u8])>, TooShort> {
@@ -141,9 +156,17 @@ mod tests {
     }
 
     #[test]
+    fn drops_of_the_interface_and_of_the_system_add_up() {
+        let options = [5, 0, 8, 0, 3, 0, 0, 0, 0, 0, 0, 0, 7, 0, 8, 0, 4, 0, 0, 0, 0, 0, 0, 0];
+        let body = [&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &options].concat();
+        assert_eq!(statistics(Cursor::new(&body), Order::Little), Ok((1, 7)));
+    }
+
+    #[test]
     fn an_option_that_lies_about_its_length_leaves_the_interface() {
         let body = [1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 255, 255, 9];
-        let interface = interface(Cursor::new(&body), Order::Little).unwrap();
+        let (interface, read) = interface(Cursor::new(&body), Order::Little).unwrap();
+        assert!(read.is_err());
         assert_eq!(interface.link_type, 1);
         assert_eq!(interface.clock.nanoseconds(0, 1), 1000);
     }

@@ -1,7 +1,8 @@
 //! What is told of each capture file after it was read.
 
 use super::record::Record;
-use crate::note::{NoteCode, Notes};
+use super::ticks::Ticks;
+use crate::note::{Note, NoteCode, Notes};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
@@ -16,6 +17,7 @@ pub struct CaptureFile {
     pub last_time_ns: Option<i64>,
     /// The time of the packet before, which need not be the latest.
     previous_time_ns: i64,
+    ticks: Ticks,
 }
 
 impl CaptureFile {
@@ -28,6 +30,7 @@ impl CaptureFile {
             first_time_ns: None,
             last_time_ns: None,
             previous_time_ns: i64::MIN,
+            ticks: Ticks::default(),
         }
     }
 
@@ -49,9 +52,19 @@ impl CaptureFile {
             let back_ns = self.previous_time_ns.saturating_sub(time_ns);
             notes.add(NoteCode::ClockBackwards, || went_back(back_ns, frame));
         }
+        self.ticks.pass(self.previous_time_ns, time_ns);
         self.previous_time_ns = time_ns;
         self.first_time_ns = Some(self.first_time_ns.map_or(time_ns, |first| first.min(time_ns)));
         self.last_time_ns = Some(self.last_time_ns.map_or(time_ns, |last| last.max(time_ns)));
+    }
+}
+
+impl CaptureFile {
+    /// What only the whole file shows.
+    pub(super) fn note(&self) -> Option<Note> {
+        let tick_ms = self.ticks.coarse_ns()? as f64 / 1e6;
+        let message = format!("its clock ticks every {tick_ms} ms only");
+        Some(Note { code: NoteCode::CoarseClock, message, count: self.packets })
     }
 }
 

@@ -15,6 +15,7 @@ mod reader;
 mod record;
 mod recording;
 mod source;
+mod ticks;
 mod window;
 mod zstd;
 

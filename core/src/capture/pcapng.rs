@@ -19,6 +19,7 @@ const INTERFACE: u32 = 1;
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const NAMES: u32 = 4;
+const STATISTICS: u32 = 5;
 const PACKET: u32 = 6;
 const JOURNAL: u32 = 9;
 const SECRETS: u32 = 10;
@@ -46,6 +47,8 @@ pub(super) struct Interface {
     pub link_type: u16,
     pub snap_length: u32,
     pub clock: Clock,
+    /// Packets that its statistics say were dropped.
+    pub dropped: u64,
 }
 
 pub(super) struct Pcapng {
@@ -175,17 +178,33 @@ impl Pcapng {
         let done = match block.kind {
             SECTION => return self.begin_section(block, body, at),
             INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => {
-                blocks::interface(body, order).map(|interface| self.section.interfaces.push(interface))
+                blocks::interface(body, order).and_then(|(interface, options)| {
+                    self.section.interfaces.push(interface);
+                    options
+                })
             }
             INTERFACE => {
                 notes.add(NoteCode::FileDamaged, || format!("more than {MOST_INTERFACES} interfaces at byte {at}"));
                 Ok(())
             }
+            STATISTICS => blocks::statistics(body, order).map(|(interface, dropped)| {
+                self.note_drops(interface, dropped, notes);
+            }),
             NAMES => extras.names(body, order),
             SECRETS => extras.secrets(body, order),
             _ => Ok(()),
         };
         done.map_err(|error| Damage::short(at, error))
+    }
+
+    /// The counters go on from block to block.
+    fn note_drops(&mut self, number: u32, dropped: u64, notes: &mut Notes) {
+        let Some(interface) = self.section.interfaces.get_mut(number as usize) else { return };
+        let more = dropped.saturating_sub(interface.dropped);
+        interface.dropped += more;
+        notes.add_several(NoteCode::CaptureDrops, more, || {
+            format!("interface {number} dropped {dropped} packets while it captured")
+        });
     }
 
     fn begin_section(&mut self, block: Block, body: Cursor<'_>, at: u64) -> Result<(), Damage> {

@@ -248,7 +248,8 @@ impl File {
     }
 
     fn named_notes(&self) -> impl Iterator<Item = Note> {
-        self.notes.iter().map(|note| Note { message: format!("{}: {}", self.facts.path, note.message), ..note.clone() })
+        let notes = self.notes.iter().cloned().chain(self.facts.note());
+        notes.map(|note| Note { message: format!("{}: {}", self.facts.path, note.message), ..note })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Dialogue {
     pub protocol: &'static str,
     /// What was taken for the client is the server: the capture began in mid-connection.
     pub swapped: bool,
+    /// A PROXY protocol header preceded it.
+    pub proxied: bool,
     pub session: Session,
     pub pairing: Pairing,
     /// How often the footing was lost, and why the first time.
@@ -32,6 +34,7 @@ impl Dialogue {
         let mut dialogue = Dialogue {
             protocol,
             swapped,
+            proxied: false,
             session: Session::default(),
             pairing: Pairing::default(),
             losses: 0,

@@ -2,6 +2,7 @@
 
 mod dialogue;
 mod inbox;
+mod proxy;
 mod recognition;
 
 pub use dialogue::Dialogue;
@@ -46,6 +47,21 @@ impl Conversation {
         }
     }
 
+    /// What one side sent last had waited for a delayed acknowledgment.
+    pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
+        if let Conversation::Known(dialogue) = self {
+            let side = if dialogue.swapped { side.other() } else { side };
+            dialogue.pairing.stalled(side, stalled_ns);
+        }
+    }
+
+    /// The capture's clock was set between what was read and what comes.
+    pub fn clock_stepped(&mut self) {
+        if let Conversation::Known(dialogue) = self {
+            dialogue.pairing.clock_stepped();
+        }
+    }
+
     /// No more bytes will come.
     pub fn finish(&mut self, statements: &mut Statements) {
         if let Conversation::New(recognition) = self {
@@ -76,6 +92,7 @@ impl Conversation {
             return Conversation::Foreign;
         };
         let mut dialogue = Dialogue::new(recognised.name, recognised.start, recognised.swapped);
+        dialogue.proxied = recognised.proxied;
         for chunk in &recognised.seen {
             dialogue.read(&chunk.borrow(), statements);
         }

@@ -1,6 +1,7 @@
 //! Which protocol is it? Asked of the first bytes, and of each new turn where the beginning was not captured.
 
 use super::KeptChunk;
+use super::proxy::ProxyHeader;
 use crate::protocols::turns::{self, Turns};
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Side, Start, Verdict};
 use crate::stream::Chunk;
@@ -39,6 +40,8 @@ pub struct Recognised {
     /// What was taken for the client is the server.
     pub swapped: bool,
     pub seen: Vec<KeptChunk>,
+    /// A PROXY protocol header preceded it.
+    pub proxied: bool,
 }
 
 impl Recognised {
@@ -56,16 +59,27 @@ pub struct Recognition {
     server: Vec<u8>,
     first: Option<Side>,
     turns: u32,
+    proxy_header: ProxyHeader,
+    proxied: bool,
 }
 
 impl Recognition {
     pub fn new(hints: Hints) -> Recognition {
         let (client, server) = (Vec::new(), Vec::new());
-        Recognition { hints, seen: Vec::new(), kept_bytes: 0, client, server, first: None, turns: 0 }
+        let proxy_header = ProxyHeader::default();
+        let (seen, first) = (Vec::new(), None);
+        Recognition { hints, seen, kept_bytes: 0, client, server, first, turns: 0, proxy_header, proxied: false }
     }
 
     /// Take in the next bytes. `Some(None)`: it is nothing that latpcap reads.
     pub fn read(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
+        let (chunk, proxied) = self.proxy_header.skip(chunk, self.hints.from_start);
+        self.proxied |= proxied;
+        let nothing_left = self.proxied && chunk.bytes.is_empty() && chunk.cut == 0;
+        if nothing_left { None } else { self.read_on(&chunk) }
+    }
+
+    fn read_on(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
         if chunk.lost > 0 {
             self.hints.from_start = false;
             // The answer that would tell more was not captured.
@@ -181,7 +195,7 @@ impl Recognition {
     }
 
     fn recognised(&mut self, name: &'static str, start: Start, swapped: bool) -> Recognised {
-        Recognised { name, start, swapped, seen: std::mem::take(&mut self.seen) }
+        Recognised { name, start, swapped, seen: std::mem::take(&mut self.seen), proxied: self.proxied }
     }
 }
 

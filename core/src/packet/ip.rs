@@ -35,6 +35,7 @@ fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, 
     *addresses = Addresses {
         source: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 source")?)),
         destination: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 destination")?)),
+        identification,
     };
     // 0 is a packet that the network card was yet to cut into segments.
     let total = if total == 0 { part.wire } else { total };
@@ -63,6 +64,7 @@ fn version_6<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, 
     *addresses = Addresses {
         source: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 source")?)),
         destination: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 destination")?)),
+        identification: 0,
     };
     let inner = part.after(cursor.position());
     let length = match (length, protocol) {

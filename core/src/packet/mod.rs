@@ -46,6 +46,8 @@ pub struct Segment<'a> {
     pub time_ns: i64,
     pub source: Endpoint,
     pub destination: Endpoint,
+    /// The IPv4 identification; 0 where there is none.
+    pub identification: u16,
     pub sequence: u32,
     pub acknowledgment: u32,
     pub flags: Flags,
@@ -53,6 +55,8 @@ pub struct Segment<'a> {
     /// From the SYN's options: maximum segment size and window scale.
     pub maximum_segment_size: Option<u16>,
     pub window_scale: Option<u8>,
+    /// The sender's clock, where the segment tells it where most do: right behind the header.
+    pub timestamp: Option<u32>,
     /// The payload that was captured.
     pub payload: &'a [u8],
     /// The payload's length on the wire; more than `payload.len()` where the snap length cut it.

@@ -40,17 +40,23 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Who an IP datagram goes from and to.
+/// Who an IP datagram goes from and to, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Addresses {
     pub source: IpAddr,
     pub destination: IpAddr,
+    /// The IPv4 identification; 0 where there is none.
+    pub identification: u16,
 }
 
 impl Default for Addresses {
     /// Nobody, before an IP header was read.
     fn default() -> Self {
-        Self { source: IpAddr::V4(Ipv4Addr::UNSPECIFIED), destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED) }
+        Self {
+            source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            destination: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            identification: 0,
+        }
     }
 }
 

@@ -10,6 +10,8 @@ const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
+/// Two no-operations align the timestamps, as RFC 7323 §A recommends: kind 8, length 10, value u32, echo u32.
+const LEADING_TIMESTAMP: [u8; 4] = [NO_OPERATION, NO_OPERATION, 8, 10];
 
 #[inline]
 pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<'a>) -> Result<Segment<'a>, Malformed> {
@@ -25,8 +27,10 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
     if header < FIXED_HEADER || header > part.wire {
         return Err(Malformed::Lengths("TCP"));
     }
+    let options = cursor.take_up_to(header - FIXED_HEADER);
+    let timestamp = leading_timestamp(options);
     let options = match flags.has(Flags::SYN) {
-        true => Options::read(cursor.take_up_to(header - FIXED_HEADER)),
+        true => Options::read(options),
         false => Options::default(),
     };
     let payload = part.after(header);
@@ -35,12 +39,14 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
         time_ns: packet.time_ns,
         source: Endpoint { address: addresses.source, port: source_port },
         destination: Endpoint { address: addresses.destination, port: destination_port },
+        identification: addresses.identification,
         sequence,
         acknowledgment,
         flags,
         window,
         maximum_segment_size: options.maximum_segment_size,
         window_scale: options.window_scale,
+        timestamp,
         payload: payload.bytes,
         wire_length: u32::try_from(payload.wire).unwrap_or(u32::MAX),
     })
@@ -68,6 +74,12 @@ impl Options {
     }
 }
 
+#[inline]
+fn leading_timestamp(options: &[u8]) -> Option<u32> {
+    let value = options.strip_prefix(&LEADING_TIMESTAMP)?.first_chunk::<4>()?;
+    Some(u32::from_be_bytes(*value))
+}
+
 /// Kind u8, length u8 (counts both), value; two kinds are a single byte.
 fn next_option<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u8, Cursor<'a>)>, TooShort> {
     match cursor.u8("option kind")? {
@@ -90,6 +102,13 @@ mod tests {
         let options = Options::read(&[1, 2, 4, 5, 0xb4, 4, 2, 3, 3, 7, 0]);
         assert_eq!(options.maximum_segment_size, Some(1460));
         assert_eq!(options.window_scale, Some(7));
+    }
+
+    #[test]
+    fn the_timestamp_is_read_where_it_usually_is() {
+        assert_eq!(leading_timestamp(&[1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 0, 9]), Some(258));
+        assert_eq!(leading_timestamp(&[1, 1, 8, 10, 0, 0]), None);
+        assert_eq!(leading_timestamp(&[1, 1, 5, 10, 0, 0, 1, 2]), None);
     }
 
     #[test]

@@ -22,7 +22,6 @@ struct Announced {
     opening_window: u16,
     /// The largest window field of the other segments.
     window: Option<u16>,
-    zero_windows: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,6 @@ impl Advertised {
             announced.note_syn(segment);
         } else if !segment.flags.has(Flags::RST) {
             announced.window = announced.window.max(Some(segment.window));
-            announced.zero_windows += u32::from(segment.window == 0 && !segment.flags.has(Flags::FIN));
         }
     }
 
@@ -62,11 +60,6 @@ impl Advertised {
         };
         let scaled = announced.window.map_or(0, |window| u64::from(window) << scale);
         Some(scaled.max(u64::from(announced.opening_window)))
-    }
-
-    /// Segments with which this side told the other to stop: its receive buffer was full.
-    pub fn zero_windows(&self, side: Side) -> u32 {
-        self.of(side).zero_windows
     }
 
     pub fn swap_sides(&mut self) {
@@ -92,24 +85,10 @@ impl Announced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Endpoint;
+    use crate::stream::tests;
 
-    fn segment(flags: u8, window: u16, scale: Option<u8>) -> Segment<'static> {
-        let end = Endpoint { address: std::net::Ipv4Addr::LOCALHOST.into(), port: 1 };
-        Segment {
-            frame: 1,
-            time_ns: 0,
-            source: end,
-            destination: end,
-            sequence: 0,
-            acknowledgment: 0,
-            flags: Flags(flags),
-            window,
-            maximum_segment_size: (flags & Flags::SYN != 0).then_some(1460),
-            window_scale: scale,
-            payload: &[],
-            wire_length: 0,
-        }
+    fn segment(flags: u8, window: u16, window_scale: Option<u8>) -> Segment<'static> {
+        Segment { window, window_scale, ..tests::segment(flags) }
     }
 
     fn client_window(syn: Option<Option<u8>>, syn_ack: Option<Option<u8>>) -> Option<u64> {
@@ -150,8 +129,8 @@ mod tests {
     #[test]
     fn a_reset_says_nothing_of_the_window() {
         let mut advertised = Advertised::default();
-        advertised.note(Side::Server, &segment(Flags::RST, 0, None));
-        advertised.note(Side::Server, &segment(Flags::ACK, 0, None));
-        assert_eq!(advertised.zero_windows(Side::Server), 1);
+        advertised.note(Side::Client, &segment(Flags::SYN, 0, None));
+        advertised.note(Side::Client, &segment(Flags::RST, 9_000, None));
+        assert_eq!(advertised.window_bytes(Side::Client), Some(0));
     }
 }

@@ -3,10 +3,15 @@
 use std::collections::HashMap;
 
 use super::advertised::Advertised;
-use super::reassembly::{Accepted, Reassembly};
+use super::clock::Clocks;
+use super::copies::Copies;
+use super::pace::{self, Pace};
+use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::RttSample;
+use super::trouble::Troubles;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::protocols::Side;
+use crate::stream::Chunk;
 
 /// One TCP connection: who, when, and its two streams.
 #[derive(Debug)]
@@ -24,6 +29,23 @@ pub struct Connection {
     pub streams: Reassembly,
     /// Clean in-stream samples, with the side whose data was acknowledged.
     pub samples: Vec<(Side, RttSample)>,
+    /// Packets captured of the client and of the server, copies not counted.
+    pub packets: [u64; 2],
+    pub troubles: Troubles,
+    copies: Copies,
+    clocks: Clocks,
+    known_steps: u32,
+    paces: [Pace; 2],
+}
+
+/// What a segment brought.
+pub struct Arrival<'a> {
+    /// Bytes that can be read now.
+    pub chunk: Option<Chunk<'a>>,
+    /// It repeats bytes that were sent before.
+    pub retransmission: bool,
+    /// A delayed acknowledgment had held it back for so long; 0 for most.
+    pub stalled_ns: i64,
 }
 
 /// When the packets of the TCP handshake passed.
@@ -74,6 +96,12 @@ impl Connection {
             last_data_ns: None,
             streams: Reassembly::default(),
             samples: Vec::new(),
+            packets: [0; 2],
+            troubles: Troubles::default(),
+            copies: Copies::default(),
+            clocks: Clocks::default(),
+            known_steps: 0,
+            paces: [Pace::default(); 2],
         }
     }
 
@@ -92,10 +120,19 @@ impl Connection {
         if segment.source == self.client { Side::Client } else { Side::Server }
     }
 
-    /// The next segment of this connection; see [`Reassembly::accept`].
-    pub fn accept<'a>(&mut self, segment: &Segment<'a>) -> Accepted<'a> {
+    /// The next segment of this connection; see [`Reassembly::accept`]. A copy of a packet that was there before brings
+    /// nothing.
+    pub fn accept<'a>(&mut self, segment: &Segment<'a>) -> Option<Arrival<'a>> {
         let side = self.side(segment);
-        self.handshake.note(side, segment);
+        if self.streams.brings_nothing_new(side, segment) && self.copies.hold(segment) {
+            self.troubles.copies.add(segment.frame);
+            return None;
+        }
+        self.copies.remember(segment);
+        self.packets[side as usize] += 1;
+        if self.handshake.ack_ns.is_none() || segment.flags.has(Flags::SYN) {
+            self.handshake(side, segment);
+        }
         self.advertised.note(side, segment);
         if side == Side::Server && segment.flags.has(Flags::RST) {
             self.refused |= self.handshake.syn_ack_ns.is_none();
@@ -107,8 +144,103 @@ impl Connection {
         }
         if let Some(sample) = accepted.sample {
             self.samples.push((side.other(), sample));
+            self.acknowledged(side.other(), sample);
         }
-        accepted
+        let stalled_ns = self.sent(side, segment, &accepted);
+        self.headers(side, segment);
+        let retransmission = accepted.sending == Sending::Again;
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns })
+    }
+
+    /// What to add to the times from this segment on: the capture's clock was set before it.
+    #[inline]
+    pub fn clock_step(&mut self, segment: &Segment<'_>) -> Option<i64> {
+        let side = self.side(segment);
+        let fresh = !self.streams.brings_nothing_new(side, segment);
+        let step = self.clocks.step(side, segment, fresh);
+        if step.is_some() {
+            self.troubles.clock_steps.add(segment.frame);
+        }
+        step
+    }
+
+    /// Has the clock been set since the connection's last packet, of which so many steps were known? Then nothing that
+    /// is under way can be timed.
+    pub fn forget_times_before(&mut self, steps: u32) -> bool {
+        let is_new = std::mem::replace(&mut self.known_steps, steps) != steps;
+        if is_new {
+            self.streams.forget_times();
+            self.paces = [Pace::default(); 2];
+        }
+        is_new
+    }
+
+    fn handshake(&mut self, side: Side, segment: &Segment<'_>) {
+        let again = self.handshake.note(side, segment);
+        let silent_ns = segment.time_ns.saturating_sub(self.last_ns);
+        if again && silent_ns >= pace::TIMEOUT_NS {
+            self.troubles.timeouts.add(segment.frame);
+            self.troubles.timeout_ns += silent_ns;
+        }
+        if let Some(rtt_ns) = self.handshake.rtt_ns() {
+            self.streams.soonest_retransmission_ns = rtt_ns;
+        }
+    }
+
+    /// `side`'s data was acknowledged by a packet that carries none.
+    fn acknowledged(&mut self, side: Side, sample: RttSample) {
+        if self.streams.is_acknowledged(side) {
+            let far_ns = self.handshake.half_ns(side.other());
+            self.paces[side as usize].acknowledged(sample, far_ns);
+        }
+    }
+
+    /// What the data of the segment tell; how long a delayed acknowledgment had held them back.
+    fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
+        let (frame, time_ns) = (segment.frame, segment.time_ns);
+        if accepted.duplicate_ack {
+            self.troubles.duplicate_acks.add(frame);
+        }
+        if segment.wire_length == 0 {
+            return 0;
+        }
+        self.paces[side.other() as usize].peer_sent();
+        let near_ns = self.handshake.half_ns(side);
+        let pace = &mut self.paces[side as usize];
+        match accepted.sending {
+            Sending::New => {
+                let stalled_ns = pace.sent_new(time_ns, near_ns).unwrap_or(0);
+                if stalled_ns > 0 {
+                    self.troubles.stalls.add(frame);
+                    self.troubles.stalled_ns += stalled_ns;
+                }
+                return stalled_ns;
+            }
+            Sending::Again => {
+                if let Some(silent_ns) = pace.sent_again(time_ns) {
+                    self.troubles.timeouts.add(frame);
+                    self.troubles.timeout_ns += silent_ns;
+                }
+            }
+            Sending::Overtaken => self.troubles.reordered.add(frame),
+            Sending::Nothing => {}
+        }
+        0
+    }
+
+    /// What the headers alone tell.
+    fn headers(&mut self, side: Side, segment: &Segment<'_>) {
+        let length = segment.wire_length;
+        if segment.payload.len() < length as usize {
+            self.troubles.cut.add(segment.frame);
+        }
+        if self.advertised.maximum_segment_size(side.other()).is_some_and(|most| length > u32::from(most)) {
+            self.troubles.offloaded.add(segment.frame);
+        }
+        let closes = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) != 0;
+        if segment.window == 0 && !closes {
+            self.troubles.zero_windows.add(segment.frame);
+        }
     }
 
     /// What was assumed to be the client turned out to be the server.
@@ -116,6 +248,7 @@ impl Connection {
         std::mem::swap(&mut self.client, &mut self.server);
         self.streams.swap_sides();
         self.advertised.swap_sides();
+        self.packets.swap(0, 1);
         for (side, _) in &mut self.samples {
             *side = side.other();
         }
@@ -123,20 +256,34 @@ impl Connection {
 }
 
 impl Handshake {
-    fn note(&mut self, side: Side, segment: &Segment<'_>) {
+    /// Takes a segment; true for a SYN or SYN/ACK that was sent before.
+    fn note(&mut self, side: Side, segment: &Segment<'_>) -> bool {
         let time = Some(segment.time_ns);
-        match (side, segment.flags.has(Flags::SYN), segment.flags.has(Flags::ACK)) {
-            (Side::Client, true, false) => {
-                self.retransmitted |= self.syn_ns.is_some();
-                self.syn_ns = self.syn_ns.or(time);
+        let again = match (side, segment.flags.has(Flags::SYN), segment.flags.has(Flags::ACK)) {
+            (Side::Client, true, false) => self.syn_ns.replace(self.syn_ns.unwrap_or(segment.time_ns)).is_some(),
+            (Side::Server, true, true) => self.syn_ack_ns.replace(self.syn_ack_ns.unwrap_or(segment.time_ns)).is_some(),
+            (Side::Client, false, true) if self.syn_ack_ns.is_some() => {
+                self.ack_ns = self.ack_ns.or(time);
+                false
             }
-            (Side::Server, true, true) => {
-                self.retransmitted |= self.syn_ack_ns.is_some();
-                self.syn_ack_ns = self.syn_ack_ns.or(time);
-            }
-            (Side::Client, false, true) if self.syn_ack_ns.is_some() => self.ack_ns = self.ack_ns.or(time),
-            _ => {}
-        }
+            _ => false,
+        };
+        self.retransmitted |= again;
+        again
+    }
+
+    /// SYN → ACK, where each was sent once.
+    fn rtt_ns(&self) -> Option<i64> {
+        Some(self.half_ns(Side::Client)? + self.half_ns(Side::Server)?)
+    }
+
+    /// Between the capture point and one side, there and back: what that side took to answer in the handshake.
+    fn half_ns(&self, side: Side) -> Option<i64> {
+        let (asked, answered) = match side {
+            Side::Client => (self.syn_ack_ns, self.ack_ns),
+            Side::Server => (self.syn_ns, self.syn_ack_ns),
+        };
+        answered?.checked_sub(asked?).filter(|&half_ns| half_ns >= 0 && !self.retransmitted)
     }
 }
 

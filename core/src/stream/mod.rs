@@ -4,14 +4,19 @@
 //! packets that were never captured, `cut` for the end of a packet that the snap length took.
 
 mod advertised;
+mod clock;
 mod connection;
+mod copies;
+mod pace;
 mod reassembly;
 mod rtt;
+mod trouble;
 
 pub use advertised::Advertised;
 pub use connection::{Connection, Connections, Handshake, State};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
+pub use trouble::{Tally, Troubles};
 
 use crate::protocols::Side;
 
@@ -41,4 +46,30 @@ pub struct Chunk<'a> {
     pub bytes: &'a [u8],
     /// Bytes that followed in the same packet, beyond the snap length.
     pub cut: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::packet::{Endpoint, Flags, Segment};
+
+    /// A segment for tests to change.
+    pub fn segment(flags: u8) -> Segment<'static> {
+        let end = |port| Endpoint { address: std::net::Ipv4Addr::LOCALHOST.into(), port };
+        Segment {
+            frame: 1,
+            time_ns: 1_000_000_000,
+            source: end(40_000),
+            destination: end(3306),
+            identification: 0,
+            sequence: 0,
+            acknowledgment: 0,
+            flags: Flags(flags),
+            window: 1_000,
+            maximum_segment_size: None,
+            window_scale: None,
+            timestamp: None,
+            payload: &[],
+            wire_length: 0,
+        }
+    }
 }

@@ -19,14 +19,20 @@ const GRACE_SEGMENTS: usize = 32;
 const WAITING_BYTES: usize = 16 << 20;
 /// Segments that wait on one connection before any hole is given up.
 const WAITING_SEGMENTS: usize = 16_384;
+/// Where the handshake's RTT is not known: as Wireshark takes it.
+const SOONEST_RETRANSMISSION_NS: i64 = 3_000_000;
+/// Duplicate acknowledgments after which a sender sends again (RFC 5681 §3.2).
+const FAST_RETRANSMISSION: u32 = 3;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reassembly {
     client: Stream,
     server: Stream,
     /// What `release` handed out last, kept so that the chunk can borrow from it.
     released: Vec<u8>,
     waiting_bytes: usize,
+    /// A retransmission comes no sooner behind a later segment: the handshake's RTT.
+    pub soonest_retransmission_ns: i64,
     pub retransmissions: u64,
     pub lost_bytes: u64,
     pub gaps: u32,
@@ -39,8 +45,22 @@ pub struct Accepted<'a> {
     pub chunk: Option<Chunk<'a>>,
     /// The RTT between the capture point and the *receiver* of the acknowledged data.
     pub sample: Option<RttSample>,
-    /// The segment repeats bytes that were sent before.
-    pub retransmission: bool,
+    pub sending: Sending,
+    /// It acknowledges once more what it did before, while data is on its way.
+    pub duplicate_ack: bool,
+}
+
+/// How the data of a segment relate to what their side sent before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sending {
+    /// There are none, or of no interest: keep-alives (RFC 9293 §3.8.4: at most one byte, already acknowledged).
+    #[default]
+    Nothing,
+    New,
+    /// Sent again.
+    Again,
+    /// A later segment came before it: overtaken on the way, or captured late.
+    Overtaken,
 }
 
 #[derive(Debug)]
@@ -55,6 +75,9 @@ struct Stream {
     highest: u64,
     /// The other side has acknowledged everything before this.
     acknowledged: u64,
+    /// How often the other side has said so again, while data was on its way.
+    duplicate_acks: u32,
+    window: u16,
     /// Where the FIN stands: the byte it counts for is none.
     end: Option<u64>,
     waiting: BTreeMap<u64, Waiting>,
@@ -77,9 +100,26 @@ impl Default for Stream {
             next: START,
             highest: START,
             acknowledged: START,
+            duplicate_acks: 0,
+            window: 0,
             end: None,
             waiting: BTreeMap::new(),
             in_flight: InFlight::default(),
+        }
+    }
+}
+
+impl Default for Reassembly {
+    fn default() -> Reassembly {
+        Reassembly {
+            client: Stream::default(),
+            server: Stream::default(),
+            released: Vec::new(),
+            waiting_bytes: 0,
+            soonest_retransmission_ns: SOONEST_RETRANSMISSION_NS,
+            retransmissions: 0,
+            lost_bytes: 0,
+            gaps: 0,
         }
     }
 }
@@ -100,6 +140,17 @@ impl Stream {
 
     fn open_hole_was_received(&self) -> bool {
         self.acknowledged > self.next
+    }
+
+    /// Bytes that were sent before the farthest ones: did they pass before, or were they only overtaken? They come too
+    /// soon behind the segment that overtook them to be sent again because of it.
+    fn was_overtaken(&self, offset: u64, end: u64, time_ns: i64, soonest_ns: i64) -> bool {
+        let unseen = offset >= self.next
+            && self.waiting.range(..=offset).next_back().is_none_or(|(&start, waiting)| start + waiting.length() < end);
+        let overtaker = self.waiting.range(end..).next();
+        unseen
+            && self.duplicate_acks < FAST_RETRANSMISSION
+            && overtaker.is_some_and(|(_, later)| time_ns.saturating_sub(later.mark.time_ns) < soonest_ns)
     }
 }
 
@@ -128,16 +179,36 @@ impl Reassembly {
         if segment.flags.has(Flags::FIN) {
             stream.end.get_or_insert(end);
         }
-        let sample = self.acknowledge(side, segment);
+        let (acknowledges_more, sample) = self.acknowledge(side, segment);
         if segment.wire_length == 0 || segment.flags.has(Flags::RST) {
-            return Accepted { sample, ..Accepted::default() };
+            let same_window = self.note_window(side, segment.window);
+            let duplicate_ack = same_window && !acknowledges_more && self.is_duplicate_ack(side, segment);
+            return Accepted { sample, duplicate_ack, ..Accepted::default() };
         }
-        let retransmission = self.note_sending(side, offset, end, segment);
+        self.note_window(side, segment.window);
+        let sending = self.note_sending(side, offset, end, segment);
         let chunk = self.in_order(side, offset, end, segment);
         if chunk.is_none() && end > self.stream(side).next {
             self.wait(side, offset, segment);
         }
-        Accepted { chunk, sample, retransmission }
+        Accepted { chunk, sample, sending, duplicate_ack: false }
+    }
+
+    /// Nothing in this segment is new: it may have been there before.
+    #[inline]
+    pub fn brings_nothing_new(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let stream = self.stream(side);
+        let Some(offset) = stream.offset(segment.sequence) else { return false };
+        match segment.wire_length {
+            0 => self.acknowledged_offset(side, segment) <= self.stream(side.other()).acknowledged,
+            length => offset + u64::from(length) <= stream.highest,
+        }
+    }
+
+    /// The other side has received everything that this side sent.
+    pub fn is_acknowledged(&self, side: Side) -> bool {
+        let stream = self.stream(side);
+        stream.acknowledged >= stream.highest
     }
 
     /// Where ports are used again, a late segment of the connection before can follow the new SYN: it acknowledges
@@ -208,34 +279,64 @@ impl Reassembly {
         peer.end.map_or(offset, |end| offset.min(end))
     }
 
-    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> Option<RttSample> {
+    /// Does the segment acknowledge more than before, and how long did that take?
+    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> (bool, Option<RttSample>) {
         if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
             self.stream_mut(side.other()).first.get_or_insert(segment.acknowledgment);
         }
         let offset = self.acknowledged_offset(side, segment);
         let peer = self.stream_mut(side.other());
         if offset <= peer.acknowledged {
-            return None;
+            return (false, None);
         }
         peer.acknowledged = offset;
+        peer.duplicate_acks = 0;
         let pure = segment.wire_length == 0 && !segment.flags.has(Flags::FIN);
-        peer.in_flight.acknowledged(offset, segment.time_ns, pure)
+        (true, peer.in_flight.acknowledged(offset, segment.time_ns, pure))
     }
 
-    /// Is this a retransmission? Keep-alives (RFC 9293 §3.8.4: at most one byte, already acknowledged) are none.
-    fn note_sending(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'_>) -> bool {
+    /// Is it the same as before?
+    fn note_window(&mut self, side: Side, window: u16) -> bool {
+        std::mem::replace(&mut self.stream_mut(side).window, window) == window
+    }
+
+    /// RFC 5681 §2: nothing but the acknowledgment that was there before, while data is on its way.
+    fn is_duplicate_ack(&mut self, side: Side, segment: &Segment<'_>) -> bool {
+        let offset = self.acknowledged_offset(side, segment);
+        let pure = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) == 0;
+        let peer = self.stream_mut(side.other());
+        let duplicate = pure && offset == peer.acknowledged && peer.highest > offset;
+        peer.duplicate_acks += u32::from(duplicate);
+        duplicate
+    }
+
+    fn note_sending(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'_>) -> Sending {
+        let soonest_ns = self.soonest_retransmission_ns;
         let stream = self.stream_mut(side);
         if end <= stream.highest {
             let keep_alive = segment.wire_length <= 1 && end == stream.highest && stream.acknowledged >= end;
+            let overtaken = stream.was_overtaken(offset, end, segment.time_ns, soonest_ns);
             stream.in_flight.resent(offset);
-            self.retransmissions += u64::from(!keep_alive);
-            return !keep_alive;
+            return match (keep_alive, overtaken) {
+                (true, _) => Sending::Nothing,
+                (_, true) => Sending::Overtaken,
+                _ => {
+                    self.retransmissions += 1;
+                    Sending::Again
+                }
+            };
         }
         stream.highest = end;
         if stream.acknowledged < end {
             stream.in_flight.sent(end, segment.time_ns);
         }
-        false
+        Sending::New
+    }
+
+    /// The capture's clock was set: what is in flight gives no sample.
+    pub fn forget_times(&mut self) {
+        self.client.in_flight = InFlight::default();
+        self.server.in_flight = InFlight::default();
     }
 
     /// The usual case: the very bytes that come next, and nothing unseen that they answer.

@@ -86,13 +86,23 @@ fn greeting_fits(packet: &Packet<'_>) -> Result<bool, TooShort> {
     let mut cursor = Cursor::new(packet.payload);
     let protocol = cursor.u8("protocol version")?;
     let version = cursor.peek().split(|byte| *byte == 0).next().unwrap_or_default();
-    if version.len() > LONGEST_VERSION || !is_printable(version) {
+    if version.len() > LONGEST_VERSION {
         return Ok(false);
     }
+    let printable = is_printable(version);
+    let version_is_empty = version.is_empty();
     cursor.until(0, "server version")?;
     cursor.skip(4 + 8, "thread id and salt")?;
     let filler = cursor.u8("end of the salt")?;
-    Ok(!version.is_empty() && filler == 0 && (protocol == 10 || cursor.is_empty()))
+    let ends = protocol == 10 || cursor.is_empty();
+    Ok(!version_is_empty && filler == 0 && ends && (printable || reserved_fits(cursor)?))
+}
+
+/// A version of control characters is a prank or an attack: then the six zeros before MariaDB's own capabilities prove
+/// the greeting.
+fn reserved_fits(mut cursor: Cursor<'_>) -> Result<bool, TooShort> {
+    cursor.skip(2 + 1 + 2 + 2 + 1, "capabilities, character set, status and salt length")?;
+    Ok(cursor.array::<6>("reserved")? == [0; 6])
 }
 
 fn error_fits(packet: &Packet<'_>) -> bool {
@@ -390,6 +400,15 @@ mod tests {
             assert_eq!(of_server(&GREETING[..length]), Verdict::Unsure);
         }
         assert_eq!(look(&opening(b"", GREETING, Side::Server, false)), (Verdict::Certain, Beginning::Greeting));
+    }
+
+    #[test]
+    fn a_version_of_control_characters_needs_the_reserved_zeros() {
+        let mut greeting = GREETING.to_vec();
+        greeting[5..8].copy_from_slice(b"\x1b[2");
+        assert_eq!(of_server(&greeting), Verdict::Certain);
+        greeting[35] = 1;
+        assert_eq!(of_server(&greeting), Verdict::NotThis);
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! How fine the clock of a capture is: as its packets' times show.
+
+/// Ticks from here on hide what is to be measured.
+const COARSE_NS: u64 = 1_000_000;
+/// Fewer packets prove nothing.
+const ENOUGH: u64 = 16;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ticks {
+    packets: u64,
+    /// What all times are multiples of, until it is below `COARSE_NS`.
+    divisor_ns: u64,
+    /// The smallest step between two packets that are not at one time.
+    least_step_ns: Option<u64>,
+    /// Packets at the time of the one before.
+    equal: u64,
+}
+
+impl Ticks {
+    #[inline]
+    pub fn pass(&mut self, previous_ns: i64, time_ns: i64) {
+        self.packets += 1;
+        if self.divisor_ns == 0 || self.divisor_ns >= COARSE_NS {
+            self.divisor_ns = greatest_common_divisor(time_ns.unsigned_abs(), self.divisor_ns);
+        }
+        if self.packets == 1 {
+            return;
+        }
+        match previous_ns.abs_diff(time_ns) {
+            0 => self.equal += 1,
+            step_ns if self.least_step_ns.is_none_or(|least_ns| step_ns < least_ns) => {
+                self.least_step_ns = Some(step_ns);
+            }
+            _ => {}
+        }
+    }
+
+    /// The tick of a coarse clock: all times are multiples of it, or all steps are that large while many packets share
+    /// a time (a tick of 15.625 ms, in microseconds, divides nothing).
+    pub fn coarse_ns(&self) -> Option<u64> {
+        let least_ns = self.least_step_ns?;
+        let shared = self.equal >= self.packets / 4 && least_ns >= COARSE_NS * 9 / 10;
+        match self.divisor_ns >= COARSE_NS {
+            _ if self.packets < ENOUGH => None,
+            true => Some(self.divisor_ns),
+            false => shared.then_some(least_ns),
+        }
+    }
+}
+
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    let (mut one, mut other) = (one, other);
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coarse_ns(times_ns: impl IntoIterator<Item = i64>) -> Option<u64> {
+        let mut ticks = Ticks::default();
+        let mut previous_ns = i64::MIN;
+        for time_ns in times_ns {
+            ticks.pass(previous_ns, time_ns);
+            previous_ns = time_ns;
+        }
+        ticks.coarse_ns()
+    }
+
+    #[test]
+    fn whole_milliseconds_are_coarse() {
+        assert_eq!(coarse_ns((0..20).map(|n| 1_700_000_000_003_000_000 + n * n * 1_000_000)), Some(1_000_000));
+        assert_eq!(coarse_ns((0..20).map(|n| n * n * 10_000_000)), Some(10_000_000));
+    }
+
+    #[test]
+    fn microseconds_are_fine() {
+        assert_eq!(coarse_ns((0..20).map(|n| 5_000 + n * 7_001_000)), None);
+    }
+
+    #[test]
+    fn a_tick_that_is_no_whole_millisecond_shows_in_its_steps() {
+        assert_eq!(coarse_ns((0..40).map(|n| 123_000 + n / 2 * 15_625_000)), Some(15_625_000));
+    }
+
+    #[test]
+    fn a_few_packets_prove_nothing() {
+        assert_eq!(coarse_ns((0..15).map(|n| n * 1_000_000)), None);
+        assert_eq!(coarse_ns((0..40).map(|_| 7_000_000)), None);
+    }
+}

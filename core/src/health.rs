@@ -1,0 +1,101 @@
+//! What befell the database connections, as notes: each kind once, over all of them.
+
+use crate::note::{NoteCode, Notes};
+use crate::protocols::Side;
+use crate::stream::{Connection, Tally, Troubles};
+
+/// The troubles of several connections together.
+#[derive(Default)]
+pub struct Health {
+    troubles: Troubles,
+    /// Connections of which one side was not captured, and the first of them.
+    one_sided: u64,
+    first_one_sided: usize,
+}
+
+impl Health {
+    /// Takes in a database connection.
+    pub fn add(&mut self, stream: usize, connection: &Connection) {
+        self.troubles.join(&connection.troubles);
+        if is_one_sided(connection) {
+            if self.one_sided == 0 {
+                self.first_one_sided = stream;
+            }
+            self.one_sided += 1;
+        }
+    }
+
+    pub fn tell(&self, notes: &mut Notes) {
+        let Troubles { timeout_ns, stalled_ns, .. } = self.troubles;
+        notes.add_several(NoteCode::OneDirection, self.one_sided, || {
+            let connections = some(self.one_sided, "connection");
+            format!("only one direction of {connections} was captured (first: stream {})", self.first_one_sided)
+        });
+        let mut tell = |code, tally: Tally, what: &str, message: &dyn Fn(String) -> String| {
+            notes.add_several(code, tally.count, || {
+                format!("{} (first: frame {})", message(some(tally.count, what)), tally.first_frame)
+            });
+        };
+        tell(NoteCode::ClockStep, self.troubles.clock_steps, "step", &|steps| {
+            format!("the capture's clock was set; the times behind it are moved so that it runs on: {steps}")
+        });
+        tell(NoteCode::Timeouts, self.troubles.timeouts, "time-out", &|timeouts| {
+            format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))
+        });
+        tell(NoteCode::DelayedAck, self.troubles.stalls, "packet", &|packets| {
+            format!("delayed acknowledgments held back {packets}, {} in all", seconds(stalled_ns))
+        });
+        tell(NoteCode::ZeroWindow, self.troubles.zero_windows, "zero window", &|windows| {
+            format!("receivers that did not read told their senders to stop: {windows}")
+        });
+        tell(NoteCode::DuplicatePackets, self.troubles.copies, "packet", &|packets| {
+            format!("the capture holds {packets} twice; the copies are left out")
+        });
+        tell(NoteCode::Reordered, self.troubles.reordered, "packet", &|packets| {
+            format!("{packets} came behind a later one of the same stream")
+        });
+        tell(NoteCode::Offloaded, self.troubles.offloaded, "packet", &|packets| {
+            format!("the network card cuts or joins packets: {packets} longer than the receiver's MSS")
+        });
+    }
+}
+
+/// One side sent data, and nothing of the other was captured.
+fn is_one_sided(connection: &Connection) -> bool {
+    let silent = |side: Side| connection.packets[side as usize] == 0;
+    connection.last_data_ns.is_some() && (silent(Side::Client) || silent(Side::Server))
+}
+
+/// So many of a thing: `1,234 packets`.
+fn some(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+fn seconds(ns: i64) -> String {
+    format!("{:.3} s", ns as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!([7, 999, 1000, 1_234_567].map(grouped), ["7", "999", "1,000", "1,234,567"]);
+        assert_eq!([some(1, "packet"), some(2, "packet")], ["1 packet", "2 packets"]);
+    }
+
+    #[test]
+    fn what_did_not_happen_is_not_told() {
+        let mut notes = Notes::default();
+        Health::default().tell(&mut notes);
+        assert_eq!(notes.iter().count(), 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! Does the capture's clock run evenly? The packets themselves tell: later ones of a side must not be earlier, and the
+//! sender's own clock (the TCP timestamps option, RFC 7323 §3) must agree with the capture's.
+
+use crate::packet::Segment;
+use crate::protocols::Side;
+
+/// Packets of several queues or interfaces are out of order by less.
+const BACK_NS: i64 = 1_000_000;
+/// Two clocks may differ by so much between two packets of a side; drift does not reach it.
+const STEP_NS: i64 = 1_000_000_000;
+/// A sender's clock is timed over so much at least before it is believed.
+const TIMED_NS: i64 = 20_000_000;
+/// The rates of senders' clocks in use, in ticks a second; RFC 7323 allows 1 to 1000, Linux knows microseconds, too.
+const RATES: [i64; 6] = [1_000, 100, 1_000_000, 250, 10, 1];
+
+/// What both senders' clocks say of the capture's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clocks {
+    sides: [Sender; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sender {
+    last_ns: Option<i64>,
+    first: Option<Tick>,
+    last: Option<Tick>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    time_ns: i64,
+    value: u32,
+}
+
+impl Clocks {
+    /// What to add to the times from this segment on, where the capture's clock was set since the side's packet before.
+    /// `fresh`: the segment brings something new, so it was sent after the others.
+    #[inline]
+    pub fn step(&mut self, side: Side, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
+        let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
+        let sender = &mut self.sides[side as usize];
+        let is_before = |last_ns: i64| segment.time_ns.saturating_add(BACK_NS) < last_ns;
+        let back = latest_ns.filter(|_| fresh && sender.last_ns.is_some_and(is_before));
+        let step = sender.disagreement(segment).or(back.map(|latest_ns| latest_ns.saturating_sub(segment.time_ns)));
+        if let Some(more_ns) = step {
+            let anew = Sender { last_ns: segment.time_ns.checked_add(more_ns), ..Sender::default() };
+            self.sides = [anew, anew];
+        } else if fresh {
+            sender.last_ns = Some(segment.time_ns);
+        }
+        step
+    }
+}
+
+impl Sender {
+    /// Takes the segment's timestamp: what the time since the last one lacks by the sender's clock, where that is much.
+    #[inline]
+    fn disagreement(&mut self, segment: &Segment<'_>) -> Option<i64> {
+        let now = Tick { time_ns: segment.time_ns, value: segment.timestamp? };
+        let (Some(first), Some(last)) = (self.first, self.last) else {
+            (self.first, self.last) = (Some(now), Some(now));
+            return None;
+        };
+        let (passed_ns, ticks) = last.until(now);
+        if ticks < 0 {
+            return None;
+        }
+        self.last = Some(now);
+        if (0..STEP_NS).contains(&passed_ns) && ticks < 1_000 {
+            return None;
+        }
+        let (timed_ns, timed_ticks) = first.until(last);
+        let sender_ns = |rate: i64| ticks.saturating_mul(1_000_000_000 / rate);
+        let lacks_ns = |rate| sender_ns(rate).saturating_sub(passed_ns);
+        match rate(timed_ns, timed_ticks) {
+            // A twentieth for what the rate is off.
+            Some(rate) => Some(lacks_ns(rate)).filter(|lack_ns| lack_ns.abs() > STEP_NS.max(sender_ns(rate) / 20)),
+            // Even the slowest clock would have ticked.
+            None => (passed_ns > sender_ns(2).saturating_add(4 * STEP_NS)).then_some(-passed_ns),
+        }
+    }
+}
+
+impl Tick {
+    fn until(self, later: Tick) -> (i64, i64) {
+        let ticks = later.value.wrapping_sub(self.value) as i32;
+        (later.time_ns.saturating_sub(self.time_ns), i64::from(ticks))
+    }
+}
+
+/// The known rate that so many ticks in so much time come close to.
+fn rate(timed_ns: i64, ticks: i64) -> Option<i64> {
+    let timed = timed_ns >= TIMED_NS && ticks >= 4;
+    let measured = i128::from(ticks) * 1_000_000_000 / i128::from(timed_ns.max(1));
+    RATES.into_iter().find(|&rate| timed && (measured * 10 - i128::from(rate) * 10).abs() <= i128::from(rate) * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Flags;
+    use crate::stream::tests::segment;
+
+    const MS: i64 = 1_000_000;
+
+    fn at(ms: i64) -> Segment<'static> {
+        Segment { time_ns: ms * MS, ..segment(Flags::ACK) }
+    }
+
+    /// What is added at each packet, in ms; times and timestamps are in ms, too, `None` for no option.
+    fn steps(packets: &[(i64, Option<u32>)]) -> Vec<i64> {
+        let mut clocks = Clocks::default();
+        let mut step = |&(ms, timestamp)| {
+            let segment = Segment { timestamp, ..at(ms) };
+            clocks.step(Side::Client, &segment, true).unwrap_or(0) / MS
+        };
+        packets.iter().map(&mut step).collect()
+    }
+
+    #[test]
+    fn a_long_pause_is_no_step() {
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (3_600_100, Some(3_600_105))]), [0; 3]);
+        assert_eq!(steps(&[(0, None), (100, None), (3_600_100, None)]), [0; 3]);
+    }
+
+    #[test]
+    fn a_pause_that_the_sender_does_not_know_of_is_a_step() {
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (5_100, Some(110))]), [0, 0, -4_995]);
+        // Before the rate is known, only a long one can be told.
+        assert_eq!(steps(&[(0, Some(5)), (60_000, Some(6))]), [0, -60_000]);
+    }
+
+    #[test]
+    fn a_pause_that_a_step_hides_is_found() {
+        assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (110, Some(9_105))]), [0, 0, 8_990]);
+    }
+
+    #[test]
+    fn later_packets_must_not_be_earlier() {
+        assert_eq!(steps(&[(100, None), (90, None), (105, None)]), [0, 10, 0]);
+    }
+
+    #[test]
+    fn one_step_is_found_once() {
+        let mut clocks = Clocks::default();
+        assert_eq!(clocks.step(Side::Client, &at(100), true), None);
+        assert_eq!(clocks.step(Side::Server, &at(101), true), None);
+        assert_eq!(clocks.step(Side::Client, &at(50), true), Some(51 * MS));
+        assert_eq!(clocks.step(Side::Server, &at(51 + 51), true), None);
+    }
+
+    #[test]
+    fn packets_that_were_captured_late_set_no_clock() {
+        let mut clocks = Clocks::default();
+        clocks.step(Side::Client, &at(100), true);
+        assert_eq!(clocks.step(Side::Client, &at(90), false), None);
+    }
+}

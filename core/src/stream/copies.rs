@@ -1,0 +1,137 @@
+//! Packets that the capture holds twice: a mirror port that shows both ports, or an interface and the bridge behind it.
+//!
+//! A copy is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
+//! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be told, by time: copies come within
+//! microseconds, while no retransmission timer is below a few milliseconds.
+
+use crate::packet::{Flags, Segment};
+
+/// Segments of a connection that are remembered.
+const REMEMBERED: usize = 32;
+/// Identifications may come again, but not before the shortest retransmission time-out (200 ms) has passed.
+const NUMBERED_COPY_NS: u64 = 100_000_000;
+const UNNUMBERED_COPY_NS: u64 = 1_000_000;
+
+/// The last segments of a connection.
+#[derive(Debug, Default)]
+pub struct Copies {
+    recent: Vec<Print>,
+    oldest: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Print {
+    time_ns: i64,
+    sequence: u32,
+    acknowledgment: u32,
+    length: u32,
+    source_port: u16,
+    identification: u16,
+    flags: u8,
+}
+
+impl Copies {
+    #[inline]
+    pub fn remember(&mut self, segment: &Segment<'_>) {
+        let print = Print::of(segment);
+        if self.recent.len() < REMEMBERED {
+            self.recent.push(print);
+        } else {
+            self.recent[self.oldest] = print;
+            self.oldest = (self.oldest + 1) % REMEMBERED;
+        }
+    }
+
+    /// Has this very packet been there before?
+    pub fn hold(&self, segment: &Segment<'_>) -> bool {
+        let print = Print::of(segment);
+        let limit_ns = match (print.identification, print.takes_sequence_numbers()) {
+            (1.., _) => NUMBERED_COPY_NS,
+            (0, true) => UNNUMBERED_COPY_NS,
+            (0, false) => return false,
+        };
+        self.recent.iter().any(|known| known.is_same(&print) && known.time_ns.abs_diff(print.time_ns) < limit_ns)
+    }
+}
+
+impl Print {
+    #[inline]
+    fn of(segment: &Segment<'_>) -> Print {
+        Print {
+            time_ns: segment.time_ns,
+            sequence: segment.sequence,
+            acknowledgment: segment.acknowledgment,
+            length: segment.wire_length,
+            source_port: segment.source.port,
+            identification: segment.identification,
+            flags: segment.flags.0,
+        }
+    }
+
+    fn takes_sequence_numbers(&self) -> bool {
+        self.length > 0 || self.flags & (Flags::SYN | Flags::FIN) != 0
+    }
+
+    fn is_same(&self, other: &Print) -> bool {
+        self.sequence == other.sequence
+            && self.acknowledgment == other.acknowledgment
+            && self.length == other.length
+            && self.identification == other.identification
+            && self.flags == other.flags
+            && self.source_port == other.source_port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::tests::segment;
+
+    fn is_copy(change: impl Fn(&mut Segment<'static>)) -> bool {
+        let first = Segment { identification: 7, wire_length: 10, ..segment(Flags::ACK) };
+        let mut copies = Copies::default();
+        copies.remember(&first);
+        let mut second = Segment { time_ns: first.time_ns + 50_000, ..first };
+        change(&mut second);
+        copies.hold(&second)
+    }
+
+    #[test]
+    fn the_same_packet_is_a_copy() {
+        assert!(is_copy(|_| ()));
+    }
+
+    #[test]
+    fn a_retransmission_has_another_identification() {
+        assert!(!is_copy(|segment| segment.identification = 8));
+    }
+
+    #[test]
+    fn a_copy_does_not_come_after_a_timeout() {
+        assert!(!is_copy(|segment| segment.time_ns += 200_000_000));
+    }
+
+    #[test]
+    fn without_identification_data_is_told_by_time_and_acknowledgments_not_at_all() {
+        let hold = |length, later_ns| {
+            let first = Segment { wire_length: length, ..segment(Flags::ACK) };
+            let mut copies = Copies::default();
+            copies.remember(&first);
+            copies.hold(&Segment { time_ns: first.time_ns + later_ns, ..first })
+        };
+        assert!(hold(10, 20_000));
+        assert!(!hold(10, 5_000_000));
+        assert!(!hold(0, 20_000));
+    }
+
+    #[test]
+    fn only_the_last_segments_are_remembered() {
+        let mut copies = Copies::default();
+        let numbered = |identification| Segment { identification, wire_length: 1, ..segment(Flags::ACK) };
+        for identification in 1..=100 {
+            copies.remember(&numbered(identification));
+        }
+        assert_eq!(copies.recent.len(), REMEMBERED);
+        assert!(copies.hold(&numbered(100)) && copies.hold(&numbered(69)) && !copies.hold(&numbered(68)));
+    }
+}

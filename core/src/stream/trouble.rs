@@ -1,0 +1,70 @@
+//! What befell a connection, counted: each kind with the first packet that shows it.
+
+/// So often, first in this frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub count: u64,
+    /// 0 where there is none.
+    pub first_frame: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub fn add(&mut self, frame: u64) {
+        if self.count == 0 {
+            self.first_frame = frame;
+        }
+        self.count += 1;
+    }
+}
+
+/// The troubles of one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Troubles {
+    /// Packets that the capture holds twice; they count nowhere else.
+    pub copies: Tally,
+    /// Segments that came after a later one of their stream.
+    pub reordered: Tally,
+    /// Acknowledgments that say again what is missing.
+    pub duplicate_acks: Tally,
+    /// Retransmissions that their sender waited for in silence, and how long.
+    pub timeouts: Tally,
+    pub timeout_ns: i64,
+    /// Data that a delayed acknowledgment held back, and how long.
+    pub stalls: Tally,
+    pub stalled_ns: i64,
+    /// Segments longer than their receiver's MSS: the wire saw several.
+    pub offloaded: Tally,
+    /// Segments that the snap length cut.
+    pub cut: Tally,
+    /// The capture's clock was set while the connection was there.
+    pub clock_steps: Tally,
+    /// Segments with which a side told the other to stop.
+    pub zero_windows: Tally,
+}
+
+impl Tally {
+    fn join(&mut self, other: Tally) {
+        if self.count == 0 || (other.count > 0 && other.first_frame < self.first_frame) {
+            self.first_frame = other.first_frame;
+        }
+        self.count += other.count;
+    }
+}
+
+impl Troubles {
+    /// Adds another connection's.
+    pub fn join(&mut self, other: &Troubles) {
+        self.copies.join(other.copies);
+        self.reordered.join(other.reordered);
+        self.duplicate_acks.join(other.duplicate_acks);
+        self.timeouts.join(other.timeouts);
+        self.timeout_ns = self.timeout_ns.saturating_add(other.timeout_ns);
+        self.stalls.join(other.stalls);
+        self.stalled_ns = self.stalled_ns.saturating_add(other.stalled_ns);
+        self.offloaded.join(other.offloaded);
+        self.cut.join(other.cut);
+        self.clock_steps.join(other.clock_steps);
+        self.zero_windows.join(other.zero_windows);
+    }
+}
