@@ -160,6 +160,8 @@ class Tables:
                 "compression": None,
                 "state": c.state,
                 "replication": c.replication,
+                "first_frame": 2 * first + 1,
+                "last_frame": 2 * len(self.rows),
                 "start": start,
                 "end": data_end or ack,
                 "data_end": data_end,
@@ -257,7 +259,7 @@ class Tables:
         types: dict[str, Any] = dict.fromkeys(
             ("client", "server", "protocol", "server_version", "user", "database", "application", "encryption"), TEXT
         )
-        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL}
+        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}

@@ -97,6 +97,8 @@ impl Tables {
             ("compression", text(|dialogue| dialogue.session.compression)),
             ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
             ("replication", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.session.replication)))),
+            ("first_frame", numbers(rows.iter().map(|row| row.connection.first_frame))),
+            ("last_frame", numbers(rows.iter().map(|row| row.connection.last_frame))),
             ("start", times(rows.iter().map(|row| Some(row.connection.first_ns)))),
             ("end", times(rows.iter().map(|row| Some(row.connection.last_ns)))),
             ("data_end", times(rows.iter().map(|row| row.connection.last_data_ns))),
