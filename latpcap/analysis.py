@@ -17,6 +17,7 @@ from latpcap import columns
 from latpcap.budget import Budget, Timeline, timeline
 from latpcap.fetches import fetch_savings
 from latpcap.findings import Evidence, FindingResult, find, finding_results
+from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.fixes import costs_of
 from latpcap.health import HealthNote, core_notes, measured_notes
 from latpcap.projection import Projection, basis, project
@@ -193,6 +194,10 @@ class Measures:
         self.basis = basis(recording, self.baselines, self.timeline)
         self.costs = costs_of(recording, self.baselines, self.timeline, self.basis, think_s)
         self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
+
+    def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
+        """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
+        return what_if(self.evidence, self.costs, self.project(rtt_ms).points, fixes)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""

@@ -4,10 +4,10 @@
 saved(L) = Σ w·(n·L + f·(c·C + s·S)) + Σ v·h·L − rounds·L + stalls          (docs/model.md C.7, closed form)
 ```
 
-n: round trips saved of an exchange, f: their share of all its round trips, C, S: its client and service time, c, s: how
-much of these its fix removes, w, v: what a round trip of the exchange or of its connection's set-up counts (parallel work
-once), h: those of a TCP handshake. The bytes of removed exchanges travel with another response, whose window must grow
-for them: `rounds`.
+n: round trips saved of an exchange, f: their share of all its round trips, C, S: its client and service time, c, s:
+how much of these its fix removes, w, v: what a round trip of the exchange or of its connection's set-up counts
+(parallel work once), h: those of a TCP handshake. The bytes of removed exchanges travel with another response, whose
+window must grow for them: `rounds`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from latpcap.budget import Timeline
 from latpcap.projection import Basis, slow_start_rounds
 from latpcap.recording import MISSING, Recording
 from latpcap.rtt import Baselines
+from latpcap.stalls import ack_stalls
 
 if TYPE_CHECKING:
     from latpcap.findings.finding import Effect
@@ -49,9 +50,9 @@ REMOVED: dict[str, tuple[float, float]] = {
 }
 """Shares of the client and the service time of a removed call that go with it.
 
-A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is done
-by another one (the child queries of a join, the rows of a batch) leaves half of it there. What is merely sent earlier
-keeps all of its work.
+A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is
+done by another one (the child queries of a join, the rows of a batch) leaves half of it there. What is merely sent
+earlier keeps all of its work.
 """
 
 
@@ -92,6 +93,7 @@ def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, bas
     exchanges, connections = recording.exchanges, recording.connections
     near = np.nan_to_num(baselines.near)[exchanges.connection]
     gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
+    gap = gap - ack_stalls(exchanges, np.nan_to_num(baselines.baseline)[exchanges.connection]).before
     client = np.where(gap > think_s * 1e9, 0, np.maximum(gap, 0)) * timeline.weight
     in_exchanges = np.bincount(exchanges.connection, exchanges.round_trips * timeline.weight, len(connections))
     return Costs(

@@ -11,15 +11,25 @@ from latpcap.findings.finding import Candidate, Pattern
 from latpcap.findings.whole import dominated_by
 from latpcap.recording import MISSING
 
-FIX = "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; or get more bandwidth."
+FIX = (
+    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; "
+    "or get more bandwidth."
+)
+
+
+LEAST_BYTES = 100_000
+"""Less is no amount of data."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most."""
     exchanges = evidence.exchanges
+    sent = float((exchanges.request_bytes + exchanges.response_bytes).sum())
+    if sent < LEAST_BYTES:
+        return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
-    rate = float((exchanges.request_bytes + exchanges.response_bytes).sum()) * 8 / seconds / 1e6
+    rate = sent * 8 / seconds / 1e6
     return dominated_by(evidence, "transfer_s", spread, FIX, mbit_per_s=round(rate, 1))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,9 +68,9 @@ def _add(one: Effect, other: Effect) -> Effect:
     rows = np.concatenate((one.rows, other.rows))
     order = np.argsort(rows, kind="stable")
 
-    def both(name: str) -> NDArray[np.generic]:
-        joined: NDArray[np.generic] = np.concatenate((getattr(one, name), getattr(other, name)))[order]
-        return joined
+    def both(name: str) -> NDArray[Any]:
+        joined: NDArray[Any] = np.concatenate((getattr(one, name), getattr(other, name)))
+        return joined[order]
 
     return replace(
         one,

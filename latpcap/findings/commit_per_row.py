@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latpcap.findings import drivers
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.row_by_row import find_series
 
@@ -43,10 +44,10 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         )
 
 
-def _kept(place: np.ndarray, count: int, size: int, is_end: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The begin of the first and the end of the last of each `size` transactions stay."""
     last = (place % size == size - 1) | (place == count - 1)
-    return np.where(is_end, last, place % size == 0)
+    return bools(np.where(is_end, last, place % size == 0))
 
 
 PATTERN = Pattern(

@@ -26,7 +26,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a pair of client and server: all connections but those that were open at the same time can go."""
     connections = evidence.recording.connections
     used = np.flatnonzero(_used(evidence))
-    statements = np.bincount(evidence.exchanges.connection[evidence.is_execution], minlength=len(connections))
+    works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
+    statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
     clients = np.array([_host(connections.client[number]) for number in used])
     servers = np.array([connections.server[number] for number in used])
     if len(used) == 0:
@@ -69,9 +70,7 @@ def _used(evidence: Evidence) -> Bools:
     """The connections whose beginning was captured, that logged in, and that did something then."""
     exchanges, recording = evidence.exchanges, evidence.recording
     count = len(recording.connections)
-    failed = evidence.recording.exchanges_table.column("error")
-    told = np.array([error is not None for chunk in failed.chunks for error in chunk.to_pylist()], bool)
-    refused = np.bincount(exchanges.connection[exchanges.is_setup & told], minlength=count) > 0
+    refused = np.bincount(exchanges.connection[exchanges.is_setup & evidence.failed], minlength=count) > 0
     works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping) & evidence.waits
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)

@@ -1,7 +1,7 @@
 """The settings by which drivers fix a pattern, so that a finding can name the one at hand.
 
-Sources: the drivers' own manuals (PostgreSQL JDBC, MySQL Connector/J, MariaDB Connector/J, psycopg, asyncpg, Oracle JDBC,
-python-oracledb, SQL*Plus, Jaybird, the Firebird API).
+Sources: the drivers' own manuals (PostgreSQL JDBC, MySQL Connector/J, MariaDB Connector/J, psycopg, asyncpg, Oracle
+JDBC, python-oracledb, SQL*Plus, Jaybird, the Firebird API).
 """
 
 from __future__ import annotations

@@ -7,30 +7,32 @@ blob reads and closes. A *stretch* is work of one connection without think time 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latpcap import columns
 from latpcap.budget import Timeline
-from latpcap.findings.statement import Deed, deed_of
+from latpcap.findings.statement import Deed, deed_of, reads_catalog
 from latpcap.purposes import purpose_of
 from latpcap.recording import MISSING, Exchanges, Recording
 from latpcap.rtt import Baselines
 
-__all__ = ["Evidence", "group_ids", "previous"]
+__all__ = ["Evidence", "bools", "group_ids", "previous"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FREE_COMMANDS = frozenset({"stmt_close", "stmt_reset", "close", "free_statement", "close_cursor", "release"})
 BEGIN_COMMANDS = frozenset({"transaction", "start_transaction", "reconnect"})
 END_COMMANDS = frozenset({"commit", "rollback", "commit_retaining", "rollback_retaining"})
 SESSION_COMMANDS = frozenset({"init_db", "set_option", "reset_connection", "change_user", "info_database", "session"})
 PING_COMMANDS = frozenset({"ping"})
 DESCRIBES = frozenset({"describe", "info_sql"})
 """They ask about a statement: before its execution for its columns, after it for what it did."""
+LOOKS = 5
+"""So many catalog reads of a driver belong to the opening of a connection; an application that reads more means it."""
 GOODBYES = frozenset({"quit", "terminate", "logoff", "disconnect", "detach", "cancel"})
 
 
@@ -86,7 +88,16 @@ class Evidence:
     def parameters_known(self) -> Bools:
         """Equal `parameters` mean equal values: some were seen, or the statement has none."""
         holds_none = np.array([number for number, text in self.texts.items() if "?" not in text], np.int64)
-        return (self.parameters != 0) | np.isin(self.exchanges.fingerprint, holds_none)
+        cut = np.array([number for number, text in self.texts.items() if text.endswith("…")], np.int64)
+        statement = self.exchanges.fingerprint
+        return bools(((self.parameters != 0) | np.isin(statement, holds_none)) & ~np.isin(statement, cut))
+
+    @cached_property
+    def failed(self) -> Bools:
+        """The server answered with an error."""
+        errors = self.recording.exchanges_table.column("error")
+        told = [error is not None for chunk in errors.chunks for error in chunk.to_pylist()]
+        return np.array(told, bool)
 
     def _purpose(self, purpose: str) -> Bools:
         return self.exchanges.command.where(lambda command: purpose_of(command) == purpose)
@@ -100,27 +111,27 @@ class Evidence:
     def is_execution(self) -> Bools:
         """Runs a statement of the application: no transaction, session or cursor command."""
         of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
-        return self.exchanges.is_execution & of_application
+        return bools(self.exchanges.is_execution & of_application)
 
     @cached_property
     def is_read(self) -> Bools:
         """Runs a statement that only reads."""
-        return self.exchanges.is_execution & (self.deed == Deed.READ)
+        return bools(self.exchanges.is_execution & (self.deed == Deed.READ))
 
     @cached_property
     def is_write(self) -> Bools:
         """Runs a statement that changes rows."""
-        return self.exchanges.is_execution & (self.deed == Deed.WRITE)
+        return bools(self.exchanges.is_execution & (self.deed == Deed.WRITE))
 
     @cached_property
     def is_fetch(self) -> Bools:
         """Brings more rows of a cursor, by a command or by SQL."""
-        return self._purpose("fetches") | (self.exchanges.is_execution & (self.deed == Deed.FETCH))
+        return bools(self._purpose("fetches") | (self.exchanges.is_execution & (self.deed == Deed.FETCH)))
 
     @cached_property
     def is_prepare(self) -> Bools:
         """Prepares or describes a statement."""
-        return self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse")
+        return bools(self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse"))
 
     @cached_property
     def is_blob(self) -> Bools:
@@ -154,7 +165,7 @@ class Evidence:
 
     def _asked(self, commands: frozenset[str], deed: Deed) -> Bools:
         by_command = self.exchanges.command.where(commands.__contains__)
-        return by_command | (self.exchanges.is_execution & (self.deed == deed))
+        return bools(by_command | (self.exchanges.is_execution & (self.deed == deed)))
 
     # --- what belongs together ----------------------------------------------------------------------------------------
 
@@ -206,7 +217,7 @@ class Evidence:
         follows = np.roll(self.exchanges.is_execution, 1) & (
             np.roll(self.exchanges.fingerprint, 1) == self.exchanges.fingerprint
         )
-        return describes & follows
+        return bools(describes & follows)
 
     @cached_property
     def unit_rows(self) -> Ints:
@@ -225,12 +236,21 @@ class Evidence:
         known = np.bincount(self.unit[served], told[served], size) > 0
         return np.where(known, sums, -1)
 
-    def serving(self, executions: Ints, which: Bools | None = None) -> Ints:
-        """The exchanges that wait and serve one of `executions` (rows), the executions included, ascending."""
+    def serving(self, executions: Ints) -> Ints:
+        """The exchanges that wait and serve one of `executions` (rows), these included, ascending."""
         wanted = np.zeros(len(self.exchanges) + 1, bool)
         wanted[executions] = True
-        serving = wanted[self.unit] & self.waits
-        return np.flatnonzero(serving if which is None else serving & which)
+        leaders = self.leader[executions]
+        wanted[leaders[(leaders >= 0) & self.is_begin[leaders]]] = True
+        serving = (wanted[self.unit] | wanted[:-1]) & self.waits
+        return np.flatnonzero(serving)
+
+    @cached_property
+    def is_waited_for(self) -> Bools:
+        """An execution that waits, by itself, by what serves it, or by the BEGIN that it was sent behind."""
+        leader = self.leader
+        behind_begin = (leader >= 0) & self.is_begin[leader]
+        return bools((self.unit_trips > 0) | behind_begin)
 
     # --- what came before ---------------------------------------------------------------------------------------------
 
@@ -238,17 +258,31 @@ class Evidence:
     def is_opening(self) -> Bools:
         """Opens its connection or sets it up: all before the first statement of the application."""
         setting_up = self.exchanges.is_setup | self.is_session | self.is_begin | self.is_end | self.is_ping
-        works = (self.is_execution | self.is_fetch) & ~setting_up
+        of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
+        unknown = self.exchanges.is_execution & (self.deed == Deed.NONE)
+        works = ((self.is_prepare & of_application) | self.is_execution | self.is_fetch | unknown) & ~setting_up
+        works &= ~self._looks_around
         so_far = np.cumsum(works)
         first = np.diff(self.exchanges.connection, prepend=-1) != 0
         base = previous(np.where(first, so_far - works, -1), np.zeros(len(works), np.int64))
-        return (so_far - base == 0) & ~self.is_goodbye
+        return bools((so_far - base == 0) & ~self.is_goodbye)
+
+    @cached_property
+    def _looks_around(self) -> Bools:
+        """Among the first that a connection runs, and about the catalog: drivers look up types and names."""
+        of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
+        catalog = self.is_execution & np.isin(self.exchanges.fingerprint, of_catalog)
+        connection = self.exchanges.connection
+        so_far = np.cumsum(catalog)
+        before = np.searchsorted(connection, connection)
+        return bools(catalog & (so_far - so_far[before] < LOOKS))
 
     @cached_property
     def is_late(self) -> Bools:
         """Its connection was there before the capture began."""
-        begun = np.array([syn == MISSING for syn in self.recording.connections.syn], bool)
-        return begun[self.exchanges.connection]
+        begun_before: Bools = self.recording.connections.syn == MISSING
+        late: Bools = begun_before[self.exchanges.connection]
+        return late
 
     # --- frames -------------------------------------------------------------------------------------------------------
 
@@ -268,7 +302,12 @@ class Evidence:
         return np.where(frames[0] >= 0, frames[0], frames[1])
 
 
-def group_ids(*keys: Ints) -> Ints:
+def bools(values: Any) -> Bools:
+    """What numpy's operators return, typed."""
+    return np.asarray(values, bool)
+
+
+def group_ids(*keys: NDArray[Any]) -> Ints:
     """One number for each distinct combination of `keys`.
 
     >>> group_ids(np.array([7, 7, 9]), np.array([1, 1, 1])).tolist()

@@ -46,14 +46,18 @@ class Effect:
 
     @property
     def saved_handshakes(self) -> Floats:
-        """One value a connection: 1 where its TCP handshake (and its server's greeting) is removed; its TLS and login
-        exchanges are among `saved_round_trips`."""
+        """One value a connection: 1 where its TCP handshake (and its server's greeting) is removed.
+
+        Its TLS and login exchanges are among `saved_round_trips`.
+        """
         return _spread(self.closed, np.ones(len(self.closed)), self.connections)
 
     @property
     def carriers(self) -> Ints:
-        """One value an exchange: which exchange its response travels with from now on; itself where nothing changes,
-        -1 where it is not sent any more."""
+        """One value an exchange: which exchange its response travels with from now on.
+
+        Itself where nothing changes, -1 where it is not sent any more.
+        """
         carriers = np.arange(self.exchanges)
         carriers[self.rows] = np.where(self.saved > 0, self.carrier, self.rows)
         return carriers

@@ -22,7 +22,7 @@ class Groups:
     ids: Ints
 
     @classmethod
-    def of(cls, rows: Ints, *keys: Ints) -> Groups:
+    def of(cls, rows: Ints, *keys: NDArray[np.generic]) -> Groups:
         """Group `rows` by their `keys`.
 
         >>> groups = Groups.of(np.array([4, 5, 6]), np.array([1, 0, 1]))
@@ -39,7 +39,8 @@ class Groups:
     @property
     def sizes(self) -> Ints:
         """How many rows each group has."""
-        return np.bincount(self.ids, minlength=len(self))
+        sizes: Ints = np.bincount(self.ids, minlength=len(self)).astype(np.int64)
+        return sizes
 
     @property
     def starts(self) -> Ints:
@@ -52,13 +53,18 @@ class Groups:
         return self.rows[self.starts]
 
     @property
+    def lasts(self) -> Ints:
+        """The last row of each group."""
+        return self.rows[self.starts + self.sizes - 1]
+
+    @property
     def places(self) -> Ints:
         """The place of each row within its group, from 0."""
         return np.arange(len(self.rows)) - self.starts[self.ids] if len(self.ids) else np.empty(0, np.int64)
 
     def sum(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
         """The sum over each group of `values`, one for each of `rows`."""
-        return np.bincount(self.ids, values, len(self))
+        return np.bincount(self.ids, values, len(self)).astype(float)
 
     def where(self, wanted: NDArray[np.bool_]) -> Groups:
         """The groups that are `wanted`, numbered anew."""

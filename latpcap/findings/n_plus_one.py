@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings import drivers
-from latpcap.findings.evidence import Evidence, group_ids, previous
+from latpcap.findings.evidence import Evidence, bools, group_ids, previous
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
 
@@ -21,6 +21,8 @@ FEWEST = 5
 MOSTLY_DISTINCT = 0.5
 LATE_FEWEST = 20
 """Repeats of a loop that was under way when the capture began, so that nobody saw its source."""
+TWO_LOOPS = 3
+"""Executions of what looks like the source, all before the loop, that make it a loop of its own."""
 BETWEEN = 8
 """Executions of other statements that may lie between the source and the first repeat."""
 
@@ -84,7 +86,7 @@ def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> tuple
 
 def find_loops(evidence: Evidence) -> Loops:
     """The loops that look like N+1."""
-    candidates = np.flatnonzero(evidence.is_read & (evidence.unit_trips > 0) & ~evidence.is_opening)
+    candidates = np.flatnonzero(evidence.is_read & evidence.is_waited_for & ~evidence.is_opening)
     groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
     groups = groups.where(groups.sizes >= FEWEST)
     groups = groups.where(_various(evidence, groups))
@@ -107,7 +109,7 @@ def _various(evidence: Evidence, groups: Groups) -> Bools:
     _, first = np.unique(pair, return_index=True)
     distinct = np.bincount(groups.ids[first], minlength=len(groups))
     known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
-    return ~known | ((distinct >= FEWEST) & (distinct >= MOSTLY_DISTINCT * groups.sizes))
+    return bools(~known | ((distinct >= FEWEST) & (distinct >= MOSTLY_DISTINCT * groups.sizes)))
 
 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:
@@ -136,7 +138,22 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     count = int(key.max(initial=0)) + 1
     brought = np.bincount(of_reads, np.maximum(rows, 0), count)
     unknown = np.bincount(of_reads, rows < 0, count) > 0
-    return (source >= 0) & (unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1))
+    enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
+    return (source >= 0) & enough & ~_are_two_loops(groups, reads, of_reads, of_sources)
+
+
+def _are_two_loops(groups: Groups, reads: Ints, of_reads: Ints, of_sources: Ints) -> Bools:
+    """The source itself ran several times before the loop and never during it: one loop follows another."""
+    if len(groups) == 0:
+        return np.empty(0, bool)
+    size = int(reads.max(initial=0)) + 2
+    executions = np.sort(of_reads * size + reads)
+    begin, first, last = (
+        np.searchsorted(executions, of_sources * size + row)
+        for row in (np.zeros(len(groups), np.int64), groups.firsts, groups.lasts)
+    )
+    several: Bools = (first - begin >= TWO_LOOPS) & (last == first)
+    return several
 
 
 def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
@@ -144,8 +161,9 @@ def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
     executed = np.cumsum(evidence.is_execution)
     connection = evidence.exchanges.connection
     first_of_connection = np.searchsorted(connection, connection[groups.firsts])
-    before = executed[groups.firsts] - executed[first_of_connection]
-    return before <= 1
+    before: Ints = executed[groups.firsts] - executed[first_of_connection]
+    opens: Bools = before <= 1
+    return opens
 
 
 PATTERN = Pattern(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
+
+Ints = NDArray[np.int64]
 
 FEWEST = 5
 SHARE = 0.9
@@ -17,48 +20,51 @@ SHARE = 0.9
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a statement: all but the first prepare of each connection, and what frees its result, can go."""
+    """One candidate a statement: all but the first prepare of each connection can go."""
     exchanges = evidence.exchanges
-    known = exchanges.fingerprint >= 0
-    prepares = np.flatnonzero(evidence.is_prepare & known & evidence.waits & ~evidence.is_opening)
-    groups = Groups.of(
-        prepares, exchanges.connection[prepares], exchanges.fingerprint[prepares], evidence.unit[prepares]
-    )
-    firsts = groups.firsts  # a prepare and its describe serve one execution
-    per_statement = Groups.of(firsts, exchanges.connection[firsts], exchanges.fingerprint[firsts])
-    per_statement = per_statement.where(per_statement.sizes >= FEWEST)
-    per_statement = per_statement.where(per_statement.sizes >= SHARE * _executions(evidence, per_statement.firsts))
-    statement = exchanges.fingerprint[per_statement.rows]
+    repeated, executions = _repeated(evidence)
+    statement = exchanges.fingerprint[repeated.rows]
     for number in np.unique(statement):
         mine = statement == number
-        own = per_statement.rows[mine & (per_statement.places > 0)]
-        units = evidence.unit[own]
-        gone = evidence.serving(units[units >= 0], evidence.is_prepare)
-        shown = evidence.serving(evidence.unit[per_statement.rows[mine]], evidence.is_prepare)
+        again = repeated.rows[mine & (repeated.places > 0)]
         yield Candidate(
-            shown=shown,
-            effect=effect_of(evidence, "prepare", gone),
+            shown=_preparing(evidence, repeated.rows[mine]),
+            effect=effect_of(evidence, "prepare", _preparing(evidence, again)),
             fingerprint=int(number),
             facts={
                 "prepares": int(mine.sum()),
-                "executions": int(_executions(evidence, firsts_of(per_statement, mine)).sum()),
+                "executions": int(executions[exchanges.fingerprint[repeated.firsts] == number].sum()),
             },
-            fix=drivers.sentence(evidence, "prepare", exchanges.connection[own]),
+            fix=drivers.sentence(evidence, "prepare", exchanges.connection[again]),
         )
 
 
-def firsts_of(groups: Groups, rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    """The first row of each group among `rows`."""
-    return groups.rows[rows & (groups.places == 0)]
+def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
+    """The prepares of each statement and connection where nearly every execution has one; and the executions."""
+    exchanges = evidence.exchanges
+    prepares = np.flatnonzero(evidence.is_prepare & (evidence.unit >= 0) & evidence.waits)
+    # A prepare and its describe serve one execution: they are one preparation.
+    firsts = np.sort(Groups.of(prepares, evidence.unit[prepares]).firsts)
+    repeated = Groups.of(firsts, exchanges.connection[firsts], exchanges.fingerprint[firsts])
+    repeated = repeated.where(repeated.sizes >= FEWEST)
+    executions = _executions(evidence, repeated.firsts)
+    often = repeated.sizes >= SHARE * executions
+    return repeated.where(often), executions[often]
 
 
-def _executions(evidence: Evidence, rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
+    """The waiting prepares and describes of the executions that `prepares` serve."""
+    serves = np.isin(evidence.unit, evidence.unit[prepares])
+    return np.flatnonzero(serves & evidence.is_prepare & evidence.waits)
+
+
+def _executions(evidence: Evidence, rows: Ints) -> Ints:
     """How often the statement of each row was executed on its connection."""
     exchanges = evidence.exchanges
     executed = np.flatnonzero(exchanges.is_execution & (exchanges.fingerprint >= 0))
     both = np.concatenate((executed, rows))
     groups = Groups.of(both, exchanges.connection[both], exchanges.fingerprint[both])
-    counts = groups.sum(exchanges.is_execution[groups.rows])
+    counts = groups.sum(exchanges.is_execution[groups.rows]).astype(np.int64)
     found = np.zeros(len(exchanges), np.int64)
     found[groups.rows] = counts[groups.ids]
     return found[rows]

@@ -48,7 +48,9 @@ def _saves(effect: Effect) -> bool:
 def _is_legible(evidence: Evidence) -> bool:
     trips = evidence.exchanges.round_trips
     unreadable = evidence.exchanges.command.where({"unreadable", "unknown"}.__contains__)
-    return bool(trips.sum() > 0 and trips[unreadable].sum() <= (1 - LEGIBLE) * trips.sum())
+    unreadable |= evidence.exchanges.is_execution & (evidence.exchanges.fingerprint < 0)
+    worked = (evidence.is_execution | evidence.is_fetch).any()
+    return bool(worked and trips.sum() > 0 and trips[unreadable].sum() <= (1 - LEGIBLE) * trips.sum())
 
 
 def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: Costs, total: float) -> Finding:

@@ -21,8 +21,8 @@ FEWEST = 5
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a statement: all but the first run of each set of parameters could be answered from memory."""
     exchanges = evidence.exchanges
-    asking = evidence.is_read & evidence.parameters_known & (evidence.unit_trips > 0) & ~evidence.is_opening
-    rows = np.flatnonzero(asking)
+    asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
+    rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
     parameters = evidence.parameters[rows].view(np.int64)
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= FEWEST)

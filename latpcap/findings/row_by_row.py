@@ -48,7 +48,7 @@ def find_series(evidence: Evidence) -> Groups:
     A read between two of them may decide about the second, so it ends the run.
     """
     exchanges = evidence.exchanges
-    single = (exchanges.affected_rows.ints(1) <= 1) & (evidence.unit_trips > 0)
+    single = (exchanges.affected_rows.ints(1) <= 1) & evidence.is_waited_for & ~evidence.failed
     rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
     reads = np.cumsum(evidence.is_execution & ~evidence.is_write)
     groups = Groups.of(rows, evidence.stretch[rows], reads[rows], exchanges.fingerprint[rows])

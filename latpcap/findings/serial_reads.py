@@ -23,7 +23,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
     """
     depth = depth or DEPTH
     exchanges = evidence.exchanges
-    rows = np.flatnonzero(evidence.is_read & evidence.waits & ~evidence.is_opening)
+    rows = np.flatnonzero(evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed)
     breaks = np.cumsum((evidence.is_execution & ~evidence.is_read) | evidence.is_fetch | evidence.is_blob)
     runs = Groups.of(rows, evidence.stretch[rows], breaks[rows])
     runs = runs.where(runs.sizes >= FEWEST)

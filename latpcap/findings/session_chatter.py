@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings import drivers
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 
 FEWEST = 5
@@ -41,7 +41,7 @@ def _needless(evidence: Evidence) -> NDArray[np.bool_]:
     wrote = np.bincount(evidence.transaction, evidence.is_execution & ~evidence.is_read, count)
     ended = np.bincount(evidence.transaction, evidence.is_end, count)
     needless = (ran <= 1) & (wrote == 0) & (ended > 0)
-    return (evidence.is_begin | evidence.is_end) & needless[evidence.transaction]
+    return bools((evidence.is_begin | evidence.is_end) & needless[evidence.transaction])
 
 
 def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:

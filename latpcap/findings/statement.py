@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-__all__ = ["Deed", "deed_of", "is_volatile", "reads_any", "written_table"]
+__all__ = ["Deed", "deed_of", "is_volatile", "reads_any", "reads_catalog", "written_table"]
 
 
 class Deed(IntEnum):
@@ -37,8 +37,9 @@ _BEGIN = re.compile(
 _END = re.compile(r"(?:commit|rollback|end|abort)(?: (?:work|transaction|and|prepared|retain)\b.*)?")
 _SESSION = re.compile(
     r"(?:set|show|use|reset|discard|alter session|savepoint|release|rollback to|deallocate|listen|unlisten)\b"
-    r"|select (?:@@|(?:pg_catalog\.)?(?:version|set_config|current_setting|pg_backend_pid)\s?\(|current_(?:schema|database|user)\b"
-    r"|database\(\)|connection_id\(\)|session_user|last_insert_id\(\)|lastval\(\)|row_count\(\)|found_rows\(\))"
+    r"|select (?:@@|(?:pg_catalog\.)?(?:version|set_config|current_setting|pg_backend_pid)\s?\("
+    r"|current_(?:schema|database|user)\b|session_user"
+    r"|(?:database|connection_id|last_insert_id|lastval|row_count|found_rows)\(\))"
     r"|(?:begin|call) (?:sys\.)?dbms_(?:session|application_info)\."
 )
 _WRITE = re.compile(r"(?:insert|update|delete|replace|merge|upsert)\b")
@@ -46,12 +47,19 @@ _WRITE_INSIDE = re.compile(r"\b(?:insert into|update \S+ set|delete from|merge i
 _READ = re.compile(r"(?:select|with|table|values)\b")
 _FETCH = re.compile(r"fetch\b")
 _VOLATILE = re.compile(
-    r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now|sysdate\w*"
-    r"|systimestamp|clock_timestamp|current_timestamp|current_time|current_date|localtimestamp|utc_timestamp|getdate"
-    r"|unix_timestamp|(?:pg_)?sleep|get_lock|pg_(?:try_)?advisory\w*|for update|for share|lock in share mode)\b|\.nextval\b"
+    r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now"
+    r"|sysdate\w*|systimestamp|clock_timestamp|current_timestamp|current_time|current_date|localtimestamp"
+    r"|utc_timestamp|getdate|unix_timestamp|(?:pg_)?sleep|get_lock|pg_(?:try_)?advisory\w*"
+    r"|for update|for share|lock in share mode)\b|\.nextval\b"
 )
-_TABLE = re.compile(r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
-                    r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)")  # fmt: skip
+_CATALOG = re.compile(
+    r"\bpg_(?:catalog|type|namespace|class|range|attribute|database|settings)\b|\binformation_schema\b|\brdb\$\w"
+    r"|\bmon\$\w|\bv\$\w|\bnls_\w+_parameters\b|\bsys\.\w"
+)
+_TABLE = re.compile(
+    r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
+    r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"
+)
 
 
 def deed_of(fingerprint: str) -> Deed:
@@ -59,7 +67,7 @@ def deed_of(fingerprint: str) -> Deed:
 
     >>> [deed_of(text).name for text in ("select a from t", "insert into t values (?)", "select ? from dual", "commit")]
     ['READ', 'WRITE', 'PING', 'END']
-    >>> [deed_of(text).name for text in ("start transaction", "set names utf8mb4", "fetch forward ? from c", "call p(?)")]
+    >>> [deed_of(text).name for text in ("start transaction", "set names utf8", "fetch all from c", "call p(?)")]
     ['BEGIN', 'SESSION', 'FETCH', 'OTHER']
     """
     text = _HINT.sub("", fingerprint)
@@ -96,8 +104,17 @@ def written_table(fingerprint: str) -> str | None:
     return found[1] if found else None
 
 
+def reads_catalog(fingerprint: str) -> bool:
+    """It reads the database's own tables.
+
+    >>> reads_catalog("select oid from pg_catalog.pg_type where typname = ?"), reads_catalog("select a from t")
+    (True, False)
+    """
+    return _CATALOG.search(fingerprint) is not None
+
+
 def reads_any(fingerprint: str, tables: frozenset[str]) -> bool:
-    """Does the statement name one of `tables`?
+    """The statement names one of `tables`.
 
     >>> reads_any("select a from t, u", frozenset({"u"}))
     True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, effect_of
@@ -15,7 +17,7 @@ DOMINATES = 0.5
 """Of the time in which neither people think nor the capture is silent."""
 
 
-def dominated_by(evidence: Evidence, part: str, costs: np.ndarray, fix: str, **facts: object) -> Iterator[Candidate]:  # type: ignore[type-arg]
+def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, **facts: object) -> Iterator[Candidate]:
     """A candidate if the budget's `part` dominates; it shows the statement with the greatest sum of `costs`."""
     parts = evidence.timeline.budget.parts()
     total = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))

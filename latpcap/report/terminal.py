@@ -15,16 +15,20 @@ from rich.text import Text
 
 from latpcap.analysis import Analysis, ConnectionResult, StatementResult
 from latpcap.budget import Budget
+from latpcap.durations import format_s
+from latpcap.findings import FindingResult
+from latpcap.findings.what_if import WhatIf
 from latpcap.health import HealthNote
 from latpcap.projection import Projection
 from latpcap.purposes import PURPOSES, PurposeResult
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
 
-__all__ = ["print_renderables", "projection_parts", "render"]
+__all__ = ["findings_parts", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
 TOP = 10
 SAVINGS = 3
+SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -65,6 +69,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from _health(result.health)
     yield from _budget(result.budget)
     yield from _purposes(result.purposes)
+    yield from _findings(result.findings)
     yield from projection_parts(result.projection)
     yield from _provenance(result.connections)
     yield from _statements(result.statements)
@@ -163,6 +168,68 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     farthest = max((point.rtt_ms for point in projection.points), default=projection.baseline_rtt_ms)
     for saving in projection.fetches[:SAVINGS]:
         yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
+
+
+def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
+    """The runtimes with fixes: as is, each, all; and what to do."""
+    if changed is None:
+        return
+    yield _heading("With fixes")
+    runs = (("as is", None, changed.as_is_s), *((each.name, each, each.runtime_s) for each in changed.fixes))
+    runs = (*runs, ("all fixes", changed.all_fixes, changed.all_fixes.runtime_s))
+    yield Grid(
+        (Heading("fix", "left"), Heading("trips saved"), *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s)),
+        [
+            (name, f"{each.round_trips_saved:,}" if each else "", *(_seconds(value) for value in runtimes.values()))
+            for name, each, runtimes in runs
+        ],
+    )
+    yield Text(changed.answer, style="bold")
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+def _findings(findings: tuple[FindingResult, ...]) -> Iterator[RenderableType]:
+    if not findings:
+        return
+    yield _heading(_top("Findings", len(findings)))
+    for finding in findings[:TOP]:
+        yield from _finding(finding)
+
+
+def _finding(finding: FindingResult) -> Iterator[RenderableType]:
+    style = SEVERITIES[finding.severity]
+    yield Text.assemble((f"{finding.severity}: ", style), printable(finding.title), f" [{finding.code}]")
+    if saved := _saved(finding):
+        yield Text(f"  saves {saved}")
+    if finding.statement:
+        yield Text(f"  {printable(finding.statement)}", no_wrap=True, overflow="ellipsis", style="dim")
+    if finding.fix:
+        yield Text(f"  {printable(finding.fix)}")
+
+
+def findings_parts(findings: Iterable[FindingResult]) -> Iterator[RenderableType]:
+    """Every finding whole, with the display filter that shows its packets."""
+    for finding in findings:
+        yield from _finding(finding)
+        if finding.display_filter:
+            yield Text(f"  {finding.display_filter}", style="cyan", overflow="fold")
+        yield Text("")
+
+
+def _saved(finding: FindingResult) -> str:
+    """What the fix saves, at the baseline and at the farthest RTT."""
+    if not finding.fix_name:
+        return ""
+    times = []
+    if finding.saved_at_baseline_s is not None:
+        times.append(f"{format_s(finding.saved_at_baseline_s)} here")
+    if finding.saved_s:
+        rtt, seconds = max(finding.saved_s.items(), key=lambda item: float(item[0]))
+        times.append(f"{format_s(seconds)} at {rtt} ms")
+    trips = f"{finding.round_trips_saved:,} round trips" if finding.round_trips_saved else ""
+    return ": ".join(filter(None, (trips, ", ".join(times))))
 
 
 def _provenance(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
