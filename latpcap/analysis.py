@@ -23,6 +23,7 @@ from latpcap.health import HealthNote, core_notes, measured_notes
 from latpcap.projection import Projection, basis, project
 from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
+from latpcap.routes import RouteResult, route_results
 from latpcap.rtt import Baselines, estimate
 from latpcap.statements import StatementGroups, group
 from latpcap.times import iso
@@ -155,6 +156,8 @@ class Analysis:
     purposes: tuple[PurposeResult, ...]
     connections: tuple[ConnectionResult, ...]
     statements: tuple[StatementResult, ...]
+    routes: tuple[RouteResult, ...]
+    """Empty where no statement names one."""
     findings: tuple[FindingResult, ...]
     projection: Projection
 
@@ -220,6 +223,7 @@ class Measures:
             purposes=self.purposes,
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
+            routes=tuple(route_results(recording, self.timeline)),
             findings=self.findings(tuple(point.rtt_ms for point in projection.points)),
             projection=projection,
         )

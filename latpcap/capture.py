@@ -191,6 +191,9 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
         "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
         "statement": take(texts, exchanges.text),
+        "tags": take(
+            Array(recording.tag_texts, DataType.string()), columns.column(recording.exchanges_table, "tags").ints(-1)
+        ),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
         "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
@@ -231,6 +234,7 @@ EXCHANGE_COLUMNS = (
     "parameters",
     "retransmissions",
     "transaction",
+    "tags",
 )
 
 

@@ -115,7 +115,7 @@ def check(gates: Sequence[Gate], analysis: Analysis, projected_s: dict[float, fl
     """Raise `GateFailed` where a gate's condition holds; `projected_s`: the runtime by RTT in ms."""
     failed = [said for gate in gates if (said := _holds(gate, analysis, projected_s)) is not None]
     if failed:
-        raise GateFailed("; ".join(failed))
+        raise GateFailed(f"gate failed: {'; '.join(failed)}")
 
 
 def _holds(gate: Gate, analysis: Analysis, projected_s: dict[float, float | None]) -> str | None:
@@ -124,9 +124,9 @@ def _holds(gate: Gate, analysis: Analysis, projected_s: dict[float, float | None
         return _has_finding(gate, analysis)
     value, shown = _measure(gate, analysis, projected_s)
     if value is None:
-        return f"gate failed: {gate.text}: the RTT of this capture is unknown, give it with --rtt-baseline"
+        return f"{gate.text}: the RTT of this capture is unknown, give it with --rtt-baseline"
     holds = OPERATORS[gate.sign or ">"](value, gate.limit or 0.0)
-    return f"gate failed: {gate.text}: it is {shown(value)}" if holds else None
+    return f"{gate.text}: it is {shown(value)}" if holds else None
 
 
 def _has_finding(gate: Gate, analysis: Analysis) -> str | None:
@@ -136,7 +136,7 @@ def _has_finding(gate: Gate, analysis: Analysis) -> str | None:
         return None
     first = wanted[0]
     saves = f", {first.round_trips_saved:,} round trips too many" if first.round_trips_saved else ""
-    return f"gate failed: {gate.text}: {first.title}{saves}"
+    return f"{gate.text}: {first.title}{saves}"
 
 
 def _measure(

@@ -1,8 +1,8 @@
 """Findings that overlap share out the round trips, so that none is counted twice.
 
-An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges), the one
-that saves more time before the one that saves less; what nobody is about but goes with a finding (the prepares of an
-N+1) is given after that, in the same order. Suggestions take what is left. A finding that keeps nearly nothing is
+An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
+is the prepares' own affair), the one that saves more time before the one that saves less; what nobody is about but goes
+with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A finding that keeps nearly nothing is
 dropped.
 """
 
@@ -32,9 +32,9 @@ def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Eff
     open_connections = np.ones(len(evidence.recording.connections), bool)
     alone = [worth(candidate.effect) for _, candidate in found]
     order = sorted(range(len(found)), key=lambda number: (found[number][0].suggestion, -alone[number]))
-    own = {number: _take(found[number][1], left, open_connections, about=True) for number in order}
+    own = {number: _take(evidence, found[number][1], left, open_connections, about=True) for number in order}
     for number in order:
-        own[number] = _add(own[number], _take(found[number][1], left, open_connections, about=False))
+        own[number] = _add(own[number], _take(evidence, found[number][1], left, open_connections, about=False))
     kept = []
     for number in order:
         pattern, candidate = found[number]
@@ -44,10 +44,15 @@ def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Eff
     return [claimed for _, claimed in sorted(kept, key=lambda item: (item[1][0].suggestion, -item[0]))]
 
 
-def _take(candidate: Candidate, left: NDArray[np.float64], opened: NDArray[np.bool_], *, about: bool) -> Effect:
+def _take(
+    evidence: Evidence, candidate: Candidate, left: NDArray[np.float64], opened: NDArray[np.bool_], *, about: bool
+) -> Effect:
     """What of the candidate's effect on exchanges it is about (or not) is still to be had; it is taken away."""
     effect = candidate.effect
-    mine = np.isin(effect.rows, candidate.shown) == about
+    is_about = np.isin(effect.rows, candidate.shown)
+    if effect.kind != "prepare":
+        is_about &= ~evidence.is_prepare[effect.rows]
+    mine = is_about == about
     rows = effect.rows[mine]
     saved = np.minimum(effect.saved[mine], left[rows])
     left[rows] -= saved

@@ -131,7 +131,8 @@ class Evidence:
     @cached_property
     def is_prepare(self) -> Bools:
         """Prepares or describes a statement."""
-        return bools(self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse"))
+        prepares = self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse")
+        return bools(prepares & ~self._asks_about_last_execution)
 
     @cached_property
     def is_blob(self) -> Bools:
@@ -204,7 +205,7 @@ class Evidence:
         key = group_ids(self.exchanges.connection, fingerprint)[order]
         before = previous(np.where(executes[order], rows[order], -1), key)
         after = previous(np.where(executes[order], rows[order], -1)[::-1], -key[::-1])[::-1]
-        comes_before = self.is_prepare[order] & ~self._asks_about_last_execution[order]
+        comes_before = self.is_prepare[order]
         serves = np.where(comes_before, np.where(after >= 0, after, before), before)
         unit = np.empty_like(rows)
         unit[order] = np.where(fingerprint[order] >= 0, serves, -1)

@@ -55,7 +55,8 @@ class Groups:
     @property
     def lasts(self) -> Ints:
         """The last row of each group."""
-        return self.rows[self.starts + self.sizes - 1]
+        lasts: Ints = self.rows[self.starts + self.sizes - 1]
+        return lasts
 
     @property
     def places(self) -> Ints:

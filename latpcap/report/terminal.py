@@ -23,6 +23,7 @@ from latpcap.projection import Projection
 from latpcap.purposes import PURPOSES, PurposeResult
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
+from latpcap.routes import RouteResult
 
 __all__ = ["findings_parts", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
@@ -73,6 +74,7 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from projection_parts(result.projection)
     yield from _provenance(result.connections)
     yield from _statements(result.statements)
+    yield from _routes(result.routes)
     yield from _connections(result.connections)
 
 
@@ -274,6 +276,29 @@ def _statement_row(statement: StatementResult) -> tuple[str, ...]:
         _ms(statement.response_ms["p50"]),
         _ms(statement.response_ms["p95"]),
         printable(statement.fingerprint) if statement.fingerprint else f"({printable(statement.text)})",
+    )
+
+
+def _routes(routes: tuple[RouteResult, ...]) -> Iterator[RenderableType]:
+    if not routes:
+        return
+    yield _heading(_top("Routes", len(routes)))
+    yield Grid(
+        (
+            *map(Heading, ("network s", "service s", "runs", "round trips", "distinct")),
+            Heading("route", "left", least=30),
+        ),
+        [
+            (
+                _seconds(each.network_s),
+                _seconds(each.service_s),
+                f"{each.executions:,}",
+                f"{each.round_trips:,}",
+                f"{each.distinct_statements:,}",
+                printable(each.route),
+            )
+            for each in routes[:TOP]
+        ],
     )
 
 
