@@ -9,6 +9,7 @@ import numpy as np
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import most_frequent
 
 FEWEST = 5
 
@@ -18,7 +19,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     blobs = np.flatnonzero(evidence.is_blob & evidence.waits)
     statement = exchanges.fingerprint[blobs]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = blobs[statement == number]
         trips = int(exchanges.round_trips[mine].sum())
         units = np.unique(evidence.unit[mine])
@@ -30,7 +31,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             effect=effect_of(
                 evidence, "blob", mine, carrier=np.where(evidence.unit[mine] >= 0, evidence.unit[mine], -1)
             ),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={"round_trips": trips, "rows": rows},
             fix=drivers.sentence(evidence, "blob", exchanges.connection[mine]),
         )

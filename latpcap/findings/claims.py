@@ -2,8 +2,8 @@
 
 An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
 is the prepares' own affair), the one that saves more time before the one that saves less; what nobody is about but goes
-with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A finding that keeps nearly nothing is
-dropped.
+with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A finding
+that keeps nearly nothing is dropped.
 """
 
 from __future__ import annotations

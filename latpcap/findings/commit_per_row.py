@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import most_frequent
 from latpcap.findings.row_by_row import find_series
 
 FEWEST = 10
@@ -25,7 +26,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     series = find_series(evidence)
     statement = exchanges.fingerprint[series.firsts]
     bounds = (evidence.is_begin | evidence.is_end) & evidence.waits
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         changes = series.where(statement == number).rows
         transactions = np.unique(evidence.transaction[changes])
         mine = bounds & np.isin(evidence.transaction, transactions)
@@ -38,7 +39,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=rows,
             effect=effect_of(evidence, "commit", gone),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},
             fix=drivers.sentence(evidence, "commit", exchanges.connection[rows]),
         )

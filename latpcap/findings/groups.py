@@ -9,9 +9,24 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import group_ids
 
-__all__ = ["Groups"]
+__all__ = ["MOST_STATEMENTS", "Groups", "most_frequent"]
 
 Ints = NDArray[np.int64]
+
+
+MOST_STATEMENTS = 50
+"""So many statements a pattern are told: the work for each goes over the whole recording."""
+
+
+def most_frequent(statements: Ints) -> list[int]:
+    """The numbers that occur most often, in ascending order.
+
+    >>> most_frequent(np.array([7, 3, 7]))
+    [3, 7]
+    """
+    numbers, counts = np.unique(statements, return_counts=True)
+    kept = numbers[np.argsort(-counts, kind="stable")[:MOST_STATEMENTS]]
+    return sorted(map(int, kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence, bools, group_ids, previous
 from latpcap.findings.finding import Candidate, Pattern, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -43,7 +43,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
     loops = find_loops(evidence)
     exchanges = evidence.exchanges
     statement = exchanges.fingerprint[loops.rows]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = statement == number
         repeats = loops.rows[mine]
         sources = np.unique(loops.source[loops.loop[mine]])
@@ -57,7 +57,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=evidence.serving(repeats),
             effect=effect_of(evidence, "join", rows, carrier=of_unit[units[rows]], executions=gone),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={
                 "repeats": len(repeats),
                 "distinct_parameters": len(np.unique(evidence.parameters[repeats])) if known.all() else None,

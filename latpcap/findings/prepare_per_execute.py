@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
@@ -24,13 +24,13 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     repeated, executions = _repeated(evidence)
     statement = exchanges.fingerprint[repeated.rows]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = statement == number
         again = repeated.rows[mine & (repeated.places > 0)]
         yield Candidate(
             shown=_preparing(evidence, repeated.rows[mine]),
             effect=effect_of(evidence, "prepare", _preparing(evidence, again)),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={
                 "prepares": int(mine.sum()),
                 "executions": int(executions[exchanges.fingerprint[repeated.firsts] == number].sum()),

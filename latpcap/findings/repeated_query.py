@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import Groups, most_frequent
 from latpcap.findings.statement import is_volatile, reads_any, written_table
 
 Ints = NDArray[np.int64]
@@ -27,15 +27,15 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= FEWEST)
     statement = exchanges.fingerprint[groups.rows]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = statement == number
-        if is_volatile(evidence.text(int(number))):
+        if is_volatile(evidence.text(number)):
             continue
         again = groups.rows[mine & (groups.places > 0)]
         yield Candidate(
             shown=evidence.serving(groups.rows[mine]),
             effect=effect_of(evidence, "cache", evidence.serving(again), executions=again),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={"repeats": int(mine.sum()), "distinct_parameters": len(np.unique(groups.ids[mine]))},
             fix=drivers.sentence(evidence, "cache", exchanges.connection[again]),
         )
@@ -51,7 +51,7 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     if not tables:
         return np.zeros(len(rows), np.int64)
     statement = evidence.exchanges.fingerprint[rows]
-    touched = [int(number) for number in np.unique(statement) if reads_any(evidence.text(int(number)), tables)]
+    touched = [number for number in map(int, np.unique(statement)) if reads_any(evidence.text(number), tables)]
     written = np.cumsum(evidence.is_write)[rows]
     return np.where(np.isin(statement, touched), written, -1)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     series = find_series(evidence)
     statement = exchanges.fingerprint[series.firsts]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = series.where(statement == number)
         first = mine.places % size == 0
         kept = mine.rows[np.arange(len(mine.rows)) - mine.places % size]
@@ -36,7 +36,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
             effect=effect_of(
                 evidence, "batch", gone, carrier=carrier[evidence.unit[gone]], executions=mine.rows[~first]
             ),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
             fix=drivers.sentence(evidence, "batch", exchanges.connection[mine.rows]),
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
-from latpcap.findings.groups import Groups
+from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     cursors = _cursors(evidence, size)
     exchanges = evidence.exchanges
     statement = exchanges.fingerprint[cursors.rows]
-    for number in np.unique(statement):
+    for number in most_frequent(statement):
         mine = cursors.where(exchanges.fingerprint[cursors.firsts] == number)
         rows = exchanges.rows.ints(0)[mine.rows]
         gone, carrier = _removed(evidence, mine, size)
@@ -47,7 +47,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=mine.rows,
             effect=effect_of(evidence, "fetch", gone, carrier=carrier),
-            fingerprint=int(number),
+            fingerprint=number,
             facts={
                 "fetches": len(mine.rows),
                 "rows": int(rows.sum()),
