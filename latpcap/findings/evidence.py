@@ -52,8 +52,7 @@ class Evidence:
     @cached_property
     def texts(self) -> dict[int, str]:
         """The fingerprints that occur, by their number."""
-        occurring = np.unique(self.exchanges.fingerprint)
-        occurring = occurring[occurring >= 0]
+        occurring = np.flatnonzero(np.bincount(self.exchanges.fingerprint + 1)[1:])
         texts = columns.take(self.recording.statement_texts, occurring).to_pylist()
         return {int(number): str(text) for number, text in zip(occurring, texts, strict=True)}
 

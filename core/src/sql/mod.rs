@@ -246,6 +246,19 @@ mod tests {
     }
 
     #[test]
+    fn tags_are_kept_once_and_change_no_fingerprint() {
+        let mut statements = Statements::new(false);
+        let plain = statements.sql(b"select a from t where b = 1");
+        let mut tagged = |number: u32| {
+            statements.sql(format!("select a from t where b = {number} /*route='/a',traceparent='{number}'*/").as_bytes())
+        };
+        let (one, two) = (tagged(1), tagged(2));
+        assert_eq!((plain.tags, one.tags, two.tags), (NO_TAGS, 0, 0));
+        assert_eq!((plain.fingerprint, plain.parameters), (one.fingerprint, one.parameters));
+        assert_eq!(statements.tags().collect::<Vec<_>>(), ["route='/a'"]);
+    }
+
+    #[test]
     fn an_unknown_number_has_no_text() {
         assert_eq!(Statements::new(false).text(7), "");
         assert!(Statements::new(false).is_empty());
