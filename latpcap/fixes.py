@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.budget import Timeline
-from latpcap.projection import Basis, slow_start_rounds
+from latpcap.projection import Basis
 from latpcap.recording import MISSING, Recording
 from latpcap.rtt import Baselines
 from latpcap.stalls import ack_stalls
@@ -32,6 +32,10 @@ __all__ = ["REMOVED", "Costs", "costs_of", "saved_seconds"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+MSS_BYTES = 1460
+INITIAL_WINDOW = 10
+"""Segments that a sender may send at once (IW10, RFC 6928); after them the window doubles every round trip."""
 
 REMOVED: dict[str, tuple[float, float]] = {
     "join": (0.5, 0.5),
@@ -83,8 +87,8 @@ class Costs:
         after = self.response_bytes[carriers] + np.bincount(index, self.response_bytes[rows], len(carriers))
         connections, place = np.unique(self.connection[carriers], return_inverse=True)
         rounds = np.zeros((2, len(connections)))
-        np.maximum.at(rounds[0], place, slow_start_rounds(self.response_bytes[carriers]))
-        np.maximum.at(rounds[1], place, slow_start_rounds(after))
+        np.maximum.at(rounds[0], place, _slow_start_rounds(self.response_bytes[carriers]))
+        np.maximum.at(rounds[1], place, _slow_start_rounds(after))
         return float((rounds[1] - rounds[0]).sum())
 
 
@@ -118,3 +122,14 @@ def saved_seconds(effect: Effect, rtt_ms: float, costs: Costs) -> float:
     worked = float((share * (of_client * costs.client_s[rows] + of_service * costs.service_s[rows])).sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)
+
+
+def _slow_start_rounds(response_bytes: NDArray[np.generic]) -> Floats:
+    """Extra round trips of responses beyond the initial window when it doubles: ⌈log2(segments ÷ 10 + 1)⌉ − 1.
+
+    >>> _slow_start_rounds(np.array([0, 14_600, 15_000, 50_000, 1_000_000])).tolist()
+    [0.0, 0.0, 1.0, 2.0, 6.0]
+    """
+    segments = np.ceil(response_bytes.astype(float) / MSS_BYTES)
+    rounds: Floats = np.ceil(np.log2(segments / INITIAL_WINDOW + 1)) - 1
+    return np.maximum(rounds, 0)
