@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from functools import cache
@@ -93,3 +94,11 @@ def test_a_stretch_holds_no_other_waiting_exchange(name: str) -> None:
                 and evidence.last_frame[row] < each.last
             ]
             assert not inside, (name, finding.code, row)
+
+
+def test_the_filter_stands_on_one_line_however_narrow_the_terminal(latpcap: Any) -> None:
+    path = FIXTURES / "findings" / "orm-pre-ping-my.pcapng.zst"
+    text = latpcap("findings", path, "--quiet", env={**os.environ, "COLUMNS": "60"}).stdout.decode()
+    filters = [line.strip() for line in text.splitlines() if "tcp.stream" in line]
+    assert filters
+    assert all(line.endswith("}") for line in filters)

@@ -42,9 +42,9 @@ def findings(
     rtts = flat(rtt)
     warn(capture, reading["quiet"])
     if chosen == "table":
-        from latpcap.report.terminal import findings_parts, print_renderables
+        from latpcap.report.terminal import findings_text
 
-        write([print_renderables(findings_parts(capture.analyze(rtts).findings))], output)
+        write([findings_text(capture.analyze(rtts).findings)], output)
     else:
         write(capture.findings_at(rtts).encode(chosen), output)
     check_gates(fail_if, capture)

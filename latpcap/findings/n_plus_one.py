@@ -62,7 +62,6 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
                 "repeats": len(repeats),
                 "distinct_parameters": len(np.unique(evidence.parameters[repeats])) if known.all() else None,
                 "source": source,
-                "source_executions": int((sources >= 0).sum()),
                 "loops": len(np.unique(loops.loop[mine])),
             },
             fix=drivers.sentence(evidence, "n+1", exchanges.connection[repeats]),

@@ -25,7 +25,7 @@ from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
 from latpcap.routes import RouteResult
 
-__all__ = ["findings_parts", "print_renderables", "projection_parts", "render", "what_if_parts"]
+__all__ = ["findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
 TOP = 10
 SAVINGS = 3
@@ -211,13 +211,13 @@ def _finding(finding: FindingResult) -> Iterator[RenderableType]:
         yield Text(f"  {printable(finding.fix)}")
 
 
-def findings_parts(findings: Iterable[FindingResult]) -> Iterator[RenderableType]:
-    """Every finding whole, with the display filter that shows its packets."""
-    for finding in findings:
-        yield from _finding(finding)
-        if finding.display_filter:
-            yield Text(f"  {finding.display_filter}", style="cyan", overflow="fold")
-        yield Text("")
+def findings_text(findings: Iterable[FindingResult]) -> str:
+    """Every finding whole, the display filter of its packets on one line however long: it is there to be copied."""
+    shown = (
+        print_renderables(_finding(finding)) + (f"  {finding.display_filter}\n" if finding.display_filter else "")
+        for finding in findings
+    )
+    return "\n".join(shown)
 
 
 def _saved(finding: FindingResult) -> str:

@@ -256,7 +256,8 @@ fn deep_nesting_and_endless_openings_are_no_trouble() {
 #[test]
 fn what_is_no_sql_has_a_stable_fingerprint() {
     let mut reader = Fingerprinter::default();
-    for text in [&b""[..], b";", b"\xff\xfe\x00", b"hello, world", b"')) --", b"N'x' n\"y\" $1 $$", b"\n\n", b"select"] {
+    for text in [&b""[..], b";", b"\xff\xfe\x00", b"hello, world", b"')) --", b"N'x' n\"y\" $1 $$", b"\n\n", b"select"]
+    {
         reader.read(Dialect::Unknown, text);
         let first = reader.fingerprint.clone();
         reader.read(Dialect::Unknown, b"select 'something else' from t");

@@ -250,7 +250,8 @@ mod tests {
         let mut statements = Statements::new(false);
         let plain = statements.sql(b"select a from t where b = 1");
         let mut tagged = |number: u32| {
-            statements.sql(format!("select a from t where b = {number} /*route='/a',traceparent='{number}'*/").as_bytes())
+            statements
+                .sql(format!("select a from t where b = {number} /*route='/a',traceparent='{number}'*/").as_bytes())
         };
         let (one, two) = (tagged(1), tagged(2));
         assert_eq!((plain.tags, one.tags, two.tags), (NO_TAGS, 0, 0));

@@ -22,7 +22,8 @@ const LONGEST_VALUE: usize = 256;
 /// `all` only those that name code.
 pub fn tags(text: &[u8], all: bool) -> String {
     let Some(comment) = comment(text) else { return String::new() };
-    let mut tags: Vec<(&str, &str)> = comment.split(',').filter_map(tag).filter(|(key, _)| all || is_of_code(key)).collect();
+    let mut tags: Vec<(&str, &str)> =
+        comment.split(',').filter_map(tag).filter(|(key, _)| all || is_of_code(key)).collect();
     tags.sort_unstable();
     tags.dedup_by_key(|(key, _)| *key);
     tags.iter().map(|(key, value)| format!("{key}='{value}'")).collect::<Vec<_>>().join(",")
@@ -105,12 +106,17 @@ mod tests {
 
     #[test]
     fn rails_older_form_is_read_too() {
-        assert_eq!(shown("select 1 /*application:Shop,controller:polls,action:index*/"), "action='index',controller='polls'");
+        assert_eq!(
+            shown("select 1 /*application:Shop,controller:polls,action:index*/"),
+            "action='index',controller='polls'"
+        );
     }
 
     #[test]
     fn other_comments_and_hints_have_no_tags() {
-        for text in ["select 1", "select 1 /* a = b */", "/*+ index(a) */ select 1", "select 1 /*!40101 route='a'*/", "", "*/"] {
+        for text in
+            ["select 1", "select 1 /* a = b */", "/*+ index(a) */ select 1", "select 1 /*!40101 route='a'*/", "", "*/"]
+        {
             assert_eq!(shown(text), "", "{text}");
         }
     }
