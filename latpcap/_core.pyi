@@ -44,4 +44,18 @@ class Recording:
     def connections(self) -> _ArrowStream: ...
     def exchanges(self) -> _ArrowStream: ...
     def statements(self) -> _ArrowStream: ...
+    def tags(self) -> _ArrowStream: ...
     def rtt_samples(self) -> _ArrowStream: ...
+
+class Replay:
+    """A job that can be replayed on other networks; see `core/src/replay` and `latpcap.replay`."""
+
+    def __init__(self, columns: object, network: object, waiting: str) -> None:
+        """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
+
+    @property
+    def lanes(self) -> int:
+        """How many chains of turns run side by side."""
+
+    def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
+        """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""

@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 from latpcap import columns
 from latpcap.budget import Budget, Timeline, timeline
 from latpcap.fetches import fetch_savings
+from latpcap.findings import Evidence, FindingResult, find, finding_results
+from latpcap.findings.what_if import Fix, WhatIf, what_if
+from latpcap.fixes import costs_of
 from latpcap.health import HealthNote, core_notes, measured_notes
 from latpcap.projection import Projection, basis, project
 from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
+from latpcap.routes import RouteResult, route_results
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.statements import StatementGroups, group
 from latpcap.tcp import TcpResult, tcp_results
 from latpcap.times import iso
-from latpcap.verdict import verdict
+from latpcap.verdict import TYPICAL_RTT_MS, verdict
 
 __all__ = [
     "SCHEMA",
@@ -168,13 +172,15 @@ class Analysis:
     paths: tuple[PathResult, ...]
     connections: tuple[ConnectionResult, ...]
     statements: tuple[StatementResult, ...]
+    routes: tuple[RouteResult, ...]
+    """Empty where no statement names one."""
+    findings: tuple[FindingResult, ...]
     projection: Projection
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `latpcap analyze --json`."""
         result: dict[str, Any] = plain(self)
-        projection = result.pop("projection")
-        return {"schema": SCHEMA} | result | {"findings": [], "projection": projection}
+        return {"schema": SCHEMA} | result
 
     def _repr_html_(self) -> str:
         from latpcap.report.notebook import render
@@ -188,6 +194,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
         return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
     return value
 
 
@@ -204,6 +212,17 @@ class Measures:
         self.fetches = tuple(fetch_savings(recording))
         self.purposes = tuple(purpose_results(recording.exchanges))
         self.basis = basis(recording, self.baselines, self.timeline)
+        self.costs = costs_of(recording, self.baselines, self.timeline, self.basis, think_s)
+        self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
+
+    def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
+        """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
+        return what_if(self.evidence, self.costs, self.project(rtt_ms).points, fixes)
+
+    def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
+        """The findings, ranked by what they save at the largest of `rtt_ms`."""
+        found = find(self.evidence, self.costs, max(rtt_ms, default=TYPICAL_RTT_MS))
+        return tuple(finding_results(self.evidence, found, self.costs, rtt_ms))
 
     def project(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
@@ -222,6 +241,8 @@ class Measures:
             paths=tuple(path_results(self.rtt)),
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
+            routes=tuple(route_results(recording, self.timeline)),
+            findings=self.findings(tuple(point.rtt_ms for point in projection.points)),
             projection=projection,
         )
 

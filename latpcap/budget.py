@@ -187,7 +187,8 @@ def _deferred(exchanges: Exchanges) -> Bools:
     known = np.minimum(next_wait, len(exchanges) - 1)
     same = (next_wait < len(exchanges)) & (exchanges.connection[known] == exchanges.connection)
     asked = (exchanges.request != MISSING) & (exchanges.request[known] != MISSING)
-    return ~waits & same & asked & (exchanges.request[known] < exchanges.response)
+    deferred: Bools = ~waits & same & asked & (exchanges.request[known] < exchanges.response)
+    return deferred
 
 
 def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:

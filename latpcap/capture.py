@@ -15,7 +15,8 @@ from latpcap import columns, sources
 from latpcap.analysis import Analysis, Measures, connection_results, statement_results
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
-from latpcap.projection import Projection
+from latpcap.findings.what_if import Fix, WhatIf, parse_fix
+from latpcap.projection import DEFAULT_LADDER_MS, Projection
 from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
@@ -111,6 +112,14 @@ class Capture:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds."""
         return self._measures.project(_ladder(rtt_ms), within_s)
 
+    def what_if(self, fixes: Sequence[str | Fix], rtt_ms: float | Sequence[float] | None = None) -> WhatIf | None:
+        """Return the runtimes at each RTT of `rtt_ms` as it is, with each of `fixes` (`n+1=join`, …), and with all.
+
+        `None` where the baseline RTT is unknown.
+        """
+        asked = [fix for each in fixes for fix in (parse_fix(each) if isinstance(each, str) else [each])]
+        return self._measures.what_if(asked, _ladder(rtt_ms))
+
     # --- tables ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -152,6 +161,22 @@ class Capture:
             rows.append(row)
         return _rows_table(rows, _STATEMENT_TYPES, "statements")
 
+    @cached_property
+    def findings(self) -> Table:
+        """One row a finding, the dearest first; what it saves at the default RTTs (`saved_15ms_s`, …)."""
+        return self.findings_at()
+
+    def findings_at(self, rtt_ms: float | Sequence[float] | None = None) -> Table:
+        """The findings with the seconds that each fix saves at the RTTs of `rtt_ms`."""
+        rtts = _ladder(rtt_ms) or DEFAULT_LADDER_MS
+        saved = {f"saved_{rtt:g}ms_s": _FLOAT for rtt in rtts}
+        rows = []
+        for found in self._measures.findings(rtts):
+            row = {name: getattr(found, name) for name in _FINDING_TYPES}
+            row["connections"] = " ".join(map(str, found.connections))
+            rows.append(row | {f"saved_{rtt:g}ms_s": found.saved_s.get(f"{rtt:g}") for rtt in rtts})
+        return _rows_table(rows, _FINDING_TYPES | saved, "findings")
+
 
 def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:
     if rtt_ms is None:
@@ -175,6 +200,9 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
         "statement": take(texts, exchanges.text),
         "parameters": nullable(columns.numbered(columns.column(recording.exchanges_table, "parameters").values)),
+        "tags": take(
+            Array(recording.tag_texts, DataType.string()), columns.column(recording.exchanges_table, "tags").ints(-1)
+        ),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
         "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
@@ -217,6 +245,7 @@ EXCHANGE_COLUMNS = (
     "retransmissions",
     "stalled_ms",
     "transaction",
+    "tags",
 )
 
 
@@ -249,6 +278,15 @@ _STATEMENT_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("network_s", "service_s"), _FLOAT),
     **{f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES},
     **{f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES},
+}
+
+_FINDING_TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("severity", "code", "title"), _TEXT),
+    **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),
+    **dict.fromkeys(("statement", "fingerprint", "why", "fix", "fix_name", "connections"), _TEXT),
+    **dict.fromkeys(("first_frame", "last_frame"), _COUNT),
+    "display_filter": _TEXT,
+    "saved_at_baseline_s": _FLOAT,
 }
 
 

@@ -2,6 +2,7 @@
 
 ```text
 LatpcapError                 everything below; `exit_status` is what the command line ends with
+├── GateFailed          1    a condition of --fail-if holds
 ├── UsageError          2    an option, an argument or an output file is not usable
 ├── CaptureError        3    a file cannot be read or is no capture
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
@@ -12,11 +13,17 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
-__all__ = ["CaptureError", "LatpcapError", "NoDatabaseTraffic", "UsageError"]
+__all__ = ["CaptureError", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "UsageError"]
 
 
 class LatpcapError(Exception):
     """Any failure that latpcap explains in one line."""
+
+    exit_status = 1
+
+
+class GateFailed(LatpcapError):
+    """A condition of `--fail-if` holds."""
 
     exit_status = 1
 

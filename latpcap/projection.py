@@ -5,8 +5,8 @@ runtime(L) = observed + replay(L) − replay(as it was)
 ```
 
 The replay computes anew what the network takes; think time, client time and service stay as observed, and so the
-projection at the baseline is the observation. The range comes from assumptions with names (`ASSUMPTIONS`); docs/model.md
-C.4 and C.6 say how they were calibrated.
+projection at the baseline is the observation. The range comes from assumptions with names (`ASSUMPTIONS`);
+docs/model.md C.4 and C.6 say how they were calibrated.
 """
 
 from __future__ import annotations
@@ -169,7 +169,8 @@ class Basis:
         as_it_was = replay.run([None], Network())[0]
         there = np.array(replay.run([rtt * case.rtt * 1e6 for rtt in rtt_ms], case.network))
         least = self.runtime_s - self.network_s
-        return np.maximum(self.runtime_s + (there - as_it_was) / 1e9, least) + (case.work - 1) * self.own_s
+        replayed: Floats = np.maximum(self.runtime_s + (there - as_it_was) / 1e9, least)
+        return replayed + (case.work - 1) * self.own_s
 
     @property
     def own_s(self) -> float:
@@ -260,7 +261,7 @@ def _latency_budget(base: Basis, target_s: float) -> LatencyBudget:
 
 
 def _last_below(value: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """Where a function that rises from below `target` at `low` to above it at `high` meets it (regula falsi, Illinois)."""
+    """Where a function that rises through `target` between `low` and `high` meets it (regula falsi, Illinois)."""
     below, above, side = value(low) - target, value(high) - target, 0
     while high - low > 1e-6 * high:
         middle = high - above * (high - low) / (above - below)

@@ -178,6 +178,10 @@ class PseudonymousTables:
         """Text by id."""
         return _mapped(self._statements, text=self._names.in_text)
 
+    def tags(self) -> Table:
+        """Routes of statements by id."""
+        return _mapped(Table.from_arrow(self._tables.tags()), text=self._names.in_text)
+
     def rtt_samples(self) -> Any:
         """Nothing in them is a name."""
         return self._tables.rtt_samples()

@@ -161,6 +161,11 @@ class Recording:
         return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
 
     @cached_property
+    def tag_texts(self) -> list[str]:
+        """What statements say of the code that sent them, by number: `key='value'`, commas between, URL-encoded."""
+        return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
+
+    @cached_property
     def _protocols(self) -> list[str | None]:
         return columns.texts(self.all_connections_table, "protocol")
 

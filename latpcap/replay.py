@@ -125,7 +125,8 @@ def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
     largest = np.zeros(len(window), np.int64)
     np.maximum.at(largest, exchanges.connection, sizes)
     narrow = (window > 0) & (window <= UNSCALED_BYTES) & (largest > 4 * window)
-    return np.where(narrow, window, np.inf).astype(float)
+    taken: Floats = np.where(narrow, window, np.inf).astype(float)
+    return taken
 
 
 def _shifted(times: Ints, by: Ints) -> Ints:

@@ -50,6 +50,9 @@ class Ex:
     retransmissions: int = 0
     stalled_ms: float = 0.0
     complete: bool = True
+    parameters: int = 0
+    tags: str | None = None
+    transaction: str | None = None
 
 
 @dataclass
@@ -101,6 +104,7 @@ class Tables:
 
     def __init__(self, connections: list[Conn], notes: list[tuple[str, str, str, int]]) -> None:
         self.texts: list[str] = []
+        self.tag_texts: list[str] = []
         self.rows: list[dict[str, Any]] = []
         self.connection_rows: list[dict[str, Any]] = []
         self.note_rows = notes
@@ -114,6 +118,13 @@ class Tables:
         if sql not in self.texts:
             self.texts.append(sql)
         return self.texts.index(sql)
+
+    def _tags(self, tags: str | None) -> int | None:
+        if tags is None:
+            return None
+        if tags not in self.tag_texts:
+            self.tag_texts.append(tags)
+        return self.tag_texts.index(tags)
 
     def _connect(self, stream: int, c: Conn) -> None:
         rtt, near = _ns(c.rtt_ms), _ns(c.rtt_ms * c.near_share)
@@ -165,6 +176,8 @@ class Tables:
                 "compression": None,
                 "state": c.state,
                 "replication": c.replication,
+                "first_frame": 2 * first + 1,
+                "last_frame": 2 * len(self.rows),
                 "start": start,
                 "end": data_end or ack,
                 "data_end": data_end,
@@ -215,7 +228,8 @@ class Tables:
             "command": ex.command,
             "fingerprint": self._text(ex.sql),
             "text": self._text(ex.sql),
-            "parameters": 0,
+            "parameters": ex.parameters,
+            "tags": self._tags(ex.tags),
             "request_frame": frame if request is not None else None,
             "request_end_frame": frame if request is not None else None,
             "response_frame": frame + 1 if response is not None else None,
@@ -235,7 +249,7 @@ class Tables:
             "client_ns": client,
             "retransmissions": ex.retransmissions,
             "stalled_ns": _ns(ex.stalled_ms),
-            "transaction": None,
+            "transaction": ex.transaction,
             "complete": ex.complete,
         }
 
@@ -264,7 +278,7 @@ class Tables:
         types: dict[str, Any] = dict.fromkeys(
             ("client", "server", "protocol", "server_version", "user", "database", "application", "encryption"), TEXT
         )
-        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL}
+        types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
@@ -273,7 +287,14 @@ class Tables:
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
 
     def exchanges(self) -> Table:
-        types: dict[str, Any] = {"stream": U32, "exchange": U32, "command": TEXT, "fingerprint": U32, "text": U32}
+        types: dict[str, Any] = {
+            "stream": U32,
+            "exchange": U32,
+            "command": TEXT,
+            "fingerprint": U32,
+            "text": U32,
+            "tags": U32,
+        }
         frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
@@ -286,6 +307,9 @@ class Tables:
     def statements(self) -> Table:
         rows = [{"id": number, "text": text} for number, text in enumerate(self.texts)]
         return _table(rows, {"id": U32, "text": TEXT})
+
+    def tags(self) -> Table:
+        return _table([{"text": text} for text in self.tag_texts], {"text": TEXT})
 
     def rtt_samples(self) -> Table:
         names = ("stream", "by_server", "rtt_ns", "segments")

@@ -1,4 +1,5 @@
 # Names and places every script of the lab shares. Set LATPCAP_LAB to keep data, sockets and pids elsewhere.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=${LATPCAP_LAB:-$here/state}
-CLIENT_NS=labc SERVER_NS=labs CLIENT_DEV=tunc SERVER_DEV=tuns CLIENT_IP=10.77.0.1 SERVER_IP=10.77.0.2
+# LATPCAP_CLIENT_NS and LATPCAP_SERVER_NS name a second lab's namespaces.
+CLIENT_NS=${LATPCAP_CLIENT_NS:-labc} SERVER_NS=${LATPCAP_SERVER_NS:-labs} CLIENT_DEV=tunc SERVER_DEV=tuns CLIENT_IP=10.77.0.1 SERVER_IP=10.77.0.2

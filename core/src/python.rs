@@ -98,6 +98,7 @@ struct Recording {
     connections: RecordBatch,
     exchanges: RecordBatch,
     statements: RecordBatch,
+    tags: RecordBatch,
     rtt_samples: RecordBatch,
 }
 
@@ -122,6 +123,9 @@ impl Recording {
     fn statements(&self) -> ArrowTable {
         ArrowTable(self.statements.clone())
     }
+    fn tags(&self) -> ArrowTable {
+        ArrowTable(self.tags.clone())
+    }
 
     fn rtt_samples(&self) -> ArrowTable {
         ArrowTable(self.rtt_samples.clone())
@@ -135,6 +139,7 @@ impl Recording {
             notes: tables.notes()?,
             connections: tables.connections()?,
             statements: tables.statements()?,
+            tags: tables.tags()?,
             rtt_samples: tables.rtt_samples()?,
             exchanges: tables.exchanges.into_batch()?,
         })

@@ -69,6 +69,11 @@ impl Tables {
         ])
     }
 
+    /// Every set of tags that an exchange refers to by number.
+    pub fn tags(&self) -> Result<RecordBatch, ArrowError> {
+        batch(vec![("text", strings(self.statements.tags().map(Some)))])
+    }
+
     /// One row a TCP connection; `protocol` is null where it is no database traffic, an MSS where that side's SYN was not
     /// captured, a window (the largest that side advertised, scaled) where the SYNs that tell its scale were not.
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
@@ -107,6 +112,8 @@ impl Tables {
             ("compression", text(|dialogue| dialogue.session.compression)),
             ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
             ("replication", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.session.replication)))),
+            ("first_frame", numbers(rows.iter().map(|row| row.connection.first_frame))),
+            ("last_frame", numbers(rows.iter().map(|row| row.connection.last_frame))),
             ("start", times(rows.iter().map(|row| Some(row.connection.first_ns)))),
             ("end", times(rows.iter().map(|row| Some(row.connection.last_ns)))),
             ("data_end", times(rows.iter().map(|row| row.connection.last_data_ns))),
@@ -241,6 +248,7 @@ pub struct ExchangeColumns {
     fingerprint: Vec<u32>,
     text: Vec<u32>,
     parameters: Vec<u64>,
+    tags: Vec<u32>,
     frames: [Vec<u32>; 4],
     times: [Vec<i64>; 4],
     request_bytes: Vec<u64>,
@@ -289,6 +297,7 @@ impl ExchangeColumns {
         self.fingerprint.push(sql.map_or(NO_NUMBER, |sql| sql.fingerprint));
         self.text.push(sql.map_or(NO_NUMBER, |sql| sql.text));
         self.parameters.push(sql.map_or(0, |sql| sql.parameters));
+        self.tags.push(sql.map_or(NO_NUMBER, |sql| sql.tags));
         self.push_marks(request, response);
         self.request_bytes.push(exchange.request_bytes);
         self.response_bytes.push(exchange.response_bytes);
@@ -350,6 +359,7 @@ impl ExchangeColumns {
         put(&mut self.fingerprint, order);
         put(&mut self.text, order);
         put(&mut self.parameters, order);
+        put(&mut self.tags, order);
         self.frames.iter_mut().for_each(|column| put(column, order));
         self.times.iter_mut().for_each(|column| put(column, order));
         put(&mut self.request_bytes, order);
@@ -380,6 +390,7 @@ impl ExchangeColumns {
             ("fingerprint", optional_numbers(self.fingerprint)),
             ("text", optional_numbers(self.text)),
             ("parameters", Arc::new(UInt64Array::from(self.parameters))),
+            ("tags", optional_numbers(self.tags)),
             ("request_frame", request_frame),
             ("request_end_frame", request_end_frame),
             ("response_frame", response_frame),

@@ -1,7 +1,7 @@
 """The command line: arguments → `read` → one result → one report.
 
-Results go to standard output, progress and warnings to standard error. Exit status: 0 done, 2 usage, 3 a file cannot be
-read or is no capture, 4 no database traffic found (see `latpcap.errors`).
+Results go to standard output, progress and warnings to standard error. Exit status: 0 done, 1 a gate failed, 2 usage,
+3 a file cannot be read or is no capture, 4 no database traffic found (see `latpcap.errors`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import click
 
 from latpcap.cli.analyze import analyze
 from latpcap.cli.completion import completion
+from latpcap.cli.findings import findings
 from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
 from latpcap.cli.tables import connections, exchanges, statements
@@ -20,7 +21,7 @@ from latpcap.errors import LatpcapError, UsageError
 
 __all__ = ["cli", "main"]
 
-COMMANDS = (analyze, project, exchanges, connections, statements, completion)
+COMMANDS = (analyze, project, findings, exchanges, connections, statements, completion)
 """In the order in which they are needed."""
 
 

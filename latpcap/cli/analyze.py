@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import flat, in_seconds, read_capture, write
-from latpcap.cli.options import Duration, json_option, reading_options, rtt_option
+from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, write
+from latpcap.cli.options import Duration, fail_if_option, json_option, reading_options, rtt_option
 
 __all__ = ["analyze"]
 
@@ -16,16 +16,23 @@ __all__ = ["analyze"]
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@fail_if_option
 @json_option
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 def analyze(
-    rtt: tuple[list[float], ...], within: float | None, as_json: bool, output: str | None, **reading: Any
+    rtt: tuple[list[float], ...],
+    within: float | None,
+    fail_if: tuple[Any, ...],
+    as_json: bool,
+    output: str | None,
+    **reading: Any,
 ) -> None:
-    """Verdict, health, budget, projection, statements and connections.
+    """Verdict, health, budget, findings, projection, statements and connections.
 
     \b
     latpcap analyze capture.pcapng
     latpcap analyze capture.pcapng --rtt 15ms --within 60s
+    latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' --json > result.json
     """
     from latpcap.report import FORMATS
@@ -33,3 +40,4 @@ def analyze(
     capture = read_capture(reading, output)
     result = capture.analyze(flat(rtt), in_seconds(within))
     write([FORMATS["json" if as_json else "terminal"](result)], output)
+    check_gates(fail_if, capture, result)

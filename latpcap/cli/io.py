@@ -15,9 +15,11 @@ from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
+    from latpcap.analysis import Analysis
     from latpcap.capture import Capture
+    from latpcap.gates import Gate
 
-__all__ = ["INTERRUPTED", "flat", "in_seconds", "read_capture", "warn", "write"]
+__all__ = ["INTERRUPTED", "check_gates", "flat", "in_seconds", "read_capture", "warn", "write"]
 
 INTERRUPTED = 128 + signal.SIGINT
 READER_GONE = 128 + signal.SIGPIPE
@@ -102,6 +104,17 @@ def warn(capture: Capture, quiet: bool) -> None:
     for note in capture.health.to_dicts():
         if note["severity"] != "info":
             click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
+
+
+def check_gates(gates: Sequence[Gate], capture: Capture, result: Analysis | None = None) -> None:
+    """End with status 1 where a gate's condition holds; the results are written before."""
+    if not gates:
+        return
+    from latpcap.gates import check, rtts_of
+
+    asked = rtts_of(gates)
+    points = capture.project(asked).points if asked else ()
+    check(gates, result or capture.analyze(), {point.rtt_ms: point.runtime_s for point in points})
 
 
 def flat(lists: Iterable[Iterable[float]]) -> list[float] | None:

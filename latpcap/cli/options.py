@@ -10,7 +10,17 @@ import click
 from latpcap.durations import parse_list_ms, parse_ms
 from latpcap.errors import UsageError
 
-__all__ = ["Duration", "DurationList", "PortProtocol", "json_option", "output_options", "reading_options", "rtt_option"]
+__all__ = [
+    "Duration",
+    "DurationList",
+    "PortProtocol",
+    "fail_if_option",
+    "fix_option",
+    "json_option",
+    "output_options",
+    "reading_options",
+    "rtt_option",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,6 +66,30 @@ class PortProtocol(click.ParamType[Any]):
         return int(port), protocol
 
 
+class Condition(click.ParamType[Any]):
+    """`round_trips > 500`: a gate."""
+
+    name = "condition"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        from latpcap.gates import parse
+
+        return parse(value) if isinstance(value, str) else value
+
+
+class FixName(click.ParamType[Any]):
+    """`n+1=in:100`: a fix, or several for `all`."""
+
+    name = "fix"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        from latpcap.findings.what_if import parse_fix
+
+        return parse_fix(value) if isinstance(value, str) else value
+
+
 def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
@@ -91,6 +125,24 @@ rtt_option = click.option(
     multiple=True,
     metavar="LIST",
     help="RTTs to project onto, for instance `1ms,15ms`; repeatable.",
+)
+
+fail_if_option = click.option(
+    "--fail-if",
+    type=Condition(),
+    multiple=True,
+    metavar="CONDITION",
+    help="End with status 1 where this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
+)
+
+fix_option = click.option(
+    "--fix",
+    "fixes",
+    type=FixName(),
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="What if this were fixed: n+1=join, n+1=in:100, fetch=1000, batch=100, pool, pipeline, cache, prepare, ping, "
+    "commit, session, blob, nodelay, all; repeatable.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

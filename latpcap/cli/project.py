@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import Duration, json_option, reading_options, rtt_option
+from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, warn, write
+from latpcap.cli.options import Duration, fail_if_option, fix_option, json_option, reading_options, rtt_option
 
 __all__ = ["project"]
 
@@ -16,28 +16,42 @@ __all__ = ["project"]
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@fix_option
+@fail_if_option
 @json_option
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 def project(
-    rtt: tuple[list[float], ...], within: float | None, as_json: bool, output: str | None, **reading: Any
+    rtt: tuple[list[float], ...],
+    within: float | None,
+    fixes: tuple[list[Any], ...],
+    fail_if: tuple[Any, ...],
+    as_json: bool,
+    output: str | None,
+    **reading: Any,
 ) -> None:
-    """The runtime at other RTTs, and the largest RTT that meets a target.
+    """The runtime at other RTTs, what fixes would change, and the largest RTT that meets a target.
 
     \b
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
     latpcap project capture.pcapng --within 60s
     latpcap project capture.pcapng --rtt 500us --rtt 1.5s --json
+    latpcap project capture.pcapng --rtt 15ms --fix n+1=join --fix fetch=1000
+    latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     capture = read_capture(reading, output)
     projection = capture.project(flat(rtt), in_seconds(within))
+    asked = [fix for given in fixes for fix in given]
+    changed = capture.what_if(asked, [point.rtt_ms for point in projection.points]) if asked else None
     if as_json:
         from latpcap.analysis import plain
         from latpcap.report.jsonout import dump
 
-        text = dump({"schema": "latpcap.projection/1"} | plain(projection))
+        text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)})
     else:
-        from latpcap.report.terminal import print_renderables, projection_parts
+        from latpcap.report.terminal import print_renderables, projection_parts, what_if_parts
 
-        text = print_renderables(projection_parts(projection)).lstrip("\n")
+        parts = [*projection_parts(projection), *what_if_parts(changed)]
+        text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"])
     write([text], output)
+    check_gates(fail_if, capture)

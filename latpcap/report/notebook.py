@@ -23,9 +23,14 @@ def render(result: Analysis) -> str:
         )
         for point in result.projection.points
     ]
+    findings = [
+        (found.severity, found.title, found.fix, f"{found.round_trips_saved:,}", _seconds(_most(found.saved_s)))
+        for found in result.findings
+    ]
     return (
         f"<div>{verdict}<ul>{notes}</ul>"
         + _table(("part", "seconds"), budget)
+        + _table(("severity", "finding", "fix", "round trips saved", "seconds at the farthest RTT"), findings)
         + _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), points)
         + "</div>"
     )
@@ -34,6 +39,10 @@ def render(result: Analysis) -> str:
 def _note(note: HealthNote) -> str:
     told = html.escape(f"{note.severity}: {note.message}")
     return f"{told}<br><small>{html.escape(f'{note.effect}; to do: {note.advice}')}</small>" if note.effect else told
+
+
+def _most(saved_s: dict[str, float]) -> float | None:
+    return saved_s[max(saved_s, key=float)] if saved_s else None
 
 
 def _seconds(value: float | None) -> str:

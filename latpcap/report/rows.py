@@ -66,7 +66,15 @@ STATEMENTS: tuple[Shown, ...] = (
     ("response_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
     ("text", Heading("statement", "left", least=30), _text),
 )
-SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS}
+FINDINGS: tuple[Shown, ...] = (
+    ("severity", Heading("severity", "left", least=8), _text),
+    ("code", Heading("code", "left", least=16), _text),
+    ("round_trips_saved", Heading("saves trips", least=11), _count),
+    ("saved_at_baseline_s", Heading("here s", least=9, optional=True), _ms),
+    ("first_frame", Heading("first frame", least=11, optional=True), _count),
+    ("title", Heading("finding", "left", least=40), _text),
+)
+SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS, "findings": FINDINGS}
 
 
 def render(rows: Table) -> Iterator[str]:

@@ -15,16 +15,21 @@ from rich.text import Text
 
 from latpcap.analysis import Analysis, ConnectionResult, PathResult, StatementResult
 from latpcap.budget import Budget
+from latpcap.durations import format_s
+from latpcap.findings import FindingResult
+from latpcap.findings.what_if import WhatIf
 from latpcap.health import HealthNote
 from latpcap.projection import Projection
 from latpcap.purposes import PURPOSES, PurposeResult
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
+from latpcap.routes import RouteResult
 
-__all__ = ["print_renderables", "projection_parts", "render"]
+__all__ = ["findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
 TOP = 10
 SAVINGS = 3
+SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
@@ -65,9 +70,11 @@ def _parts(result: Analysis) -> Iterator[RenderableType]:
     yield from _health(result.health)
     yield from _budget(result.budget)
     yield from _purposes(result.purposes)
+    yield from _findings(result.findings)
     yield from projection_parts(result.projection)
     yield from _paths(result.paths)
     yield from _statements(result.statements)
+    yield from _routes(result.routes)
     yield from _connections(result.connections)
 
 
@@ -167,6 +174,68 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
 
 
+def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
+    """The runtimes with fixes: as is, each, all; and what to do."""
+    if changed is None:
+        return
+    yield _heading("With fixes")
+    runs = (("as is", None, changed.as_is_s), *((each.name, each, each.runtime_s) for each in changed.fixes))
+    runs = (*runs, ("all fixes", changed.all_fixes, changed.all_fixes.runtime_s))
+    yield Grid(
+        (Heading("fix", "left"), Heading("trips saved"), *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s)),
+        [
+            (name, f"{each.round_trips_saved:,}" if each else "", *(_seconds(value) for value in runtimes.values()))
+            for name, each, runtimes in runs
+        ],
+    )
+    yield Text(changed.answer, style="bold")
+
+
+# --- findings -------------------------------------------------------------------------------------------------------
+
+
+def _findings(findings: tuple[FindingResult, ...]) -> Iterator[RenderableType]:
+    if not findings:
+        return
+    yield _heading(_top("Findings", len(findings)))
+    for finding in findings[:TOP]:
+        yield from _finding(finding)
+
+
+def _finding(finding: FindingResult) -> Iterator[RenderableType]:
+    style = SEVERITIES[finding.severity]
+    yield Text.assemble((f"{finding.severity}: ", style), printable(finding.title), f" [{finding.code}]")
+    if saved := _saved(finding):
+        yield Text(f"  saves {saved}")
+    if finding.statement:
+        yield Text(f"  {printable(finding.statement)}", no_wrap=True, overflow="ellipsis", style="dim")
+    if finding.fix:
+        yield Text(f"  {printable(finding.fix)}")
+
+
+def findings_text(findings: Iterable[FindingResult]) -> str:
+    """Every finding whole, the display filter of its packets on one line however long: it is there to be copied."""
+    shown = (
+        print_renderables(_finding(finding)) + (f"  {finding.display_filter}\n" if finding.display_filter else "")
+        for finding in findings
+    )
+    return "\n".join(shown)
+
+
+def _saved(finding: FindingResult) -> str:
+    """What the fix saves, at the baseline and at the farthest RTT."""
+    if not finding.fix_name:
+        return ""
+    times = []
+    if finding.saved_at_baseline_s is not None:
+        times.append(f"{format_s(finding.saved_at_baseline_s)} here")
+    if finding.saved_s:
+        rtt, seconds = max(finding.saved_s.items(), key=lambda item: float(item[0]))
+        times.append(f"{format_s(seconds)} at {rtt} ms")
+    trips = f"{finding.round_trips_saved:,} round trips" if finding.round_trips_saved else ""
+    return ": ".join(filter(None, (trips, ", ".join(times))))
+
+
 PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}
 """Where a capture was taken; else at the client or at the server."""
 
@@ -239,6 +308,29 @@ def _statement_row(statement: StatementResult) -> tuple[str, ...]:
         _ms(statement.response_ms["p50"]),
         _ms(statement.response_ms["p95"]),
         printable(statement.fingerprint) if statement.fingerprint else f"({printable(statement.text)})",
+    )
+
+
+def _routes(routes: tuple[RouteResult, ...]) -> Iterator[RenderableType]:
+    if not routes:
+        return
+    yield _heading(_top("Routes", len(routes)))
+    yield Grid(
+        (
+            *map(Heading, ("network s", "service s", "runs", "round trips", "distinct")),
+            Heading("route", "left", least=30),
+        ),
+        [
+            (
+                _seconds(each.network_s),
+                _seconds(each.service_s),
+                f"{each.executions:,}",
+                f"{each.round_trips:,}",
+                f"{each.distinct_statements:,}",
+                printable(each.route),
+            )
+            for each in routes[:TOP]
+        ],
     )
 
 

@@ -254,6 +254,20 @@ fn deep_nesting_and_endless_openings_are_no_trouble() {
 }
 
 #[test]
+fn what_is_no_sql_has_a_stable_fingerprint() {
+    let mut reader = Fingerprinter::default();
+    for text in [&b""[..], b";", b"\xff\xfe\x00", b"hello, world", b"')) --", b"N'x' n\"y\" $1 $$", b"\n\n", b"select"]
+    {
+        reader.read(Dialect::Unknown, text);
+        let first = reader.fingerprint.clone();
+        reader.read(Dialect::Unknown, b"select 'something else' from t");
+        reader.read(Dialect::Unknown, text);
+        assert_eq!(reader.fingerprint, first);
+        assert_eq!(fingerprint(&first), first, "of the fingerprint of {text:?}");
+    }
+}
+
+#[test]
 fn dangerous_characters_become_visible() {
     assert_eq!(fingerprint("select `a\x1b[31m`, b\u{202e}c"), "select `a\u{fffd}[31m`, b\u{fffd}c");
     assert_eq!(fingerprint(b"select caf\xe9 from t\x00"), "select caf\u{fffd} from t");

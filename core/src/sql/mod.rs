@@ -9,6 +9,7 @@ mod fold;
 mod lexer;
 mod redact;
 mod secrets;
+mod tags;
 mod template;
 mod visible;
 
@@ -35,7 +36,12 @@ pub struct Sql {
     pub text: u32,
     /// A hash of what was removed (literals) or sent beside (bind values): equal for equal parameters.
     pub parameters: u64,
+    /// What a comment of it says of the code that sent it: a number into its tags, [`NO_TAGS`] for nothing.
+    pub tags: u32,
 }
+
+/// The statement has no tags, or there is no room left for further ones.
+pub const NO_TAGS: u32 = u32::MAX;
 
 /// All texts of a recording, each kept once.
 #[derive(Debug, Default)]
@@ -46,6 +52,7 @@ pub struct Statements {
     texts: Texts,
     /// Fingerprints of statements that held a password.
     secretive: HashSet<u32>,
+    tags: Texts,
     overflowed: u64,
 }
 
@@ -63,7 +70,7 @@ impl Statements {
     /// The statement in `text`. The dialect settles what the text leaves open: is `"smith"` a name or a string?
     pub fn sql_in(&mut self, dialect: Dialect, text: &[u8]) -> Sql {
         if let Some((fingerprint, parameters)) = self.templates.find(dialect, text).filter(|_| !self.show_literals) {
-            return Sql { fingerprint, text: fingerprint, parameters };
+            return Sql { fingerprint, text: fingerprint, parameters, tags: self.tags_of(text) };
         }
         let parameters = self.reader.read(dialect, text);
         let fingerprint = self.fingerprint();
@@ -71,8 +78,9 @@ impl Statements {
             self.secretive.insert(fingerprint);
         }
         self.templates.learn(dialect, text, fingerprint, parameters);
+        let tags = self.tags_of(text);
         let text = if self.show_literals { self.raw(text, fingerprint) } else { fingerprint };
-        Sql { fingerprint, text, parameters }
+        Sql { fingerprint, text, parameters, tags }
     }
 
     /// `sql`, executed with the bind values in `bytes`.
@@ -97,6 +105,16 @@ impl Statements {
     /// The text behind a number of [`Sql`].
     pub fn text(&self, id: u32) -> &str {
         self.texts.list.get(id as usize).map_or("", |text| text)
+    }
+
+    /// The tags of all statements, by their numbers.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.list.iter().map(|text| &**text)
+    }
+
+    fn tags_of(&mut self, text: &[u8]) -> u32 {
+        let tags = tags::tags(text, self.show_literals);
+        if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, Room::TAGS).unwrap_or(NO_TAGS) }
     }
 
     /// How many texts are kept.
@@ -161,6 +179,7 @@ struct Room {
 
 impl Room {
     const ALL: Room = Room { texts: 1_000_000, bytes: 256 << 20 };
+    const TAGS: Room = Room { texts: 100_000, bytes: 16 << 20 };
     const MOST: Room = Room { texts: Room::ALL.texts / 4 * 3, bytes: Room::ALL.bytes / 4 * 3 };
 }
 
@@ -250,6 +269,20 @@ mod tests {
         assert_ne!(one.parameters, sql.parameters);
         assert_eq!(one, Statements::with_parameters(sql, b"1"));
         assert_ne!(one, Statements::with_parameters(sql, b"2"));
+    }
+
+    #[test]
+    fn tags_are_kept_once_and_change_no_fingerprint() {
+        let mut statements = Statements::new(false);
+        let plain = statements.sql(b"select a from t where b = 1");
+        let mut tagged = |number: u32| {
+            statements
+                .sql(format!("select a from t where b = {number} /*route='/a',traceparent='{number}'*/").as_bytes())
+        };
+        let (one, two) = (tagged(1), tagged(2));
+        assert_eq!((plain.tags, one.tags, two.tags), (NO_TAGS, 0, 0));
+        assert_eq!((plain.fingerprint, plain.parameters), (one.fingerprint, one.parameters));
+        assert_eq!(statements.tags().collect::<Vec<_>>(), ["route='/a'"]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Connection {
     pub refused: bool,
     pub first_ns: i64,
     pub last_ns: i64,
+    pub first_frame: u64,
+    pub last_frame: u64,
     pub last_data_ns: Option<i64>,
     pub streams: Reassembly,
     /// Clean in-stream samples, with the side whose data was acknowledged.
@@ -93,6 +95,8 @@ impl Connection {
             refused: false,
             first_ns: segment.time_ns,
             last_ns: segment.time_ns,
+            first_frame: segment.frame,
+            last_frame: segment.frame,
             last_data_ns: None,
             streams: Reassembly::default(),
             samples: Vec::new(),
@@ -138,6 +142,7 @@ impl Connection {
             self.refused |= self.handshake.syn_ack_ns.is_none();
         }
         self.last_ns = self.last_ns.max(segment.time_ns);
+        self.last_frame = segment.frame;
         let accepted = self.streams.accept(side, segment);
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::commands::LAST_PREPARED;
-use crate::sql::{Sql, Statements};
+use crate::sql::{NO_TAGS, Sql, Statements};
 
 /// More than any connection has open at a time (the server's own default limit is 16,382 for all together).
 const KEPT: usize = 65_536;
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn sql(number: u32) -> Option<Sql> {
-        Some(Sql { fingerprint: number, text: number, parameters: 0 })
+        Some(Sql { fingerprint: number, text: number, parameters: 0, tags: NO_TAGS })
     }
 
     #[test]

@@ -1,0 +1,134 @@
+//! What the program says of itself in a comment of the statement: sqlcommenter's tags.
+//!
+//! <https://google.github.io/sqlcommenter/spec/>
+//!
+//! ```text
+//! SELECT … /*action='index',controller='polls',route='%5Epolls/%24',traceparent='00-…-01'*/
+//! SELECT … /*application:shop,controller:polls,action:index*/        (Rails before 7.1)
+//! ```
+//!
+//! Values stay URL-encoded, as they were sent, so that no quote or comma of theirs ends them early. The comment stands
+//! at the end of the statement or before it; nothing else of the statement is looked at.
+
+use memchr::memmem::{find, rfind};
+
+/// Keys that name code: they are shown by default. Others may name a request or a person.
+const OF_CODE: [&str; 5] = ["action", "controller", "db_driver", "framework", "route"];
+/// A longer comment is none of tags.
+const LONGEST: usize = 4096;
+const LONGEST_VALUE: usize = 256;
+
+/// The tags of a statement as `key='value'` with commas between, in the order of their keys; empty for none. Without
+/// `all` only those that name code.
+pub fn tags(text: &[u8], all: bool) -> String {
+    let Some(comment) = comment(text) else { return String::new() };
+    let mut tags: Vec<(&str, &str)> =
+        comment.split(',').filter_map(tag).filter(|(key, _)| all || is_of_code(key)).collect();
+    tags.sort_unstable();
+    tags.dedup_by_key(|(key, _)| *key);
+    tags.iter().map(|(key, value)| format!("{key}='{value}'")).collect::<Vec<_>>().join(",")
+}
+
+fn is_of_code(key: &str) -> bool {
+    OF_CODE.contains(&key)
+}
+
+/// The inside of the comment that ends the statement, or begins it; hints are none.
+fn comment(text: &[u8]) -> Option<&str> {
+    let text = text.trim_ascii();
+    let ended = text.trim_ascii_end().strip_suffix(b";").unwrap_or(text).trim_ascii_end();
+    let last = ended.strip_suffix(b"*/").and_then(|rest| {
+        let near = &rest[rest.len().saturating_sub(LONGEST)..];
+        rfind(near, b"/*").map(|at| &near[at + 2..])
+    });
+    let first = || {
+        let rest = text.strip_prefix(b"/*")?;
+        let near = &rest[..rest.len().min(LONGEST)];
+        find(near, b"*/").map(|end| &near[..end])
+    };
+    let holds_tags = |inside: &&[u8]| !inside.starts_with(b"!") && !inside.starts_with(b"+") && tag_like(inside);
+    let inside = last.filter(holds_tags).or_else(|| first().filter(holds_tags))?;
+    std::str::from_utf8(inside).ok()
+}
+
+fn tag_like(inside: &[u8]) -> bool {
+    inside.contains(&b'=') || inside.contains(&b':')
+}
+
+/// `key='value'`, or `key:value` of a key that is known.
+fn tag(part: &str) -> Option<(&str, &str)> {
+    let quoted = || {
+        let (key, value) = part.split_once('=')?;
+        Some((key.trim(), value.trim().strip_prefix('\'')?.strip_suffix('\'')?))
+    };
+    let plain = || {
+        let (key, value) = part.split_once(':')?;
+        Some((key.trim(), value.trim())).filter(|(key, _)| is_of_code(key))
+    };
+    quoted().or_else(plain).filter(|(key, value)| is_key(key) && is_value(value))
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+/// What is left of a value once it is URL-encoded: signs that can do no harm where it is shown.
+fn is_value(value: &str) -> bool {
+    let harmless = |byte: u8| byte.is_ascii_graphic() && !b"'\"<>`".contains(&byte) || byte == b' ';
+    !value.is_empty() && value.len() <= LONGEST_VALUE && value.bytes().all(harmless)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tags;
+
+    fn shown(text: &str) -> String {
+        tags(text.as_bytes(), false)
+    }
+
+    #[test]
+    fn the_comment_at_the_end_tells_the_code() {
+        let text = "select 1 /*action='show',controller='polls',route='%5Epolls/%24',traceparent='00-5bd6-01'*/";
+        assert_eq!(shown(text), "action='show',controller='polls',route='%5Epolls/%24'");
+    }
+
+    #[test]
+    fn the_comment_may_stand_before_the_statement_and_a_semicolon_behind_it() {
+        assert_eq!(shown("/*route='/a'*/ select 1"), "route='/a'");
+        assert_eq!(shown(" select 1 /* route='/a' */ ; "), "route='/a'");
+    }
+
+    #[test]
+    fn a_trace_is_told_only_with_literals() {
+        let text = b"select 1 /*route='/a',traceparent='00-5bd6-01'*/";
+        assert_eq!(tags(text, true), "route='/a',traceparent='00-5bd6-01'");
+    }
+
+    #[test]
+    fn rails_older_form_is_read_too() {
+        assert_eq!(
+            shown("select 1 /*application:Shop,controller:polls,action:index*/"),
+            "action='index',controller='polls'"
+        );
+    }
+
+    #[test]
+    fn other_comments_and_hints_have_no_tags() {
+        for text in
+            ["select 1", "select 1 /* a = b */", "/*+ index(a) */ select 1", "select 1 /*!40101 route='a'*/", "", "*/"]
+        {
+            assert_eq!(shown(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_could_do_harm_are_left_out() {
+        assert_eq!(shown("select 1 /*route='<b>',action='\u{1b}[2J',controller='a'*/"), "controller='a'");
+    }
+
+    #[test]
+    fn many_open_comments_cost_no_more_than_one() {
+        let text = "/*".repeat(1_000_000) + "*/";
+        assert_eq!(shown(&text), "");
+    }
+}

@@ -1,0 +1,46 @@
+"""Blob per row: each blob or LOB is opened and read in round trips of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import most_frequent
+
+FEWEST = 5
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a statement."""
+    exchanges = evidence.exchanges
+    blobs = np.flatnonzero(evidence.is_blob & evidence.waits)
+    statement = exchanges.fingerprint[blobs]
+    for number in most_frequent(statement):
+        mine = blobs[statement == number]
+        trips = int(exchanges.round_trips[mine].sum())
+        units = np.unique(evidence.unit[mine])
+        rows = int(np.maximum(evidence.unit_rows[units[units >= 0]], 0).sum())
+        if len(mine) < FEWEST or trips < rows:
+            continue
+        yield Candidate(
+            shown=mine,
+            effect=effect_of(
+                evidence, "blob", mine, carrier=np.where(evidence.unit[mine] >= 0, evidence.unit[mine], -1)
+            ),
+            fingerprint=number,
+            facts={"round_trips": trips, "rows": rows},
+            fix=drivers.sentence(evidence, "blob", exchanges.connection[mine]),
+        )
+
+
+PATTERN = Pattern(
+    code="blob-per-row",
+    fix="blob",
+    title="Blob per row: {round_trips:,} round trips open and read blobs of {rows:,} rows",
+    why="A blob does not travel with its row: each waits once or more often for itself.",
+    find=find,
+)

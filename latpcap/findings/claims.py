@@ -1,0 +1,86 @@
+"""Findings that overlap share out the round trips, so that none is counted twice.
+
+An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
+is the prepares' own affair), the one that saves more time before the one that saves less; what nobody is about but goes
+with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A finding
+that keeps nearly nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Effect, Pattern
+
+__all__ = ["Claimed", "share_out"]
+
+Claimed = tuple[Pattern, Candidate]
+
+LEAST_SHARE = 0.2
+"""A finding that keeps less of what it saves alone is told by the others already."""
+
+
+def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Effect], float]) -> list[Claimed]:
+    """The candidates with what each saves beside those before it, the dearest first."""
+    left = evidence.exchanges.round_trips.astype(float)
+    open_connections = np.ones(len(evidence.recording.connections), bool)
+    alone = [worth(candidate.effect) for _, candidate in found]
+    order = sorted(range(len(found)), key=lambda number: (found[number][0].suggestion, -alone[number]))
+    own = {number: _take(evidence, found[number][1], left, open_connections, about=True) for number in order}
+    for number in order:
+        own[number] = _add(own[number], _take(evidence, found[number][1], left, open_connections, about=False))
+    kept = []
+    for number in order:
+        pattern, candidate = found[number]
+        value = worth(own[number])
+        if alone[number] == 0 or value >= LEAST_SHARE * alone[number]:
+            kept.append((value, (pattern, replace(candidate, effect=own[number]))))
+    return [claimed for _, claimed in sorted(kept, key=lambda item: (item[1][0].suggestion, -item[0]))]
+
+
+def _take(
+    evidence: Evidence, candidate: Candidate, left: NDArray[np.float64], opened: NDArray[np.bool_], *, about: bool
+) -> Effect:
+    """What of the candidate's effect on exchanges it is about (or not) is still to be had; it is taken away."""
+    effect = candidate.effect
+    is_about = np.isin(effect.rows, candidate.shown)
+    if effect.kind != "prepare":
+        is_about &= ~evidence.is_prepare[effect.rows]
+    mine = is_about == about
+    rows = effect.rows[mine]
+    saved = np.minimum(effect.saved[mine], left[rows])
+    left[rows] -= saved
+    keep = (saved > 0) | (effect.stall_ns[mine] > 0)
+    closed = effect.closed[opened[effect.closed]] if about else effect.closed[:0]
+    opened[closed] = False
+    return replace(
+        effect,
+        rows=rows[keep],
+        saved=saved[keep],
+        carrier=effect.carrier[mine][keep],
+        stall_ns=effect.stall_ns[mine][keep],
+        closed=closed,
+    )
+
+
+def _add(one: Effect, other: Effect) -> Effect:
+    rows = np.concatenate((one.rows, other.rows))
+    order = np.argsort(rows, kind="stable")
+
+    def both(name: str) -> NDArray[Any]:
+        joined: NDArray[Any] = np.concatenate((getattr(one, name), getattr(other, name)))
+        return joined[order]
+
+    return replace(
+        one,
+        rows=rows[order],
+        saved=both("saved"),
+        carrier=both("carrier"),
+        stall_ns=both("stall_ns"),
+    )

@@ -1,0 +1,332 @@
+"""What every finding looks at: the exchanges with what each is for, whom it serves, and what came before it.
+
+A *unit* is one execution of a statement with all that serves it on its connection: the prepare before it, its fetches,
+blob reads and closes. A *stretch* is work of one connection without think time in between.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap import columns
+from latpcap.budget import Timeline
+from latpcap.findings.statement import Deed, deed_of, reads_catalog
+from latpcap.purposes import purpose_of
+from latpcap.recording import MISSING, Exchanges, Recording
+from latpcap.rtt import Baselines
+
+__all__ = ["Evidence", "bools", "group_ids", "previous"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BEGIN_COMMANDS = frozenset({"transaction", "start_transaction", "reconnect"})
+END_COMMANDS = frozenset({"commit", "rollback", "commit_retaining", "rollback_retaining"})
+SESSION_COMMANDS = frozenset({"init_db", "set_option", "reset_connection", "change_user", "info_database", "session"})
+PING_COMMANDS = frozenset({"ping"})
+DESCRIBES = frozenset({"describe", "info_sql"})
+"""They ask about a statement: before its execution for its columns, after it for what it did."""
+LOOKS = 5
+"""So many catalog reads of a driver belong to the opening of a connection; an application that reads more means it."""
+GOODBYES = frozenset({"quit", "terminate", "logoff", "disconnect", "detach", "cancel"})
+
+
+class Evidence:
+    """One recording as the findings see it; every property is an array with one value an exchange unless said."""
+
+    def __init__(self, recording: Recording, baselines: Baselines, timeline: Timeline, think_s: float) -> None:
+        """Look at `recording`, measured."""
+        self.recording = recording
+        self.baselines = baselines
+        self.timeline = timeline
+        self.think_ns = think_s * 1e9
+        self.exchanges: Exchanges = recording.exchanges
+
+    # --- what an exchange is for --------------------------------------------------------------------------------------
+
+    @cached_property
+    def texts(self) -> dict[int, str]:
+        """The fingerprints that occur, by their number."""
+        occurring = np.flatnonzero(np.bincount(self.exchanges.fingerprint + 1)[1:])
+        texts = columns.take(self.recording.statement_texts, occurring).to_pylist()
+        return {int(number): str(text) for number, text in zip(occurring, texts, strict=True)}
+
+    def text(self, fingerprint: int) -> str:
+        """The text of a fingerprint; empty for none."""
+        return self.texts.get(fingerprint, "")
+
+    @cached_property
+    def deed(self) -> Ints:
+        """The `Deed` of each exchange's statement, whatever its command."""
+        highest = max(self.texts, default=-1)
+        deeds = np.full(highest + 2, int(Deed.NONE), np.int64)
+        for number, text in self.texts.items():
+            deeds[number] = deed_of(text)
+        deeds[self._questions_like_pings(deeds)] = Deed.READ
+        return deeds[self.exchanges.fingerprint]  # -1 finds the last one, which is NONE
+
+    def _questions_like_pings(self, deeds: Ints) -> Ints:
+        """`SELECT ?` with many different values asks something after all."""
+        pings = np.flatnonzero(deeds == Deed.PING)
+        rows = np.isin(self.exchanges.fingerprint, pings)
+        pairs = np.unique(np.stack((self.exchanges.fingerprint[rows], self.parameters[rows].view(np.int64))), axis=1)
+        numbers, different = np.unique(pairs[0], return_counts=True)
+        return numbers[different > 2]
+
+    @cached_property
+    def parameters(self) -> NDArray[np.uint64]:
+        """A hash of literals and bind values; 0 for none, or none known."""
+        return columns.column(self.recording.exchanges_table, "parameters").values
+
+    @cached_property
+    def parameters_known(self) -> Bools:
+        """Equal `parameters` mean equal values: some were seen, or the statement has none."""
+        holds_none = np.array([number for number, text in self.texts.items() if "?" not in text], np.int64)
+        cut = np.array([number for number, text in self.texts.items() if text.endswith("…")], np.int64)
+        statement = self.exchanges.fingerprint
+        return bools(((self.parameters != 0) | np.isin(statement, holds_none)) & ~np.isin(statement, cut))
+
+    @cached_property
+    def failed(self) -> Bools:
+        """The server answered with an error."""
+        errors = self.recording.exchanges_table.column("error")
+        told = [error is not None for chunk in errors.chunks for error in chunk.to_pylist()]
+        return np.array(told, bool)
+
+    def _purpose(self, purpose: str) -> Bools:
+        return self.exchanges.command.where(lambda command: purpose_of(command) == purpose)
+
+    @cached_property
+    def waits(self) -> Bools:
+        """The client waited for it."""
+        return self.exchanges.round_trips > 0
+
+    @cached_property
+    def is_execution(self) -> Bools:
+        """Runs a statement of the application: no transaction, session or cursor command."""
+        of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
+        return bools(self.exchanges.is_execution & of_application)
+
+    @cached_property
+    def is_read(self) -> Bools:
+        """Runs a statement that only reads."""
+        return bools(self.exchanges.is_execution & (self.deed == Deed.READ))
+
+    @cached_property
+    def is_write(self) -> Bools:
+        """Runs a statement that changes rows."""
+        return bools(self.exchanges.is_execution & (self.deed == Deed.WRITE))
+
+    @cached_property
+    def is_fetch(self) -> Bools:
+        """Brings more rows of a cursor, by a command or by SQL."""
+        return bools(self._purpose("fetches") | (self.exchanges.is_execution & (self.deed == Deed.FETCH)))
+
+    @cached_property
+    def is_prepare(self) -> Bools:
+        """Prepares or describes a statement."""
+        prepares = self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse")
+        return bools(prepares & ~self._asks_about_last_execution)
+
+    @cached_property
+    def is_blob(self) -> Bools:
+        """Opens, reads, writes or closes a blob or LOB."""
+        return self._purpose("blobs")
+
+    @cached_property
+    def is_begin(self) -> Bools:
+        """Begins a transaction."""
+        return self._asked(BEGIN_COMMANDS, Deed.BEGIN)
+
+    @cached_property
+    def is_end(self) -> Bools:
+        """Ends a transaction."""
+        return self._asked(END_COMMANDS, Deed.END)
+
+    @cached_property
+    def is_session(self) -> Bools:
+        """Sets or asks something of the session."""
+        return self._asked(SESSION_COMMANDS, Deed.SESSION)
+
+    @cached_property
+    def is_ping(self) -> Bools:
+        """Asks whether the server is there."""
+        return self._asked(PING_COMMANDS, Deed.PING)
+
+    @cached_property
+    def is_goodbye(self) -> Bools:
+        """Closes the connection."""
+        return self.exchanges.command.where(GOODBYES.__contains__)
+
+    def _asked(self, commands: frozenset[str], deed: Deed) -> Bools:
+        by_command = self.exchanges.command.where(commands.__contains__)
+        return bools(by_command | (self.exchanges.is_execution & (self.deed == deed)))
+
+    # --- what belongs together ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def stretch(self) -> Ints:
+        """Numbers the stretches of work without think time."""
+        new = np.diff(self.exchanges.connection, prepend=-1) != 0
+        return np.cumsum(new | (self.exchanges.client > self.think_ns))
+
+    @cached_property
+    def transaction(self) -> Ints:
+        """Numbers the transactions: an end belongs to what it ends."""
+        new = np.diff(self.exchanges.connection, prepend=-1) != 0
+        ended_before = np.roll(self.is_end, 1)
+        ended_before[:1] = False
+        return np.cumsum(new | ended_before)
+
+    @cached_property
+    def leader(self) -> Ints:
+        """The exchange whose round trip each shares, having been sent before that was answered; -1 for none."""
+        exchanges = self.exchanges
+        places = np.arange(len(exchanges))
+        before = previous(np.where(self.waits, places, -1), exchanges.connection)
+        answered = exchanges.response != MISSING
+        rides = ~self.waits & answered & (before >= 0) & answered[before]
+        rides &= (exchanges.request != MISSING) & (exchanges.request <= exchanges.response[before])
+        return np.where(rides, before, -1)
+
+    @cached_property
+    def unit(self) -> Ints:
+        """The execution (its row) that each exchange serves; its own row for an execution, -1 where it serves none."""
+        rows = np.arange(len(self.exchanges))
+        fingerprint = self.exchanges.fingerprint
+        executes = self.exchanges.is_execution & (fingerprint >= 0)
+        order = np.lexsort((rows, fingerprint, self.exchanges.connection))
+        key = group_ids(self.exchanges.connection, fingerprint)[order]
+        before = previous(np.where(executes[order], rows[order], -1), key)
+        after = previous(np.where(executes[order], rows[order], -1)[::-1], -key[::-1])[::-1]
+        comes_before = self.is_prepare[order]
+        serves = np.where(comes_before, np.where(after >= 0, after, before), before)
+        unit = np.empty_like(rows)
+        unit[order] = np.where(fingerprint[order] >= 0, serves, -1)
+        return unit
+
+    @cached_property
+    def _asks_about_last_execution(self) -> Bools:
+        """A describe that follows an execution at once asks how many rows it changed."""
+        describes = self.exchanges.command.where(DESCRIBES.__contains__)
+        follows = np.roll(self.exchanges.is_execution, 1) & (
+            np.roll(self.exchanges.fingerprint, 1) == self.exchanges.fingerprint
+        )
+        return bools(describes & follows)
+
+    @cached_property
+    def unit_rows(self) -> Ints:
+        """Rows that each execution brought, those of its fetches included; -1 where nobody said."""
+        return self._sum_by_unit(self.exchanges.rows.ints(0), self.exchanges.rows.is_valid())
+
+    @cached_property
+    def unit_trips(self) -> Ints:
+        """Round trips of each execution with all that serves it."""
+        return self._sum_by_unit(self.exchanges.round_trips, np.ones(len(self.exchanges), bool))
+
+    def _sum_by_unit(self, values: Ints, told: Bools) -> Ints:
+        served = self.unit >= 0
+        size = len(self.exchanges)
+        sums = np.bincount(self.unit[served], values[served], size).astype(np.int64)
+        known = np.bincount(self.unit[served], told[served], size) > 0
+        return np.where(known, sums, -1)
+
+    def serving(self, executions: Ints) -> Ints:
+        """The exchanges that wait and serve one of `executions` (rows), these included, ascending."""
+        wanted = np.zeros(len(self.exchanges) + 1, bool)
+        wanted[executions] = True
+        leaders = self.leader[executions]
+        wanted[leaders[(leaders >= 0) & self.is_begin[leaders]]] = True
+        serving = (wanted[self.unit] | wanted[:-1]) & self.waits
+        return np.flatnonzero(serving)
+
+    @cached_property
+    def is_waited_for(self) -> Bools:
+        """An execution that waits, by itself, by what serves it, or by the BEGIN that it was sent behind."""
+        leader = self.leader
+        behind_begin = (leader >= 0) & self.is_begin[leader]
+        return bools((self.unit_trips > 0) | behind_begin)
+
+    # --- what came before ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def is_opening(self) -> Bools:
+        """Opens its connection or sets it up: all before the first statement of the application."""
+        setting_up = self.exchanges.is_setup | self.is_session | self.is_begin | self.is_end | self.is_ping
+        of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
+        unknown = self.exchanges.is_execution & (self.deed == Deed.NONE)
+        works = ((self.is_prepare & of_application) | self.is_execution | self.is_fetch | unknown) & ~setting_up
+        works &= ~self._looks_around
+        so_far = np.cumsum(works)
+        first = np.diff(self.exchanges.connection, prepend=-1) != 0
+        base = previous(np.where(first, so_far - works, -1), np.zeros(len(works), np.int64))
+        return bools((so_far - base == 0) & ~self.is_goodbye)
+
+    @cached_property
+    def _looks_around(self) -> Bools:
+        """Among the first that a connection runs, and about the catalog: drivers look up types and names."""
+        of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
+        catalog = self.is_execution & np.isin(self.exchanges.fingerprint, of_catalog)
+        connection = self.exchanges.connection
+        so_far = np.cumsum(catalog)
+        before = np.searchsorted(connection, connection)
+        return bools(catalog & (so_far - so_far[before] < LOOKS))
+
+    @cached_property
+    def is_late(self) -> Bools:
+        """Its connection was there before the capture began."""
+        begun_before: Bools = self.recording.connections.syn == MISSING
+        late: Bools = begun_before[self.exchanges.connection]
+        return late
+
+    # --- frames -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def first_frame(self) -> Ints:
+        """The frame in which each exchange begins; -1 where none was captured."""
+        return self._edge_frame(("request_frame", "response_frame"))
+
+    @cached_property
+    def last_frame(self) -> Ints:
+        """The frame in which each exchange ends."""
+        return self._edge_frame(("response_end_frame", "request_end_frame"))
+
+    def _edge_frame(self, names: tuple[str, ...]) -> Ints:
+        table = self.recording.exchanges_table
+        frames = [columns.column(table, name).ints(-1) for name in names]
+        return np.where(frames[0] >= 0, frames[0], frames[1])
+
+
+def bools(values: Any) -> Bools:
+    """What numpy's operators return, typed."""
+    return np.asarray(values, bool)
+
+
+def group_ids(*keys: NDArray[Any]) -> Ints:
+    """One number for each distinct combination of `keys`.
+
+    >>> group_ids(np.array([7, 7, 9]), np.array([1, 1, 1])).tolist()
+    [0, 0, 1]
+    """
+    ids = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        _, numbers = np.unique(key, return_inverse=True)
+        _, ids = np.unique(ids * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)
+    return ids.astype(np.int64)
+
+
+def previous(values: Ints, key: Ints) -> Ints:
+    """The last value ≥ 0 at or before each place within its run of equal `key`; -1 where there is none.
+
+    >>> previous(np.array([5, -1, 7, -1, -1]), np.array([1, 1, 1, 1, 2])).tolist()
+    [5, 5, 7, 7, -1]
+    """
+    places = np.arange(len(values))
+    last = np.maximum.accumulate(np.where(values >= 0, places, -1))
+    begins = np.maximum.accumulate(np.where(np.diff(key, prepend=key[:1] - 1) != 0, places, 0))
+    return np.where(last >= begins, values[last], -1)

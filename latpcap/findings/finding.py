@@ -1,0 +1,173 @@
+"""What a finding is: a pattern that costs round trips, where it was seen, and what its fix would remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.evidence import Evidence
+
+__all__ = ["Candidate", "Effect", "Finding", "Pattern", "effect_of"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a fix removes from a recording, exchange by exchange; the bytes of removed exchanges travel on.
+
+    Kept for the touched rows only, since a recording may hold millions of exchanges and many findings;
+    `saved_round_trips` and its siblings spread them over all rows.
+    """
+
+    kind: str
+    """The fix: `join`, `fetch`, `batch`, `pool`, `pipeline`, `cache`, …; see `latpcap.fixes.REMOVED`."""
+    exchanges: int
+    connections: int
+    rows: Ints
+    """The exchanges that lose round trips or time, ascending."""
+    saved: Floats
+    """How many round trips each loses: 0 up to its `round_trips`."""
+    carrier: Ints
+    """The exchange that takes over the bytes of each, -1 where they are not sent at all."""
+    stall_ns: Floats
+    """Waiting that each loses beside its round trips, whatever the RTT: held back packets."""
+    closed: Ints
+    """Connections that are not opened any more."""
+
+    @property
+    def saved_round_trips(self) -> Floats:
+        """One value an exchange of the recording: how many of its round trips the fix removes."""
+        return _spread(self.rows, self.saved, self.exchanges)
+
+    @property
+    def saved_handshakes(self) -> Floats:
+        """One value a connection: 1 where its TCP handshake (and its server's greeting) is removed.
+
+        Its TLS and login exchanges are among `saved_round_trips`.
+        """
+        return _spread(self.closed, np.ones(len(self.closed)), self.connections)
+
+    @property
+    def carriers(self) -> Ints:
+        """One value an exchange: which exchange its response travels with from now on.
+
+        Itself where nothing changes, -1 where it is not sent any more.
+        """
+        carriers = np.arange(self.exchanges)
+        carriers[self.rows] = np.where(self.saved > 0, self.carrier, self.rows)
+        return carriers
+
+
+def _spread(places: Ints, values: Floats, length: int) -> Floats:
+    spread = np.zeros(length)
+    spread[places] = values
+    return spread
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One place where a pattern was recognised, before findings share out the round trips."""
+
+    shown: Ints
+    """The exchanges that the pattern is made of: they are counted and shown."""
+    effect: Effect
+    fingerprint: int = -1
+    """The statement, as an index into the texts; -1 for none."""
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Figures of the pattern, by name: repeats, rows a fetch, …"""
+    fix: str = ""
+    """The fix in one sentence, with the driver's own setting where the driver is known."""
+    statement: str | None = None
+    """Shown in the place of the fingerprint's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A kind of finding: its texts and how it is recognised. One a file."""
+
+    code: str
+    fix: str
+    """The name that switches its fix on: `project --fix NAME`."""
+    title: str
+    """With the candidate's facts in braces."""
+    why: str
+    find: Callable[[Evidence, int | None], Iterator[Candidate]]
+    """From the evidence and the fix's value (rows a fetch, calls a batch; `None` for the usual one)."""
+    suggestion: bool = False
+    """Worth a thought rather than wrong: it takes only round trips that nothing else claims."""
+    choices: tuple[str, ...] = ()
+    """Words that the fix's value may be; a number is allowed where the pattern takes one."""
+    usual: int | None = None
+    """The fix's value unless another is asked; `None` where it takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A pattern, where it was seen, and what its fix saves that no other finding counts already."""
+
+    code: str
+    fix_name: str
+    title: str
+    why: str
+    fix: str
+    severity: str
+    """`high`, `medium`, `low` by the share of the runtime that the fix saves; `info` where nothing is to be saved."""
+    fingerprint: str | None
+    statement: str | None
+    shown: Ints
+    effect: Effect
+    facts: Mapping[str, object]
+
+    @property
+    def round_trips_saved(self) -> int:
+        """Whole round trips, TCP handshakes included."""
+        return round(float(self.effect.saved.sum()) + len(self.effect.closed))
+
+
+def effect_of(
+    evidence: Evidence,
+    kind: str,
+    rows: Ints,
+    *,
+    saved: Floats | None = None,
+    carrier: Ints | int = -1,
+    stall_ns: Floats | None = None,
+    closed: Ints | None = None,
+    executions: Ints | None = None,
+) -> Effect:
+    """Build an effect; by default each of `rows` loses all of its round trips.
+
+    A round trip that is shared with an exchange which stays is not saved: `executions` are those that go with `rows`.
+    """
+    order = np.argsort(rows, kind="stable")
+    rows = np.asarray(rows, np.int64)
+    trips = evidence.exchanges.round_trips[rows].astype(float)
+    trips[_leads_what_stays(evidence, rows, executions)] -= 1
+    return Effect(
+        kind=kind,
+        exchanges=len(evidence.exchanges),
+        connections=len(evidence.recording.connections),
+        rows=rows[order],
+        saved=(trips if saved is None else np.minimum(saved, trips))[order],
+        carrier=np.broadcast_to(np.asarray(carrier, np.int64), rows.shape)[order],
+        stall_ns=(np.zeros(len(rows)) if stall_ns is None else stall_ns)[order],
+        closed=np.empty(0, np.int64) if closed is None else closed,
+    )
+
+
+def _leads_what_stays(evidence: Evidence, rows: Ints, executions: Ints | None) -> NDArray[np.bool_]:
+    """Which of `rows` share their round trip with an exchange that is not removed."""
+    size = len(evidence.exchanges)
+    gone = np.zeros(size + 1, bool)
+    gone[rows] = True
+    goes_with = np.zeros(size + 1, bool)
+    goes_with[rows if executions is None else executions] = executions is not None
+    stays = (evidence.leader >= 0) & ~gone[:size] & ~goes_with[evidence.unit]
+    leads = np.zeros(size, bool)
+    leads[evidence.leader[stays]] = True
+    return leads[rows]

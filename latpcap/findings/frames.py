@@ -1,0 +1,97 @@
+"""Which packets show a finding, and the Wireshark display filter that shows exactly these.
+
+The packets of a finding are *stretches* of TCP connections: from the first packet of an exchange to the last one of the
+exchanges that follow it without another waiting exchange between, acknowledgments included. `tcp.stream` and
+`frame.number` are Wireshark's own numbers, so a stretch is exact however many connections are interleaved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap import columns
+from latpcap.findings.evidence import Evidence
+
+__all__ = ["MOST_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
+
+MOST_STRETCHES = 2000
+"""A filter of so many stretches is some 25 kB long and still works in Wireshark; further ones are left out and told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """One stretch: the packets of `stream` from frame `first` to frame `last`."""
+
+    stream: int
+    first: int
+    last: int
+
+
+def frames_of_exchanges(evidence: Evidence, rows: NDArray[np.int64]) -> list[Frames]:
+    """The stretches that hold the exchanges `rows`."""
+    rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
+    if len(rows) == 0:
+        return []
+    waited = np.cumsum(evidence.waits)
+    connection = evidence.exchanges.connection[rows]
+    others_between = waited[rows[1:] - 1] > waited[rows[:-1]]
+    apart = np.concatenate(([True], (np.diff(connection) != 0) | others_between))
+    begins = np.flatnonzero(apart)
+    first = np.minimum.reduceat(evidence.first_frame[rows], begins)
+    last = np.maximum.reduceat(evidence.last_frame[rows], begins)
+    stream = evidence.recording.connections.stream[connection[begins]]
+    return _merged(stream, first, last)
+
+
+def frames_of_connections(evidence: Evidence, connections: NDArray[np.int64]) -> list[Frames]:
+    """Whole connections, from their first packet to their last."""
+    recording = evidence.recording
+    table, rows = recording.all_connections_table, recording.database_rows[connections]
+    first, last = (columns.column(table, name).ints(-1)[rows] for name in ("first_frame", "last_frame"))
+    return [
+        Frames(*map(int, each)) for each in zip(recording.connections.stream[connections], first, last, strict=True)
+    ]
+
+
+def _merged(stream: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]) -> list[Frames]:
+    """Stretches in order, those that touch joined (exchanges may share a packet)."""
+    merged: list[Frames] = []
+    for row in np.lexsort((first, stream)):
+        new = Frames(int(stream[row]), int(first[row]), int(last[row]))
+        if merged and merged[-1].stream == new.stream and new.first <= merged[-1].last + 1:
+            merged[-1] = Frames(new.stream, merged[-1].first, max(merged[-1].last, new.last))
+        else:
+            merged.append(new)
+    return merged
+
+
+def display_filter(frames: Sequence[Frames], whole: bool) -> str:
+    """A filter for Wireshark and `tshark -Y`; `whole`: the stretches are whole connections.
+
+    >>> display_filter([Frames(3, 21, 40), Frames(3, 44, 44), Frames(5, 7, 9)], whole=False)
+    '(tcp.stream == 3 && frame.number in {21..40, 44}) || (tcp.stream == 5 && frame.number in {7..9})'
+    >>> display_filter([Frames(number, 0, 0) for number in (0, 1, 2, 7)], whole=True)
+    'tcp.stream in {0..2, 7}'
+    """
+    if whole:
+        return f"tcp.stream in {{{', '.join(_ranges([frame.stream for frame in frames]))}}}"
+    parts = []
+    for stream, stretches in groupby(frames, key=lambda frame: frame.stream):
+        numbers = ", ".join(_range(each.first, each.last) for each in stretches)
+        parts.append(f"tcp.stream == {stream} && frame.number in {{{numbers}}}")
+    return parts[0] if len(parts) == 1 else " || ".join(f"({part})" for part in parts)
+
+
+def _ranges(numbers: Sequence[int]) -> list[str]:
+    runs = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
+    listed = ([number for _, number in run] for _, run in runs)
+    return [_range(run[0], run[-1]) for run in listed]
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}..{last}"

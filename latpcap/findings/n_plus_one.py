@@ -1,0 +1,175 @@
+"""N+1: a query brings rows, and for each of them the program asks once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence, bools, group_ids, previous
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups, most_frequent
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FEWEST = 5
+"""Repeats, and distinct parameters among them."""
+MOSTLY_DISTINCT = 0.5
+LATE_FEWEST = 20
+"""Repeats of a loop that was under way when the capture began, so that nobody saw its source."""
+TWO_LOOPS = 3
+"""Executions of what looks like the source, all before the loop, that make it a loop of its own."""
+BETWEEN = 8
+"""Executions of other statements that may lie between the source and the first repeat."""
+
+
+class Loops(NamedTuple):
+    """Runs of one statement with changing parameters within a stretch of work."""
+
+    rows: Ints
+    """The executions, ordered by loop."""
+    loop: Ints
+    """The loop of each of `rows`, numbered from 0."""
+    source: Ints
+    """The execution that brought the rows each loop goes through; -1 where it was not captured."""
+
+
+def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
+    """One candidate a repeated statement. `keys`: how many keys an IN-list asks for; by default a join asks for all."""
+    loops = find_loops(evidence)
+    exchanges = evidence.exchanges
+    statement = exchanges.fingerprint[loops.rows]
+    for number in most_frequent(statement):
+        mine = statement == number
+        repeats = loops.rows[mine]
+        sources = np.unique(loops.source[loops.loop[mine]])
+        gone, carrier = _removed(repeats, loops.loop[mine], loops.source, keys)
+        units = evidence.unit
+        rows = evidence.serving(gone)
+        of_unit = np.zeros(len(exchanges), np.int64)
+        of_unit[gone] = carrier
+        known = evidence.parameters_known[repeats]
+        source = evidence.text(int(exchanges.fingerprint[sources[-1]])) if sources[-1] >= 0 else None
+        yield Candidate(
+            shown=evidence.serving(repeats),
+            effect=effect_of(evidence, "join", rows, carrier=of_unit[units[rows]], executions=gone),
+            fingerprint=number,
+            facts={
+                "repeats": len(repeats),
+                "distinct_parameters": len(np.unique(evidence.parameters[repeats])) if known.all() else None,
+                "source": source,
+                "loops": len(np.unique(loops.loop[mine])),
+            },
+            fix=drivers.sentence(evidence, "n+1", exchanges.connection[repeats]),
+        )
+
+
+def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> tuple[Ints, Ints]:
+    """The repeats that a fix removes, and the exchange that brings their rows instead.
+
+    A join removes all of them; an IN-list leaves one in `keys`, and so does a join whose source was not captured leave
+    one.
+    """
+    first = np.flatnonzero(np.diff(loop, prepend=-1) != 0)
+    place = np.arange(len(repeats)) - np.repeat(first, np.diff(first, append=len(repeats)))
+    length = len(repeats) + 1 if keys is None else keys
+    chunk_first = repeats[np.arange(len(repeats)) - place % length]
+    joined = (source[loop] >= 0) & (keys is None)
+    gone = joined | (place % length > 0)
+    return repeats[gone], np.where(joined, source[loop], chunk_first)[gone]
+
+
+def find_loops(evidence: Evidence) -> Loops:
+    """The loops that look like N+1."""
+    candidates = np.flatnonzero(evidence.is_read & evidence.is_waited_for & ~evidence.is_opening)
+    groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
+    groups = groups.where(groups.sizes >= FEWEST)
+    groups = groups.where(_various(evidence, groups))
+    source = _sources(evidence, groups)
+    fitting = _fits(evidence, groups, source)
+    late = (
+        evidence.is_late[groups.firsts]
+        & (source < 0)
+        & (groups.sizes >= LATE_FEWEST)
+        & _opens_stretch(evidence, groups)
+    )
+    keep = fitting | late
+    kept = groups.where(keep)
+    return Loops(kept.rows, kept.ids, np.where(fitting, source, -1)[keep])
+
+
+def _various(evidence: Evidence, groups: Groups) -> Bools:
+    """The parameters change from repeat to repeat, as far as they are known."""
+    pair = group_ids(groups.ids, evidence.parameters[groups.rows].view(np.int64))
+    _, first = np.unique(pair, return_index=True)
+    distinct = np.bincount(groups.ids[first], minlength=len(groups))
+    known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
+    return bools(~known | ((distinct >= FEWEST) & (distinct >= MOSTLY_DISTINCT * groups.sizes)))
+
+
+def _sources(evidence: Evidence, groups: Groups) -> Ints:
+    """The last query before each loop, on its connection and without think time between, that brought several rows."""
+    rows = evidence.unit_rows
+    several = evidence.is_read & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening
+    places = np.arange(len(several))
+    last = previous(np.where(several, places, -1), evidence.stretch)
+    before = groups.firsts - 1
+    same = (before >= 0) & (evidence.stretch[before] == evidence.stretch[groups.firsts])
+    source = np.where(same, last[before], -1)
+    executed = np.cumsum(evidence.is_execution)
+    near = executed[before] - executed[source] <= BETWEEN
+    return np.where((source >= 0) & near, source, -1)
+
+
+def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
+    """The loop has not more repeats than its source brought rows (all executions of it in the stretch together)."""
+    reads = np.flatnonzero(evidence.is_read)
+    key = group_ids(
+        np.concatenate((evidence.stretch[reads], evidence.stretch[source])),
+        np.concatenate((evidence.exchanges.fingerprint[reads], evidence.exchanges.fingerprint[source])),
+    )
+    of_reads, of_sources = key[: len(reads)], key[len(reads) :]
+    rows = evidence.unit_rows[reads]
+    count = int(key.max(initial=0)) + 1
+    brought = np.bincount(of_reads, np.maximum(rows, 0), count)
+    unknown = np.bincount(of_reads, rows < 0, count) > 0
+    enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
+    return (source >= 0) & enough & ~_are_two_loops(groups, reads, of_reads, of_sources)
+
+
+def _are_two_loops(groups: Groups, reads: Ints, of_reads: Ints, of_sources: Ints) -> Bools:
+    """The source itself ran several times before the loop and never during it: one loop follows another."""
+    if len(groups) == 0:
+        return np.empty(0, bool)
+    size = int(reads.max(initial=0)) + 2
+    executions = np.sort(of_reads * size + reads)
+    begin, first, last = (
+        np.searchsorted(executions, of_sources * size + row)
+        for row in (np.zeros(len(groups), np.int64), groups.firsts, groups.lasts)
+    )
+    several: Bools = (first - begin >= TWO_LOOPS) & (last == first)
+    return several
+
+
+def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
+    """Nothing else was executed before the loop on its connection: it was under way."""
+    executed = np.cumsum(evidence.is_execution)
+    connection = evidence.exchanges.connection
+    first_of_connection = np.searchsorted(connection, connection[groups.firsts])
+    before: Ints = executed[groups.firsts] - executed[first_of_connection]
+    opens: Bools = before <= 1
+    return opens
+
+
+PATTERN = Pattern(
+    code="n+1",
+    fix="n+1",
+    title="N+1: one statement runs {repeats:,} times, once for each row of another",
+    why="Each repeat waits a whole round trip for a few rows; the wait grows with the distance and with the data.",
+    find=find,
+    choices=("join", "in"),
+)

@@ -1,0 +1,79 @@
+"""Prepare per execute: a statement is prepared anew for every execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups, most_frequent
+
+Ints = NDArray[np.int64]
+
+FEWEST = 5
+SHARE = 0.9
+"""Prepares to executions, from which on each execution has its own."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a statement: all but the first prepare of each connection can go."""
+    exchanges = evidence.exchanges
+    repeated, executions = _repeated(evidence)
+    statement = exchanges.fingerprint[repeated.rows]
+    for number in most_frequent(statement):
+        mine = statement == number
+        again = repeated.rows[mine & (repeated.places > 0)]
+        yield Candidate(
+            shown=_preparing(evidence, repeated.rows[mine]),
+            effect=effect_of(evidence, "prepare", _preparing(evidence, again)),
+            fingerprint=number,
+            facts={
+                "prepares": int(mine.sum()),
+                "executions": int(executions[exchanges.fingerprint[repeated.firsts] == number].sum()),
+            },
+            fix=drivers.sentence(evidence, "prepare", exchanges.connection[again]),
+        )
+
+
+def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
+    """The prepares of each statement and connection where nearly every execution has one; and the executions."""
+    exchanges = evidence.exchanges
+    prepares = np.flatnonzero(evidence.is_prepare & (evidence.unit >= 0) & evidence.waits)
+    # A prepare and its describe serve one execution: they are one preparation.
+    firsts = np.sort(Groups.of(prepares, evidence.unit[prepares]).firsts)
+    repeated = Groups.of(firsts, exchanges.connection[firsts], exchanges.fingerprint[firsts])
+    repeated = repeated.where(repeated.sizes >= FEWEST)
+    executions = _executions(evidence, repeated.firsts)
+    often = repeated.sizes >= SHARE * executions
+    return repeated.where(often), executions[often]
+
+
+def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
+    """The waiting prepares and describes of the executions that `prepares` serve."""
+    serves = np.isin(evidence.unit, evidence.unit[prepares])
+    return np.flatnonzero(serves & evidence.is_prepare & evidence.waits)
+
+
+def _executions(evidence: Evidence, rows: Ints) -> Ints:
+    """How often the statement of each row was executed on its connection."""
+    exchanges = evidence.exchanges
+    executed = np.flatnonzero(exchanges.is_execution & (exchanges.fingerprint >= 0))
+    both = np.concatenate((executed, rows))
+    groups = Groups.of(both, exchanges.connection[both], exchanges.fingerprint[both])
+    counts = groups.sum(exchanges.is_execution[groups.rows]).astype(np.int64)
+    found = np.zeros(len(exchanges), np.int64)
+    found[groups.rows] = counts[groups.ids]
+    return found[rows]
+
+
+PATTERN = Pattern(
+    code="prepare-per-execute",
+    fix="prepare",
+    title="Prepared anew for each execution: {prepares:,} prepares for {executions:,} executions",
+    why="Preparing waits a round trip and makes the server parse and plan the same statement again.",
+    find=find,
+)

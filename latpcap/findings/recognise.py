@@ -1,0 +1,84 @@
+"""From the evidence to the findings: every pattern looks, then they share out the round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from latpcap.findings.claims import Claimed, share_out
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Effect, Finding, Pattern, effect_of
+from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.fixes import Costs, saved_seconds
+
+__all__ = ["MOST_FINDINGS", "candidates", "find"]
+
+MOST_FINDINGS = 100
+"""The dearest; a recording with more has other worries."""
+LEGIBLE = 0.9
+"""Of the round trips must be readable, before a recording is called healthy."""
+HIGH, MEDIUM = 0.25, 0.05
+"""Shares of the effective round trips that a fix saves."""
+
+
+def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> list[Claimed]:
+    """What every pattern sees by itself; `values`: the value of a fix (rows a fetch, …) by its name."""
+    return [
+        (pattern, candidate)
+        for pattern in PATTERNS
+        for candidate in pattern.find(evidence, (values or {}).get(pattern.fix))
+        if pattern.fix == "" or _saves(candidate.effect)
+    ]
+
+
+def find(evidence: Evidence, costs: Costs, rtt_ms: float) -> list[Finding]:
+    """The findings, the dearest at `rtt_ms` first."""
+    claimed = share_out(evidence, candidates(evidence), lambda effect: saved_seconds(effect, rtt_ms, costs))
+    if not claimed and _is_legible(evidence):
+        claimed = [(HEALTHY, Candidate(np.empty(0, np.int64), effect_of(evidence, "none", np.empty(0, np.int64))))]
+    total = float(evidence.timeline.effective.sum())
+    return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MOST_FINDINGS]]
+
+
+def _saves(effect: Effect) -> bool:
+    return bool(effect.saved.sum() > 0 or effect.stall_ns.sum() > 0 or len(effect.closed))
+
+
+def _is_legible(evidence: Evidence) -> bool:
+    trips = evidence.exchanges.round_trips
+    unreadable = evidence.exchanges.command.where({"unreadable", "unknown"}.__contains__)
+    unreadable |= evidence.exchanges.is_execution & (evidence.exchanges.fingerprint < 0)
+    worked = (evidence.is_execution | evidence.is_fetch).any()
+    return bool(worked and trips.sum() > 0 and trips[unreadable].sum() <= (1 - LEGIBLE) * trips.sum())
+
+
+def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: Costs, total: float) -> Finding:
+    fingerprint = evidence.text(candidate.fingerprint) if candidate.fingerprint >= 0 else None
+    return Finding(
+        code=pattern.code,
+        fix_name=pattern.fix,
+        title=pattern.title.format_map(dict(candidate.facts)),
+        why=pattern.why,
+        fix=candidate.fix,
+        severity=_severity(evidence, pattern, candidate.effect, costs, total),
+        fingerprint=fingerprint,
+        statement=candidate.statement if fingerprint is None else fingerprint,
+        shown=candidate.shown,
+        effect=candidate.effect,
+        facts=candidate.facts,
+    )
+
+
+def _severity(evidence: Evidence, pattern: Pattern, effect: Effect, costs: Costs, total: float) -> str:
+    if pattern.suggestion or pattern.fix == "":
+        return "info"
+    share = costs.weighted_round_trips(effect) / total if total > 0 else 0.0
+    runtime_ns = evidence.timeline.runtime_s * 1e9
+    share = max(share, float(effect.stall_ns.sum()) / runtime_ns if runtime_ns > 0 else 0.0)
+    return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
+
+
+def by_fix(found: Sequence[Claimed], names: Sequence[str]) -> list[Claimed]:
+    """Those of `found` whose fix is one of `names`."""
+    return [claimed for claimed in found if claimed[0].fix in names]

@@ -1,0 +1,42 @@
+"""The patterns, in the order in which the documentation tells them; a new one is a file and a line here."""
+
+from __future__ import annotations
+
+from latpcap.findings import (
+    bandwidth_bound,
+    blob_per_row,
+    commit_per_row,
+    connect_per_query,
+    delayed_ack,
+    healthy,
+    n_plus_one,
+    prepare_per_execute,
+    repeated_query,
+    row_by_row,
+    serial_reads,
+    session_chatter,
+    slow_server,
+    small_fetch,
+    validation_ping,
+)
+from latpcap.findings.finding import Pattern
+
+__all__ = ["HEALTHY", "PATTERNS"]
+
+PATTERNS: tuple[Pattern, ...] = (
+    n_plus_one.PATTERN,
+    repeated_query.PATTERN,
+    small_fetch.PATTERN,
+    row_by_row.PATTERN,
+    commit_per_row.PATTERN,
+    prepare_per_execute.PATTERN,
+    connect_per_query.PATTERN,
+    validation_ping.PATTERN,
+    session_chatter.PATTERN,
+    blob_per_row.PATTERN,
+    serial_reads.PATTERN,
+    delayed_ack.PATTERN,
+    slow_server.PATTERN,
+    bandwidth_bound.PATTERN,
+)
+HEALTHY = healthy.PATTERN

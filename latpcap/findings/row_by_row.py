@@ -1,0 +1,74 @@
+"""Row-by-row DML: rows are inserted, updated or deleted one statement each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups, most_frequent
+
+Ints = NDArray[np.int64]
+
+FEWEST = 10
+BATCH = 100
+
+
+def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
+    """One candidate a statement; `size`: rows a batch after the fix."""
+    size = size or BATCH
+    exchanges = evidence.exchanges
+    series = find_series(evidence)
+    statement = exchanges.fingerprint[series.firsts]
+    for number in most_frequent(statement):
+        mine = series.where(statement == number)
+        first = mine.places % size == 0
+        kept = mine.rows[np.arange(len(mine.rows)) - mine.places % size]
+        gone = evidence.serving(mine.rows[~first])
+        carrier = np.zeros(len(exchanges), np.int64)
+        carrier[mine.rows] = kept
+        yield Candidate(
+            shown=evidence.serving(mine.rows),
+            effect=effect_of(
+                evidence, "batch", gone, carrier=carrier[evidence.unit[gone]], executions=mine.rows[~first]
+            ),
+            fingerprint=number,
+            facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
+            fix=drivers.sentence(evidence, "batch", exchanges.connection[mine.rows]),
+        )
+
+
+def find_series(evidence: Evidence) -> Groups:
+    """Runs of one waiting single-row change, with nothing but other changes and transaction commands between.
+
+    A read between two of them may decide about the second, so it ends the run.
+    """
+    exchanges = evidence.exchanges
+    single = (exchanges.affected_rows.ints(1) <= 1) & evidence.is_waited_for & ~evidence.failed
+    rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
+    reads = np.cumsum(evidence.is_execution & ~evidence.is_write)
+    groups = Groups.of(rows, evidence.stretch[rows], reads[rows], exchanges.fingerprint[rows])
+    return groups.where(groups.sizes >= FEWEST)
+
+
+def _many_rows(evidence: Evidence) -> NDArray[np.bool_]:
+    """A statement that names several rows: `values (?, ?)+`."""
+    several = [number for number, text in evidence.texts.items() if text.endswith(")+") or ")+ " in text]
+    return np.isin(evidence.exchanges.fingerprint, several) | evidence.exchanges.command.where(
+        lambda command: "bulk" in command
+    )
+
+
+PATTERN = Pattern(
+    code="row-by-row-dml",
+    fix="batch",
+    title="Row by row: {repeats:,} single-row changes, one statement each",
+    why="Each row waits a round trip of its own, where one batch would wait once for many.",
+    find=find,
+    choices=("",),
+    usual=BATCH,
+)

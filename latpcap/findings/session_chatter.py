@@ -1,0 +1,61 @@
+"""Session chatter: SET, SHOW, isolation, autocommit, and transactions around nothing that needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+
+FEWEST = 5
+SHARE = 0.1
+"""Of the round trips after the connections were set up."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording."""
+    exchanges = evidence.exchanges
+    chats = (evidence.is_session | _needless(evidence)) & evidence.waits & ~evidence.is_opening
+    rows = np.flatnonzero(chats)
+    trips = exchanges.round_trips[rows].sum()
+    if len(rows) < FEWEST or trips < SHARE * exchanges.round_trips[~evidence.is_opening].sum():
+        return
+    effect = effect_of(evidence, "session", rows)
+    yield Candidate(
+        shown=rows,
+        effect=effect,
+        facts={"commands": len(rows), "most_frequent": _most_frequent(evidence, rows)},
+        fix=drivers.sentence(evidence, "session", exchanges.connection[rows]),
+        statement=_most_frequent(evidence, rows),
+    )
+
+
+def _needless(evidence: Evidence) -> NDArray[np.bool_]:
+    """Begins and ends of transactions that changed nothing and ran at most one statement."""
+    count = int(evidence.transaction.max(initial=0)) + 1
+    ran = np.bincount(evidence.transaction, evidence.is_execution | evidence.is_fetch, count)
+    wrote = np.bincount(evidence.transaction, evidence.is_execution & ~evidence.is_read, count)
+    ended = np.bincount(evidence.transaction, evidence.is_end, count)
+    needless = (ran <= 1) & (wrote == 0) & (ended > 0)
+    return bools((evidence.is_begin | evidence.is_end) & needless[evidence.transaction])
+
+
+def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:
+    exchanges = evidence.exchanges
+    key = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
+    keys, counts = np.unique(key, return_counts=True)
+    first = int(keys[np.argmax(counts)])
+    return evidence.text(first) if first >= 0 else exchanges.command.names[-1 - first]
+
+
+PATTERN = Pattern(
+    code="session-chatter",
+    fix="session",
+    title="Session chatter: {commands:,} commands set up or ask for what the session already has",
+    why="Each waits a round trip and brings the application nothing.",
+    find=find,
+)

@@ -1,0 +1,108 @@
+"""Small fetch size: the rows of a result come a few at a time, and each handful waits a round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups, most_frequent
+
+Ints = NDArray[np.int64]
+
+FEWEST = 3
+"""Fetches of one cursor."""
+LARGER = 1000
+WINDOW_BYTES = 14_600
+"""Ten segments: what a sender may send at once. A fetch below it wastes the round trip."""
+DEFAULTS = {
+    ("oracle", 10): "the default of Oracle JDBC",
+    ("oracle", 15): "the default of SQL*Plus",
+    ("oracle", 100): "the default of python-oracledb",
+    ("oracle", 1): "row by row",
+    ("mysql", 1): "row by row",
+    ("postgresql", 1): "row by row",
+}
+"""What a fetch size smells of."""
+
+
+def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
+    """One candidate a statement; `size`: rows a fetch after the fix."""
+    size = size or LARGER
+    cursors = _cursors(evidence, size)
+    exchanges = evidence.exchanges
+    statement = exchanges.fingerprint[cursors.rows]
+    for number in most_frequent(statement):
+        mine = cursors.where(exchanges.fingerprint[cursors.firsts] == number)
+        rows = exchanges.rows.ints(0)[mine.rows]
+        gone, carrier = _removed(evidence, mine, size)
+        if len(gone) == 0:
+            continue
+        at_once = int(np.median(rows[rows > 0]))
+        protocol = evidence.recording.connections.protocol[int(exchanges.connection[mine.rows[0]])]
+        yield Candidate(
+            shown=mine.rows,
+            effect=effect_of(evidence, "fetch", gone, carrier=carrier),
+            fingerprint=number,
+            facts={
+                "fetches": len(mine.rows),
+                "rows": int(rows.sum()),
+                "rows_per_fetch": at_once,
+                "cursors": len(mine),
+                "rows_per_fetch_after": size,
+                "smells_of": DEFAULTS.get((protocol, at_once)),
+            },
+            fix=drivers.sentence(evidence, "fetch", exchanges.connection[mine.rows]),
+        )
+
+
+def _cursors(evidence: Evidence, size: int) -> Groups:
+    """The waiting fetches of each cursor that fetches few rows, or few bytes, at a time."""
+    exchanges = evidence.exchanges
+    rows = np.flatnonzero(evidence.is_fetch & evidence.waits)
+    by_sql = exchanges.is_execution[rows]
+    groups = Groups.of(rows, exchanges.connection[rows], exchanges.fingerprint[rows], _cursor(evidence, rows, by_sql))
+    fetched = groups.sum(exchanges.rows.ints(0)[groups.rows])
+    brought = groups.sum(exchanges.response_bytes[groups.rows])
+    few = (fetched > 0) & (fetched < groups.sizes * size / 2) & (brought < groups.sizes * WINDOW_BYTES)
+    return groups.where((groups.sizes >= FEWEST) & few)
+
+
+def _cursor(evidence: Evidence, rows: Ints, by_sql: NDArray[np.bool_]) -> Ints:
+    """Fetches of one execution are of one cursor; those in SQL, of one transaction."""
+    transaction = np.cumsum(evidence.is_end)[rows]
+    return np.where(by_sql, -2 - transaction, evidence.unit[rows])
+
+
+def _removed(evidence: Evidence, cursors: Groups, size: int) -> tuple[Ints, Ints]:
+    """The fetches that larger ones make needless, and the fetch that brings their rows.
+
+    A cursor of R rows needs ⌈R / size⌉ fetches, less one where its execution brings rows already.
+    """
+    exchanges = evidence.exchanges
+    rows = exchanges.rows.ints(0)
+    fetched = cursors.sum(rows[cursors.rows])
+    executions = evidence.unit[cursors.firsts]
+    brings = np.where(executions >= 0, np.where(evidence.is_fetch[executions], 0, rows[executions]), 0)
+    after = np.ceil((fetched + brings) / size) - (brings > 0)
+    gone = cursors.places >= after[cursors.ids]
+    # What is left brings the rows of those behind it; where none is left, the execution does.
+    chunk = np.minimum(cursors.places, np.maximum(after[cursors.ids] - 1, 0)).astype(np.int64)
+    left = cursors.rows[cursors.starts[cursors.ids] + chunk]
+    carrier = np.where(after[cursors.ids] > 0, left, executions[cursors.ids])
+    return cursors.rows[gone], carrier[gone]
+
+
+PATTERN = Pattern(
+    code="small-fetch",
+    fix="fetch",
+    title="Small fetch size: {fetches:,} fetches bring {rows_per_fetch:,} rows each",
+    why="Every fetch waits a round trip for less than a network can carry at once.",
+    find=find,
+    choices=("",),
+    usual=LARGER,
+)

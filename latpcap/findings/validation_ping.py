@@ -1,0 +1,48 @@
+"""Validation ping: the connection is tested before each use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+
+FEWEST = 5
+SHARE = 0.5
+"""Of the pieces of work, so many follow a ping."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording. A piece of work begins after a ping, a transaction's end, or think time."""
+    exchanges = evidence.exchanges
+    pings = evidence.is_ping & evidence.waits
+    works = evidence.is_execution | evidence.is_fetch | evidence.is_session
+    edge = pings | evidence.is_end | (np.diff(evidence.stretch, prepend=-1) != 0)
+    piece = np.cumsum(edge) - 1
+    pieces = np.unique(piece[works & ~evidence.is_opening])
+    begins = np.flatnonzero(edge)[pieces]
+    tests = begins[pings[begins]]
+    if len(tests) < FEWEST or len(tests) < SHARE * len(pieces):
+        return
+    first = int(tests[0])
+    statement = int(exchanges.fingerprint[first])
+    yield Candidate(
+        shown=tests,
+        effect=effect_of(evidence, "ping", tests),
+        fingerprint=statement,
+        facts={"pings": len(tests), "pieces_of_work": len(pieces)},
+        fix=drivers.sentence(evidence, "ping", exchanges.connection[tests]),
+        statement=None if statement >= 0 else exchanges.command.names[int(exchanges.command.codes[first])],
+    )
+
+
+PATTERN = Pattern(
+    code="validation-ping",
+    fix="ping",
+    title="Validation ping: {pings:,} of {pieces_of_work:,} pieces of work begin with one",
+    why="A ping before each use waits a round trip to learn what the statement itself would tell.",
+    find=find,
+)

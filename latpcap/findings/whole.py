@@ -1,0 +1,36 @@
+"""Findings about the recording as a whole: what dominates the time, where no round trip is to be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, effect_of
+
+__all__ = ["dominated_by"]
+
+DOMINATES = 0.5
+"""Of the time in which neither people think nor the capture is silent."""
+
+
+def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, **facts: object) -> Iterator[Candidate]:
+    """A candidate if the budget's `part` dominates; it shows the statement with the greatest sum of `costs`."""
+    parts = evidence.timeline.budget.parts()
+    total = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
+    if total <= 0 or parts[part] < DOMINATES * total:
+        return
+    exchanges = evidence.exchanges
+    sums = np.bincount(exchanges.fingerprint + 1, np.maximum(costs, 0.0))
+    statement = int(np.argmax(sums)) - 1
+    rows = np.flatnonzero((exchanges.fingerprint == statement) & evidence.waits)
+    yield Candidate(
+        shown=rows,
+        effect=effect_of(evidence, "none", np.empty(0, np.int64)),
+        fingerprint=statement,
+        facts={"seconds": parts[part], "share": parts[part] / total, **facts},
+        fix=fix,
+    )

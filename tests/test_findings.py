@@ -1,0 +1,277 @@
+"""Each finding on recordings built for it, how they share round trips, and what a fix saves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap.analysis import Measures
+from latpcap.capture import Capture
+from latpcap.errors import UsageError
+from latpcap.findings.groups import MOST_STATEMENTS
+from latpcap.findings.recognise import find
+from latpcap.findings.what_if import parse_fix
+
+SOURCE = Ex(sql="select id from parents", rows=40, parameters=1)
+
+
+def child(number: int, **options: object) -> Ex:
+    return Ex(sql="select * from children where parent = ?", rows=3, parameters=100 + number, **options)  # type: ignore[arg-type]
+
+
+def write(number: int, **options: object) -> Ex:
+    return Ex(sql="insert into t values (?)", affected_rows=1, parameters=200 + number, **options)  # type: ignore[arg-type]
+
+
+def codes(*connections: Conn) -> list[str]:
+    return [each.code for each in Capture(build(list(connections))).analyze([15]).findings]
+
+
+def only(*exchanges: Ex, **options: object) -> Conn:
+    return Conn(exchanges=list(exchanges), **options)  # type: ignore[arg-type]
+
+
+def nplus1(repeats: int = 40) -> Conn:
+    return only(SOURCE, *(child(number) for number in range(repeats)))
+
+
+# --- what is found, and what is not ---------------------------------------------------------------------------------
+
+
+def test_a_loop_over_the_rows_of_a_query_is_n_plus_one() -> None:
+    (finding,) = Capture(build([nplus1()])).analyze([15]).findings
+    assert (finding.code, finding.round_trips_saved, finding.severity) == ("n+1", 40, "high")
+    assert finding.facts["source"] == SOURCE.sql
+    assert (finding.facts["repeats"], finding.facts["distinct_parameters"]) == (40, 40)
+
+
+def test_four_repeats_are_no_n_plus_one() -> None:
+    assert codes(nplus1(4)) == ["healthy"]
+
+
+def test_more_repeats_than_the_source_has_rows_are_no_n_plus_one() -> None:
+    few = Ex(sql="select id from parents", rows=3, parameters=1)
+    assert "n+1" not in codes(only(few, *(child(number) for number in range(9))))
+
+
+def test_think_time_between_the_repeats_makes_them_separate_work() -> None:
+    assert codes(only(SOURCE, *(child(number, client_ms=1500) for number in range(8)))) == ["healthy"]
+
+
+def test_repeats_that_nobody_waits_for_are_no_finding() -> None:
+    assert "n+1" not in codes(only(SOURCE, *(child(number, round_trips=0) for number in range(40))))
+
+
+def test_loops_inside_a_loop_are_told_apart() -> None:
+    groups = [
+        each
+        for group in range(6)
+        for each in (
+            Ex(sql="select b from people where g = ?", rows=5, parameters=50 + group),
+            *(child(10 * group + person) for person in range(5)),
+        )
+    ]
+    found = Capture(build([only(Ex(sql="select g from groups", rows=6), *groups)])).analyze([15]).findings
+    assert sorted(each.facts["repeats"] for each in found if each.code == "n+1") == [6, 30]
+
+
+def test_the_same_parameters_again_are_a_repeated_query_and_not_n_plus_one() -> None:
+    same = Ex(sql="select * from settings where name = ?", rows=1, parameters=7)
+    assert codes(only(SOURCE, *[same] * 9)) == ["repeated-query"]
+
+
+def test_a_query_whose_table_is_written_between_may_have_another_answer() -> None:
+    read = Ex(sql="select bal from acc where id = ?", rows=1, parameters=7)
+    step = [read, Ex(sql="update acc set bal = ? where id = ?", affected_rows=1, parameters=1)]
+    assert "repeated-query" not in codes(only(*step * 9))
+
+
+def test_a_sequence_is_not_to_be_cached() -> None:
+    assert codes(only(*[Ex(sql="select nextval(?)", rows=1, parameters=7)] * 8)) == ["healthy"]
+
+
+def test_rows_of_several_values_are_no_row_by_row() -> None:
+    many = Ex(sql="insert into t values (?, ?)+", affected_rows=100, parameters=1)
+    assert codes(only(*[many] * 20)) == ["healthy"]
+
+
+def test_a_read_between_two_changes_may_decide_about_the_second() -> None:
+    steps = [each for n in range(20) for each in (child(n % 4), write(n))]
+    assert "row-by-row-dml" not in codes(only(*steps))
+
+
+def test_commits_of_single_changes_are_found_beside_the_changes() -> None:
+    steps = [each for n in range(20) for each in (write(n), Ex(sql="commit"))]
+    assert sorted(codes(only(*steps))) == ["commit-per-row", "row-by-row-dml"]
+
+
+def test_a_begin_in_front_of_its_change_is_saved_once() -> None:
+    steps = [
+        each
+        for n in range(20)
+        for each in (Ex("execute", sql="begin"), write(n, round_trips=0, at_ms=3 * n), Ex("execute", sql="commit"))
+    ]
+    for n in range(20):
+        steps[3 * n].at_ms = 3 * n
+        steps[3 * n + 2].at_ms = 3 * n + 1.5
+    found = Capture(build([only(*steps, protocol="postgresql")])).analyze([15]).findings
+    assert sum(each.round_trips_saved for each in found) <= 40
+
+
+@pytest.mark.parametrize("ping", [Ex("ping"), Ex(sql="select ?", rows=1, parameters=5), Ex(sql="", rows=0)])
+def test_a_ping_before_each_use_is_a_validation_ping(ping: Ex) -> None:
+    steps = [each for n in range(10) for each in (ping, child(n % 4), write(n))]
+    assert "validation-ping" in codes(only(*steps))
+
+
+def test_pings_of_an_idle_connection_test_nothing() -> None:
+    assert codes(only(child(1), *[Ex("ping", client_ms=5000)] * 20)) == ["healthy"]
+
+
+def test_settings_at_the_beginning_belong_to_the_connection() -> None:
+    assert codes(only(*[Ex(sql="set names utf8")] * 8, child(1), child(2))) == ["healthy"]
+
+
+def test_settings_between_statements_are_chatter() -> None:
+    steps = [each for n in range(9) for each in (Ex(sql="set autocommit = ?"), child(n % 4))]
+    assert codes(only(child(1), *steps)) == ["session-chatter"]
+
+
+def test_connections_for_a_statement_each_are_found() -> None:
+    short = [
+        Conn(exchanges=[Ex("authenticate"), child(n)], at_ms=20 * n, client=f"10.0.0.1:{4000 + n}") for n in range(9)
+    ]
+    assert codes(*short) == ["connect-per-query"]
+
+
+def test_connections_that_are_open_at_once_are_all_needed() -> None:
+    together = [Conn(exchanges=[Ex("authenticate"), child(n)], client=f"10.0.0.1:{4000 + n}") for n in range(9)]
+    assert codes(*together) == ["healthy"]
+
+
+def test_refused_logins_are_no_connect_per_query() -> None:
+    refused = [Conn(exchanges=[Ex("authenticate", error="denied")], at_ms=20 * n) for n in range(9)]
+    assert "connect-per-query" not in codes(*refused)
+
+
+def test_fetches_of_few_rows_are_found_with_their_size() -> None:
+    fetches = [Ex("stmt_fetch", sql="select a from t", rows=10) for _ in range(50)]
+    (finding,) = Capture(build([only(Ex("stmt_execute", sql="select a from t"), *fetches)])).analyze([15]).findings
+    assert (finding.code, finding.facts["rows_per_fetch"], finding.round_trips_saved) == ("small-fetch", 10, 49)
+
+
+def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
+    (finding,) = Capture(build([only(*(write(n, request_ms=41) for n in range(8)))])).analyze([15]).findings
+    assert (finding.code, finding.round_trips_saved) == ("delayed-ack", 0)
+    assert finding.saved_s["15"] == pytest.approx(8 * 0.040, rel=0.05)
+
+
+def test_a_slow_server_is_told_and_nothing_is_promised() -> None:
+    (finding,) = Capture(build([only(Ex(sql="select a from t", service_ms=900))])).analyze([15]).findings
+    assert (finding.code, finding.saved_s["15"], finding.severity) == ("slow-server", 0, "info")
+
+
+def test_reads_in_a_row_are_a_suggestion() -> None:
+    reads = [Ex(sql=f"select a from t{n}", rows=1) for n in range(12)]
+    (finding,) = Capture(build([only(*reads)])).analyze([15]).findings
+    assert (finding.code, finding.severity) == ("serial-reads", "info")
+
+
+def test_what_cannot_be_read_is_not_called_healthy() -> None:
+    assert codes(only(*[Ex("unreadable")] * 10)) == []
+
+
+def test_nothing_at_all_is_found_in_a_recording_without_exchanges() -> None:
+    assert codes(only()) == []
+
+
+# --- sharing round trips --------------------------------------------------------------------------------------------
+
+
+def every_overlap() -> Conn:
+    """An N+1 that is pinged and prepared anew each time, then changes that are committed each."""
+    steps, text = [SOURCE], child(0).sql
+    for n in range(40):
+        run = Ex("stmt_execute", sql=text, rows=3, parameters=100 + n % 30)
+        steps += [Ex("ping"), Ex("stmt_prepare", sql=text), run]
+    for n in range(20):
+        steps += [write(n), Ex(sql="commit")]
+    return only(*steps)
+
+
+def test_no_round_trip_is_saved_twice() -> None:
+    measures = Measures(build([every_overlap()]))
+    found = find(measures.evidence, measures.costs, 15)
+    assert len(found) >= 4
+    saved = sum(each.effect.saved_round_trips for each in found)
+    assert np.all(saved <= measures.evidence.exchanges.round_trips + 1e-9)
+    assert sum(each.effect.saved_handshakes.sum() for each in found) <= 1
+
+
+def test_findings_are_ranked_by_what_they_save() -> None:
+    found = Capture(build([every_overlap()])).analyze([15]).findings
+    saved = [each.saved_s["15"] for each in found if each.severity != "info"]
+    assert saved == sorted(saved, reverse=True)
+
+
+# --- what a fix saves -----------------------------------------------------------------------------------------------
+
+
+def test_a_join_saves_its_round_trips_times_the_rtt() -> None:
+    changed = Capture(build([nplus1()])).what_if(["n+1=join"], [1, 100])
+    assert changed is not None
+    saved = changed.all_fixes.saved_s
+    assert saved["100"] - saved["1"] == pytest.approx(40 * 0.099)
+
+
+def test_an_in_list_leaves_one_query_for_each_list() -> None:
+    changed = Capture(build([nplus1()])).what_if(["n+1=in:10"], [15])
+    assert changed is not None
+    assert changed.all_fixes.round_trips_saved == 36
+
+
+def test_all_fixes_save_no_more_than_each_and_no_less_than_the_best() -> None:
+    changed = Capture(build([every_overlap()])).what_if(["all"], [15])
+    assert changed is not None
+    each = [fix.saved_s["15"] for fix in changed.fixes]
+    assert max(each) <= changed.all_fixes.saved_s["15"] <= sum(each) + 1e-9
+    assert changed.all_fixes.runtime_s["15"] == pytest.approx(changed.as_is_s["15"] - changed.all_fixes.saved_s["15"])
+
+
+def test_a_fix_of_what_is_not_there_changes_nothing() -> None:
+    changed = Capture(build([nplus1()])).what_if(["pool"], [15])
+    assert changed is not None
+    assert changed.all_fixes.runtime_s == changed.as_is_s
+    assert changed.answer.startswith("Move the database back")
+
+
+def test_the_answer_is_to_change_the_code_where_that_is_enough() -> None:
+    changed = Capture(build([nplus1(40)])).what_if(["all"], [15])
+    assert changed is not None
+    assert changed.answer.startswith("Change the code")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "join", "n+1=x", "n+1=in", "n+1=in:0", "fetch=-1", "fetch=ten", "pool=3", "all=1", "=1", "fetch="]
+)
+def test_a_fix_that_does_not_exist_names_those_that_do(text: str) -> None:
+    with pytest.raises(UsageError, match=r"n\+1\[=join\|=in:KEYS\].*fetch\[=NUMBER\].*pool"):
+        parse_fix(text)
+
+
+# --- size -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
+    loops = [
+        each
+        for table in range(120)
+        for each in (
+            Ex(sql=f"select id from p{table}", rows=9, parameters=1),
+            *(Ex(sql=f"select a from c{table} where p = ?", rows=1, parameters=n) for n in range(5 + table % 3)),
+        )
+    ]
+    found = [each for each in Capture(build([only(*loops)])).analyze([15]).findings if each.code == "n+1"]
+    assert len(found) == MOST_STATEMENTS
+    assert min(each.facts["repeats"] for each in found) >= 6
