@@ -21,10 +21,13 @@ from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table
 
-__all__ = ["Capture", "read"]
+__all__ = ["TABLES", "Capture", "read"]
 
 MS = 1e6
 """Nanoseconds in a millisecond."""
+
+TABLES = ("exchanges", "connections", "statements", "findings", "health", "captures", "rtt_samples")
+"""The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
 def read(
@@ -112,6 +115,19 @@ class Capture:
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
+    def tables(self) -> dict[str, Table]:
+        """Every table, by its name."""
+        return {name: getattr(self, name) for name in TABLES if hasattr(type(self), name)}
+
+    def sql(self, query: str) -> Table:
+        """Return what `query` selects from the tables (extra `sql`); it reads nothing but these.
+
+        >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
+        """
+        from latpcap import sql
+
+        return sql.query(self.tables(), query)
+
     @cached_property
     def captures(self) -> Table:
         """The files."""
@@ -149,6 +165,22 @@ class Capture:
                 row |= {f"{name.removesuffix('_ms')}_{which}_ms": value for which, value in row.pop(name).items()}
             rows.append(row)
         return _rows_table(rows, _STATEMENT_TYPES, "statements")
+
+    @cached_property
+    def rtt_samples(self) -> Table:
+        """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
+        samples, streams = self._recording.samples, self._recording.connections.stream
+        return Table(
+            ArrowTable.from_pydict(
+                {
+                    "stream": Array.from_numpy(streams[samples.connection]).cast(_COUNT),
+                    "by_server": nullable(samples.by_server, np.ones(len(samples.rtt), bool)),
+                    "rtt_ms": Array.from_numpy(samples.rtt / MS),
+                    "segments": Array.from_numpy(samples.segments).cast(_COUNT),
+                }
+            ),
+            "RTT samples",
+        )
 
 
 def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:

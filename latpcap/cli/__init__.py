@@ -15,12 +15,13 @@ from latpcap.cli.analyze import analyze
 from latpcap.cli.completion import completion
 from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
-from latpcap.cli.tables import connections, exchanges, statements
+from latpcap.cli.sql import sql
+from latpcap.cli.tables import captures, connections, exchanges, health, statements
 from latpcap.errors import LatpcapError, UsageError
 
 __all__ = ["cli", "main"]
 
-COMMANDS = (analyze, project, exchanges, connections, statements, completion)
+COMMANDS = (analyze, project, exchanges, connections, statements, health, captures, sql, completion)
 """In the order in which they are needed."""
 
 
