@@ -17,11 +17,12 @@ from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import captures, connections, exchanges, health, statements
+from latpcap.cli.verify import verify
 from latpcap.errors import LatpcapError, UsageError
 
 __all__ = ["cli", "main"]
 
-COMMANDS = (analyze, project, exchanges, connections, statements, health, captures, sql, completion)
+COMMANDS = (analyze, project, exchanges, connections, statements, health, captures, sql, verify, completion)
 """In the order in which they are needed."""
 
 
