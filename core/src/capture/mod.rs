@@ -1,5 +1,6 @@
 //! Capture files and pipes, read as one recording in time order.
 
+mod annotate;
 mod blocks;
 mod clock;
 mod dialect;
@@ -18,6 +19,7 @@ mod source;
 mod window;
 mod zstd;
 
+pub use annotate::{AnnotateError, Comments, annotate};
 pub use blocks::{Name, Secret};
 pub use error::CaptureError;
 pub use facts::CaptureFile;
