@@ -40,7 +40,7 @@ def _parts(result: Verification) -> Iterator[RenderableType]:
 
 
 def summary(result: Verification) -> str:
-    """One sentence: do the two agree?"""
+    """Say in one sentence whether the two agree."""
     unexplained = sum(measure.unexplained for measure in result.measures)
     explained = sum(measure.explained for measure in result.measures)
     if unexplained:
