@@ -59,6 +59,17 @@ class Budget:
         """Seconds by part, in their order."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
+    def plot(self) -> Any:
+        """An Altair chart of the parts as one bar (extra `notebook`)."""
+        from latpcap.plot import plot_budget
+
+        return plot_budget(self)
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_budget
+
+        return render_budget(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:

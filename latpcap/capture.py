@@ -11,7 +11,7 @@ import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
-from latpcap import columns, sources
+from latpcap import columns, sources, views
 from latpcap.analysis import Analysis, Measures, connection_results, statement_results
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
@@ -20,6 +20,7 @@ from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table
+from latpcap.views import Deltas, Timeline
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -112,6 +113,16 @@ class Capture:
     def project(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Projection:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds."""
         return self._measures.project(_ladder(rtt_ms), within_s)
+
+    @cached_property
+    def deltas(self) -> Deltas:
+        """How far apart requests begin: `.plot()` shows the pace of the application."""
+        return views.deltas(self._recording, self._measures.project([]).baseline_rtt_ms)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When which connection was busy: `.plot()` shows a lane for each."""
+        return views.timeline(self._recording)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -128,6 +128,11 @@ class Projection:
 
         return plot_projection(self)
 
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_projection
+
+        return render_projection(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -149,7 +154,9 @@ PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, 
 class Basis:
     """What a projection starts from: the observed job, ready to be replayed."""
 
-    def __init__(self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float) -> None:
+    def __init__(
+        self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float
+    ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
         self.runtime_s = runtime_s
         self.network_s = network_s
