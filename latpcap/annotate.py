@@ -47,7 +47,8 @@ def annotate(
         if made:
             Path(output).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
+            reason = (error.strerror or str(error)).partition(" (os error")[0]
+            raise UsageError(f"{output}: cannot be written: {reason}") from None
         raise CaptureError(str(error)) from None
 
 
