@@ -53,7 +53,8 @@ def test_nanoseconds_survive(capture: package.Capture) -> None:
     ("query", "columns", "row"),
     [
         ("select 1 as a, 2 as a, 3 as a", ["a", "a_2", "a_3"], [1, 2, 3]),
-        ("select [1, 2] as l, interval 1 day as i, date '2026-01-02' as d", ["l", "i", "d"], ["[1, 2]", "1 day", "2026-01-02"]),
+        ("select [1, 2] as l, interval 1 day as i", ["l", "i"], ["[1, 2]", "1 day"]),
+        ("select date '2026-01-02' as d, '' as e", ["d", "e"], ["2026-01-02", ""]),
         ("select 1.25::decimal(9, 2) as d, 12::hugeint as h, null as n", ["d", "h", "n"], [1.25, 12, None]),
         ("create table t as select 7 as x; from t", ["x"], [7]),
         ('select 1 as "a""b\n"', ['a"b\n'], [1]),
