@@ -126,7 +126,12 @@ def test_nothing_is_written_over(latpcap: Run, nplus1: Path, tmp_path: Path) -> 
 def test_mistakes_are_one_line(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("no capture\n" * 9)
-    for arguments, status in (((nplus1,), 2), (("-", tmp_path / "x"), 2), ((text, tmp_path / "x"), 3)):
+    for arguments, status in (
+        ((nplus1,), 2),
+        (("-", tmp_path / "x"), 2),
+        ((nplus1, tmp_path / "x", "--pseudonymise"), 2),
+        ((text, tmp_path / "x"), 3),
+    ):
         done = latpcap("annotate", *arguments)
         assert (done.returncode, done.stderr.count(b"\n")) == (status, 1)
         assert not (tmp_path / "x").exists()

@@ -31,6 +31,8 @@ def annotate(force: bool, **reading: Any) -> None:
     from latpcap.annotate import check_output
     from latpcap.watching import watch
 
+    if reading["pseudonymise"]:
+        raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
     *captures, output = reading["captures"]
     if not captures:
         raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
