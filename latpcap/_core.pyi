@@ -33,6 +33,15 @@ def read(
 ) -> Recording:
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content."""
 
+def annotate(
+    sources: list[str],
+    comments: dict[int, list[str]],
+    output: str,
+    *,
+    progress: Progress | None = None,
+) -> int:
+    """Write captures again as pcapng with comments by frame; return how many frames got theirs."""
+
 def protocols() -> list[str]:
     """The names that `decode_as` takes."""
 

@@ -59,6 +59,17 @@ class Budget:
         """Seconds by part, in their order."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
+    def plot(self) -> Any:
+        """An Altair chart of the parts as one bar (extra `notebook`)."""
+        from latpcap.plot import plot_budget
+
+        return plot_budget(self)
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_budget
+
+        return render_budget(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -153,8 +164,8 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     connection = exchanges.connection
     is_first = np.diff(connection, prepend=-1) != 0
     asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    answered = np.where(_deferred(exchanges), MISSING, exchanges.response_end)
-    last = np.maximum(np.maximum(exchanges.request_end, answered), asked)
+    last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
+    last = np.where(_merely_sent(exchanges), MISSING, last)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
     last = np.maximum(last, shake_end[connection])
     end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
@@ -173,14 +184,20 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     )
 
 
-def _deferred(exchanges: Exchanges) -> Bools:
-    """Requests that nobody waits for and that are answered together with a later one: they are over when they are sent.
+def _merely_sent(exchanges: Exchanges) -> Bools:
+    """Requests of one packet that nobody waits for: they take no time, and may lie anywhere in the gap they are sent in.
 
-    Firebird's clients send `free_statement` and the like that way.
+    MySQL's `stmt_close` is never answered, Firebird's `free_statement` together with a later request.
     """
     waits = exchanges.round_trips > 0
     if waits.all():
         return ~waits
+    quick = (exchanges.request != MISSING) & (exchanges.request_end <= exchanges.request)
+    return ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+
+
+def _deferred(exchanges: Exchanges, waits: Bools) -> Bools:
+    """Requests that are answered after a later one, which is waited for, was sent."""
     following = np.flatnonzero(waits)
     place = np.searchsorted(following, np.arange(len(exchanges)))
     next_wait = np.append(following, len(exchanges))[place]

@@ -11,7 +11,7 @@ import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
-from latpcap import columns, sources
+from latpcap import columns, sources, views
 from latpcap.analysis import Analysis, Measures, connection_results, statement_results
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
@@ -22,11 +22,15 @@ from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.table import Table
 from latpcap.tcp import TcpResult
+from latpcap.views import Deltas, Timeline
 
-__all__ = ["Capture", "read"]
+__all__ = ["TABLES", "Capture", "read"]
 
 MS = 1e6
 """Nanoseconds in a millisecond."""
+
+TABLES = ("exchanges", "connections", "statements", "findings", "health", "captures", "rtt_samples")
+"""The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
 def read(
@@ -120,7 +124,30 @@ class Capture:
         asked = [fix for each in fixes for fix in (parse_fix(each) if isinstance(each, str) else [each])]
         return self._measures.what_if(asked, _ladder(rtt_ms))
 
+    @cached_property
+    def deltas(self) -> Deltas:
+        """How far apart requests begin: `.plot()` shows the pace of the application."""
+        return views.deltas(self._recording, self._measures.project([]).baseline_rtt_ms)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """When which connection was busy: `.plot()` shows a lane for each."""
+        return views.timeline(self._recording)
+
     # --- tables ------------------------------------------------------------------------------------------------------
+
+    def tables(self) -> dict[str, Table]:
+        """Every table, by its name."""
+        return {name: getattr(self, name) for name in TABLES if hasattr(type(self), name)}
+
+    def sql(self, query: str) -> Table:
+        """Return what `query` selects from the tables (extra `sql`); it reads nothing but these.
+
+        >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
+        """
+        from latpcap import sql
+
+        return sql.query(self.tables(), query)
 
     @cached_property
     def captures(self) -> Table:
@@ -176,6 +203,22 @@ class Capture:
             row["connections"] = " ".join(map(str, found.connections))
             rows.append(row | {f"saved_{rtt:g}ms_s": found.saved_s.get(f"{rtt:g}") for rtt in rtts})
         return _rows_table(rows, _FINDING_TYPES | saved, "findings")
+
+    @cached_property
+    def rtt_samples(self) -> Table:
+        """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
+        samples, streams = self._recording.samples, self._recording.connections.stream
+        return Table(
+            ArrowTable.from_pydict(
+                {
+                    "stream": Array.from_numpy(streams[samples.connection]).cast(_COUNT),
+                    "by_server": nullable(samples.by_server, np.ones(len(samples.rtt), bool)),
+                    "rtt_ms": Array.from_numpy(samples.rtt / MS),
+                    "segments": Array.from_numpy(samples.segments).cast(_COUNT),
+                }
+            ),
+            "RTT samples",
+        )
 
 
 def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:

@@ -15,7 +15,19 @@ import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictionary, dictionary_indices
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Column", "codes", "column", "is_text", "map_text", "nullable", "numbered", "take", "texts"]
+__all__ = [
+    "Codes",
+    "Column",
+    "codes",
+    "column",
+    "empty",
+    "is_text",
+    "map_text",
+    "nullable",
+    "numbered",
+    "take",
+    "texts",
+]
 
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
@@ -143,6 +155,11 @@ def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
         rank[rank > rank[0]] -= np.uint64(1)
         rank[0] = 0
     return rank[index]
+
+
+def empty(kind: DataType) -> Array:
+    """Return an array of no values."""
+    return Array.from_numpy(np.empty(0, np.int64)).cast(kind)
 
 
 def _one_array(chunked: ChunkedArray) -> Array:

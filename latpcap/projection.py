@@ -128,6 +128,11 @@ class Projection:
 
         return plot_projection(self)
 
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_projection
+
+        return render_projection(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

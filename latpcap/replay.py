@@ -117,7 +117,8 @@ def _segments(sizes: Ints, begin: Ints, segment_bytes: Floats) -> Floats:
     """How many segments messages fill; those that begin in the packet of the one before share it."""
     shares = np.diff(begin, prepend=MISSING) == 0
     full: Floats = sizes / segment_bytes
-    return np.where(shares, full, np.ceil(full))
+    segments: Floats = np.where(shares, full, np.ceil(full))
+    return segments
 
 
 def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:

@@ -1,12 +1,26 @@
-"""What can be read: paths, globs, file objects, bytes, and the packets that scapy or dpkt hold in memory."""
+"""What can be read: paths, globs, file objects, bytes, and the packets that scapy, dpkt or a generator hand over.
+
+| source | what becomes of it |
+|---|---|
+| path, `pathlib.Path`, glob, `-` | read as it lies on disk; a glob's files in the order of their names |
+| bytes, an object with `read(n)` | the content of a capture file |
+| scapy's `PacketList`, packets and readers | one capture; link type and time are those of each packet |
+| dpkt's readers of pcap and pcapng | one capture, of the reader's link type |
+| tuples `(time, bytes)` or `(time, bytes, link type)` | one capture; Ethernet where no link type is given |
+| an iterable of any of these | all of them, as one recording |
+
+Times are seconds since 1970 as `Decimal`, `int` or `float`; nanoseconds survive where the number can hold them.
+"""
 
 from __future__ import annotations
 
 import glob
+import math
 import os
 import struct
 from collections.abc import Iterable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +29,8 @@ from latpcap.errors import CaptureError, UsageError
 __all__ = ["paths", "resolve"]
 
 Source = str | bytes | Any
+Packet = tuple[int, int, bytes, int]
+"""Link type, ns since 1970, what was captured, length on the wire."""
 
 LINKTYPE_ETHERNET = 1
 
@@ -25,16 +41,15 @@ def resolve(source: Any) -> list[Source]:
         return list(paths(source))
     if isinstance(source, bytes | bytearray | memoryview):
         return [bytes(source)]
-    if _is_scapy(source):
-        return [_pcapng(_scapy_packets(source))]
-    if _is_dpkt(source):
-        return [_pcapng(_dpkt_packets(source))]
+    if _is_packet(source):
+        return [_pcapng([_packet(source, LINKTYPE_ETHERNET)])]
     if hasattr(source, "read"):
         return [source]
-    if isinstance(source, Iterable):
-        return [part for each in source for part in resolve(each)]
+    if isinstance(source, Iterable) and not isinstance(source, dict):
+        return list(_each(source, _link_type(source)))
     raise UsageError(
-        f"cannot read a {type(source).__name__}: give a path, a glob, bytes, a file object, or packets of scapy or dpkt"
+        f"cannot read a {type(source).__name__}: give a path, a glob, bytes, a file object, packets of scapy or dpkt, "
+        "or tuples of a time and bytes"
     )
 
 
@@ -52,42 +67,85 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     yield from found
 
 
-def _is_scapy(source: Any) -> bool:
-    return type(source).__module__.startswith("scapy.") and not hasattr(source, "read")
+def _each(source: Iterable[Any], link_type: int) -> Iterator[Source]:
+    """What is in an iterable: packets that follow each other are one capture, all else is looked at by itself."""
+    for are_packets, items in groupby(source, _is_packet):
+        if are_packets:
+            yield _pcapng(_packet(item, link_type) for item in items)
+        else:
+            for item in items:
+                yield from resolve(item)
 
 
-def _is_dpkt(source: Any) -> bool:
-    return type(source).__module__.startswith("dpkt.") and hasattr(source, "datalink")
+# --- packets of others ----------------------------------------------------------------------------------------------
 
 
-def _scapy_packets(packets: Any) -> Iterator[tuple[int, int, bytes, int]]:
+def _link_type(source: Any) -> int:
+    """The link type of a whole reader (dpkt's `datalink()`, scapy's `linktype`); Ethernet where there is none."""
+    if callable(getattr(source, "datalink", None)):
+        return int(source.datalink())
+    link_type = getattr(source, "linktype", None)
+    return link_type if isinstance(link_type, int) else LINKTYPE_ETHERNET
+
+
+def _is_packet(item: Any) -> bool:
+    return _is_scapy(item) or (isinstance(item, tuple) and len(item) in (2, 3) and not isinstance(item[0], str))
+
+
+def _is_scapy(item: Any) -> bool:
+    return type(item).__module__.startswith("scapy.") and hasattr(item, "layers") and hasattr(item, "time")
+
+
+def _packet(item: Any, link_type: int) -> Packet:
+    if _is_scapy(item):
+        return _scapy_packet(item, link_type)
+    if isinstance(item[0], bytes):
+        return _raw_scapy_packet(*item)
+    time, raw, *given = item
+    if not isinstance(raw, bytes | bytearray | memoryview):
+        raise UsageError(f"a packet is a tuple of a time and bytes, not of a time and a {type(raw).__name__}")
+    return (int(given[0]) if given else link_type), _nanoseconds(time), bytes(raw), len(raw)
+
+
+def _scapy_packet(packet: Any, link_type: int) -> Packet:
+    """One packet of scapy, with the link type of its outermost layer where scapy knows that."""
     from scapy.config import conf
 
-    packets = [packets] if hasattr(packets, "layers") else packets
-    for packet in packets:
-        raw = bytes(packet)
-        link_type = conf.l2types.layer2num.get(type(packet), LINKTYPE_ETHERNET)
-        yield link_type, _nanoseconds(packet.time), raw, getattr(packet, "wirelen", None) or len(raw)
+    raw = bytes(packet)
+    known = conf.l2types.layer2num.get(type(packet), link_type)
+    return known, _nanoseconds(packet.time), raw, max(getattr(packet, "wirelen", None) or 0, len(raw))
 
 
-def _dpkt_packets(reader: Any) -> Iterator[tuple[int, int, bytes, int]]:
-    link_type = reader.datalink()
-    for time, raw in reader:
-        yield link_type, _nanoseconds(time), raw, len(raw)
+def _raw_scapy_packet(raw: bytes, metadata: Any) -> Packet:
+    """One item of scapy's `RawPcapReader` (seconds, fraction) or `RawPcapNgReader` (a count of ticks)."""
+    if hasattr(metadata, "sec"):
+        raise UsageError("scapy's RawPcapReader does not tell its unit of time: use PcapReader, or give the path")
+    ticks = (metadata.tshigh or 0) << 32 | (metadata.tslow or 0)
+    return metadata.linktype, ticks * 10**9 // metadata.tsresol, raw, max(metadata.wirelen or 0, len(raw))
 
 
 def _nanoseconds(seconds: Any) -> int:
-    """Exact for the decimal times of scapy and of dpkt's nanosecond files; to the microsecond for floats."""
-    if isinstance(seconds, float):
-        return round(seconds * 1e6) * 1000
-    return round(Decimal(str(seconds)) * 10**9)
+    """Nanoseconds of `seconds`: exact for decimals and integers.
+
+    A float near today holds 0.2 µs. One that is the nearest to a whole microsecond came from there.
+
+    >>> _nanoseconds(Decimal("1700000000.123456789")), _nanoseconds(1700000000.123457)
+    (1700000000123456789, 1700000000123457000)
+    """
+    try:
+        if isinstance(seconds, float) and math.isfinite(seconds):
+            microseconds = round(seconds * 1e6)
+            return microseconds * 1000 if microseconds / 1e6 == seconds else round(Decimal(seconds) * 10**9)
+        return round(Decimal(str(seconds)) * 10**9)
+    except (InvalidOperation, ValueError, OverflowError):
+        raise UsageError(f"the time of a packet is no number of seconds: {seconds!r:.40}") from None
 
 
 # --- pcapng, as little of it as is needed ---------------------------------------------------------------------------
 
 
-def _pcapng(packets: Iterable[tuple[int, int, bytes, int]]) -> bytes:
-    """Write packets (link type, ns since 1970, bytes, length on the wire) as a pcapng file.
+def _pcapng(packets: Iterable[Packet]) -> bytes:
+    """Write packets as a pcapng file with nanoseconds.
 
     <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>
     """
@@ -97,8 +155,9 @@ def _pcapng(packets: Iterable[tuple[int, int, bytes, int]]) -> bytes:
         if link_type not in interfaces:
             interfaces[link_type] = len(interfaces)
             resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)  # if_tsresol 10^-9, end of options
-            blocks.append(_block(1, struct.pack("<HHI", link_type, 0, 0) + resolution))
-        head = struct.pack("<IIIII", interfaces[link_type], time_ns >> 32, time_ns & 0xFFFFFFFF, len(raw), length)
+            blocks.append(_block(1, struct.pack("<HHI", link_type & 0xFFFF, 0, 0) + resolution))
+        high, low = time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF
+        head = struct.pack("<IIIII", interfaces[link_type], high, low, len(raw), length)
         blocks.append(_block(6, head + raw + bytes(-len(raw) % 4)))
     return b"".join(blocks)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import io
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -81,19 +82,16 @@ class Table:
         return {name: self.column(name) for name in self.column_names}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame (needs pandas)."""
-        import pandas
-
-        frame = pandas.DataFrame(self.to_numpy(), columns=self.column_names)
+        """Return a pandas DataFrame (extra `notebook`)."""
+        frame: pandas.DataFrame = _library("pandas").DataFrame(self.to_numpy(), columns=self.column_names)
         for name in frame.columns[frame.dtypes == "datetime64[ns]"]:
             frame[name] = frame[name].dt.tz_localize("UTC")
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a Polars DataFrame without a copy (needs polars)."""
-        import polars
-
-        return polars.DataFrame(self)
+        """Return a Polars DataFrame without a copy (extra `notebook`)."""
+        frame: polars.DataFrame = _library("polars").DataFrame(self)
+        return frame
 
     def to_dicts(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the rows (at most `limit`) as dictionaries: for printing, not for numbers."""
@@ -128,6 +126,13 @@ class Table:
         )
         more = f"<p>{len(self):,} {html.escape(self.name)}</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{name} is not installed: pip install 'latpcap[notebook]'") from None
 
 
 def _html_cell(value: object) -> str:

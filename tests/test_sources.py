@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import load_fixture
 
@@ -90,6 +93,93 @@ def test_a_reader_of_dpkt_says_the_same() -> None:
     dpkt = pytest.importorskip("dpkt")
     path = load_fixture(NPLUS1).path
     assert verdict(dpkt.pcap.Reader(io.BytesIO(pcap(path)))) == verdict(path)
+
+
+def figures(source: object) -> tuple[object, bytes]:
+    """What no change of the file's form may change, times to the nanosecond."""
+    capture = latpcap.read(source)
+    facts = capture.captures.to_numpy()
+    files = tuple(facts[name].tolist() for name in ("packets", "bytes", "first_time", "last_time"))
+    return files, b"".join(capture.exchanges.encode("csv"))
+
+
+def content(path: Path) -> io.BytesIO:
+    return io.BytesIO(path.read_bytes())
+
+
+def readers() -> dict[str, Callable[[Path], object]]:
+    """Every form in which other libraries hand over the packets of a file."""
+    scapy, dpkt = pytest.importorskip("scapy.all"), pytest.importorskip("dpkt")
+
+    def tuples(path: Path) -> Iterator[tuple[object, ...]]:
+        for raw, meta in scapy.RawPcapNgReader(content(path)):
+            yield Decimal((meta.tshigh << 32) | meta.tslow) / meta.tsresol, raw, meta.linktype
+
+    return {
+        "PacketList": lambda path: scapy.rdpcap(str(path)),
+        "list of packets": lambda path: list(scapy.rdpcap(str(path))),
+        "generator of packets": lambda path: (packet for packet in scapy.rdpcap(str(path))),
+        "PcapNgReader": lambda path: scapy.PcapNgReader(content(path)),
+        "PcapReader": lambda path: scapy.PcapReader(io.BytesIO(pcap(path))),
+        "RawPcapNgReader": lambda path: scapy.RawPcapNgReader(content(path)),
+        "dpkt.pcap.Reader": lambda path: dpkt.pcap.Reader(io.BytesIO(pcap(path))),
+        "dpkt.pcap.UniversalReader": lambda path: dpkt.pcap.UniversalReader(io.BytesIO(pcap(path))),
+        "generator of tuples": tuples,
+        "tuples in a list": lambda path: [list(tuples(path))],
+    }
+
+
+READERS = tuple(
+    """PacketList|list of packets|generator of packets|PcapNgReader|PcapReader|RawPcapNgReader|dpkt.pcap.Reader
+    |dpkt.pcap.UniversalReader|generator of tuples|tuples in a list""".replace("\n    ", "").split("|")
+)
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_every_form_of_packets_keeps_frames_and_nanoseconds(form: str) -> None:
+    path = load_fixture(NPLUS1).path
+    assert figures(readers()[form](path)) == figures(path)
+
+
+def test_dpkts_pcapng_reader_gives_floats_which_lose_less_than_a_microsecond() -> None:
+    dpkt = pytest.importorskip("dpkt")
+    path = load_fixture(NPLUS1).path
+    with path.open("rb") as file:
+        theirs = latpcap.read(dpkt.pcapng.Reader(file)).exchanges
+    ours = latpcap.read(path).exchanges
+    off = theirs.column("response_end_time") - ours.column("response_end_time")
+    known = ~np.isnat(off)
+    assert known.sum() == len(ours) - 1  # all but the quit
+    assert abs(off[known]).max() < np.timedelta64(400, "ns")
+
+
+def test_a_packet_alone_is_a_capture() -> None:
+    scapy = pytest.importorskip("scapy.all")
+    packet = scapy.rdpcap(str(load_fixture(NPLUS1).path), count=1)[0]
+    assert latpcap.read(packet).captures.column("packets").tolist() == [1]
+
+
+def test_packets_and_files_are_one_recording() -> None:
+    dpkt = pytest.importorskip("dpkt")
+    path = load_fixture(NPLUS1).path
+    capture = latpcap.read([path, dpkt.pcap.Reader(io.BytesIO(pcap(path)))])
+    assert capture.captures.column("packets").tolist() == [619, 619]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([(1.0, "text")], "of a time and bytes, not of a time and a str"),
+        ([(float("nan"), b"")], "no number of seconds: nan"),
+        ([(None, b"")], "no number of seconds: None"),
+        ({"a.pcap": b""}, "cannot read a dict"),
+        ([1, 2], "cannot read a int"),
+    ],
+)
+def test_packets_that_are_none_are_refused_in_one_line(source: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as error:
+        latpcap.read(source)
+    assert "\n" not in str(error.value)
 
 
 def test_three_readers_agree_on_every_packet() -> None:

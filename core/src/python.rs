@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-use crate::capture::{Recording as Packets, Source};
+use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source};
 use crate::conversation::Forced;
 use crate::pipeline::{self, Options};
 use crate::protocols::REGISTRY;
@@ -166,6 +167,30 @@ fn read(
     }
     py.detach(|| Recording::new(pipeline::read(packets, &options)))
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs.
+#[pyfunction]
+#[pyo3(signature = (sources, comments, output, *, progress=None))]
+fn annotate(
+    py: Python<'_>,
+    sources: Vec<std::path::PathBuf>,
+    comments: Comments,
+    output: std::path::PathBuf,
+    progress: Option<Bound<'_, Progress>>,
+) -> PyResult<u64> {
+    let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let sources = sources.into_iter().map(Source::path).collect();
+    py.detach(|| {
+        let mut file = BufWriter::new(File::create(output)?);
+        let count = capture::annotate(sources, &comments, &mut file, &cancel)?;
+        file.flush()?;
+        Ok(count)
+    })
+    .map_err(|error: AnnotateError| match error {
+        AnnotateError::Write(error) => PyErr::from(error),
+        error => CaptureError::new_err(error.to_string()),
+    })
 }
 
 /// The names that `decode_as` takes.
@@ -344,5 +369,5 @@ impl Replay {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{ArrowTable, CaptureError, Progress, Recording, Replay, protocols, read};
+    use super::{ArrowTable, CaptureError, Progress, Recording, Replay, annotate, protocols, read};
 }

@@ -12,16 +12,34 @@ from contextlib import suppress
 import click
 
 from latpcap.cli.analyze import analyze
+from latpcap.cli.annotate import annotate
 from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
 from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
-from latpcap.cli.tables import connections, exchanges, statements
+from latpcap.cli.report import report
+from latpcap.cli.sql import sql
+from latpcap.cli.tables import captures, connections, exchanges, health, statements
+from latpcap.cli.verify import verify
 from latpcap.errors import LatpcapError, UsageError
 
 __all__ = ["cli", "main"]
 
-COMMANDS = (analyze, project, findings, exchanges, connections, statements, completion)
+COMMANDS = (
+    analyze,
+    project,
+    findings,
+    report,
+    exchanges,
+    connections,
+    statements,
+    health,
+    captures,
+    sql,
+    verify,
+    annotate,
+    completion,
+)
 """In the order in which they are needed."""
 
 

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.gates import Gate
 
-__all__ = ["INTERRUPTED", "check_gates", "flat", "in_seconds", "read_capture", "warn", "write"]
+__all__ = [
+    "INTERRUPTED",
+    "check_gates",
+    "check_output",
+    "flat",
+    "in_seconds",
+    "read_capture",
+    "warn",
+    "write",
+]
 
 INTERRUPTED = 128 + signal.SIGINT
 READER_GONE = 128 + signal.SIGPIPE
@@ -32,7 +41,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
     from latpcap.watching import watch
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
-    _check_output(output, paths)
+    check_output(output, paths)
 
     def work(progress: Progress) -> Capture:
         return read(
@@ -51,7 +60,8 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def _check_output(output: str | None, captures: Sequence[str]) -> None:
+def check_output(output: str | None, captures: Sequence[str]) -> None:
+    """Refuse an output file that cannot be written, or that is one of the captures."""
     if output is None:
         return
     if os.path.isdir(output):

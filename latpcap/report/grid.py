@@ -6,7 +6,7 @@ rich's own table shrinks every column alike, which cuts figures at 80 columns; h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -37,12 +37,24 @@ class Grid:
         self.rows = rows
         self.show_header = show_header
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the lines."""
-        widths = [
+    @property
+    def width(self) -> int:
+        """The cells that it takes with nothing cut."""
+        return sum(self._widths()) + GAP * (len(self.headings) - 1)
+
+    def settled(self) -> list[Heading]:
+        """The headings with the widths that these rows need: for further rows in line with them."""
+        return [replace(heading, least=width) for heading, width in zip(self.headings, self._widths(), strict=True)]
+
+    def _widths(self) -> list[int]:
+        return [
             max([cell_len(heading.title), heading.least, *(cell_len(row[column]) for row in self.rows)])
             for column, heading in enumerate(self.headings)
         ]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the lines."""
+        widths = self._widths()
         shown = self._shown(widths, options.max_width)
         *kept, last = shown
         room = options.max_width - sum(widths[column] + GAP for column in kept)

@@ -1,39 +1,85 @@
-"""The result in a notebook: the verdict, the budget and the projection as HTML."""
+"""Results in a notebook, as HTML; everything that a capture contains is escaped."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from latpcap.analysis import Analysis
+from latpcap.budget import Budget
+from latpcap.durations import format_ms
+from latpcap.findings import FindingResult
 from latpcap.health import HealthNote
+from latpcap.projection import Projection
 
-__all__ = ["render"]
+if TYPE_CHECKING:
+    from latpcap.views import Deltas, Timeline
+
+__all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
 
 
 def render(result: Analysis) -> str:
-    """Return the result as HTML; everything that a capture contains is escaped."""
+    """Return the verdict, what limits it, the budget and the projection."""
     verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
     notes = "".join(f"<li>{_note(note)}</li>" for note in result.health)
-    budget = [(name.removesuffix("_s"), f"{seconds:,.3f}") for name, seconds in result.budget.parts().items()]
-    points = [
-        (
-            f"{point.rtt_ms:g}",
-            *(_seconds(value) for value in (point.runtime_s, point.optimistic_s, point.pessimistic_s)),
-        )
-        for point in result.projection.points
-    ]
-    findings = [
+    parts = (render_budget(result.budget), render_findings(result.findings), render_projection(result.projection))
+    return f"<div>{verdict}<ul>{notes}</ul>{''.join(parts)}</div>"
+
+
+def render_findings(findings: Iterable[FindingResult]) -> str:
+    """Return a row a finding."""
+    rows = [
         (found.severity, found.title, found.fix, f"{found.round_trips_saved:,}", _seconds(_most(found.saved_s)))
-        for found in result.findings
+        for found in findings
     ]
-    return (
-        f"<div>{verdict}<ul>{notes}</ul>"
-        + _table(("part", "seconds"), budget)
-        + _table(("severity", "finding", "fix", "round trips saved", "seconds at the farthest RTT"), findings)
-        + _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), points)
-        + "</div>"
-    )
+    return _table(("severity", "finding", "fix", "round trips saved", "seconds at the farthest RTT"), rows)
+
+
+def render_budget(budget: Budget) -> str:
+    """Return the parts and their shares."""
+    parts = budget.parts()
+    total = sum(parts.values()) or 1.0
+    rows = [
+        (name.removesuffix("_s"), f"{seconds:,.3f}", f"{seconds / total:.1%}")
+        for name, seconds in parts.items()
+        if seconds > 0
+    ]
+    return _table(("part", "seconds", "share"), rows)
+
+
+def render_projection(projection: Projection) -> str:
+    """Return the runtimes at the asked RTTs."""
+    if projection.baseline_rtt_ms is None:
+        return "<p>The runtime at another RTT is unknown, because the baseline RTT is.</p>"
+    rows = [
+        (f"{point.rtt_ms:g}", *map(_seconds, (point.runtime_s, point.optimistic_s, point.pessimistic_s)))
+        for point in projection.points
+    ]
+    within = f"<p>{html.escape(projection.within.text)}</p>" if projection.within is not None else ""
+    return _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), rows) + within
+
+
+def render_deltas(deltas: Deltas) -> str:
+    """Return the histogram as rows."""
+    pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
+    rows = [(f"{format_ms(low)} to {format_ms(high)}", f"{count:,}") for low, high, count in pairs if count]
+    return _table(("inter-query delta", "exchanges"), rows)
+
+
+def render_timeline(timeline: Timeline) -> str:
+    """Return a row a connection: when it was busy, and how often it waited."""
+    lanes: dict[int, list[float]] = {}
+    for each in timeline.stretches:
+        lane = lanes.setdefault(each.stream, [each.start_s, 0.0, 0, 0])
+        lane[1:] = [max(lane[1], each.end_s), lane[2] + each.exchanges, lane[3] + each.round_trips]
+    rows = [
+        (f"{stream}", f"{start:.3f}", f"{end:.3f}", f"{exchanges:,}", f"{trips:,}")
+        for stream, (start, end, exchanges, trips) in lanes.items()
+    ]
+    shown = _table(("connection", "from s", "to s", "exchanges", "round trips"), rows)
+    left = timeline.connections - len(lanes)
+    return shown + (f"<p>and {left:,} connections that waited less</p>" if left else "")
 
 
 def _note(note: HealthNote) -> str:

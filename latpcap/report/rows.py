@@ -1,4 +1,4 @@
-"""The tables of exchanges, connections and statements for a terminal: some of their columns, all of their rows."""
+"""Tables for a terminal: of the large ones some columns, of all others each; all of their rows."""
 
 from __future__ import annotations
 
@@ -76,18 +76,55 @@ FINDINGS: tuple[Shown, ...] = (
 )
 SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS, "findings": FINDINGS}
 
+LONGEST_TEXT = 60
+"""Cells that a text gets in a table whose columns nobody chose; the last column gets all it needs."""
+
 
 def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time."""
-    shown = SHOWN[rows.name]
+    if rows.name in SHOWN:
+        yield from _render_some(rows, SHOWN[rows.name])
+    else:
+        yield from _render_all(rows)
+
+
+def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
+    """A few hundred rows at a time, and whether they are the first."""
     for start in range(0, max(len(rows), 1), ROWS_AT_ONCE):
-        yield _render_part(rows.slice(start, ROWS_AT_ONCE), shown, show_header=start == 0)
+        yield rows.slice(start, ROWS_AT_ONCE), start == 0
 
 
-def _render_part(part: Table, shown: tuple[Shown, ...], *, show_header: bool) -> str:
-    columns = [[_cell(value, write) for value in part.column(name)] for name, _, write in shown]
+def _render_some(rows: Table, shown: tuple[Shown, ...]) -> Iterator[str]:
     headings = [heading for _, heading, _ in shown]
-    return print_renderables([Grid(headings, list(zip(*columns, strict=True)), show_header=show_header)])
+    for part, first in _parts(rows):
+        columns = [[_cell(value, write) for value in part.column(name)] for name, _, write in shown]
+        yield print_renderables([Grid(headings, list(zip(*columns, strict=True)), show_header=first)])
+
+
+def _render_all(rows: Table) -> Iterator[str]:
+    """Every column, as wide as it needs: a line that is too long for the terminal goes on in the next one."""
+    headings = [Heading(printable(name), _side(rows, name)) for name in rows.column_names]
+    for part, first in _parts(rows):
+        columns = [[_any(value) for value in part.column(name)] for name in rows.column_names]
+        for column in columns[:-1]:
+            column[:] = [cell if len(cell) <= LONGEST_TEXT else f"{cell[: LONGEST_TEXT - 1]}…" for cell in column]
+        grid = Grid(headings, list(zip(*columns, strict=True)), show_header=first)
+        yield print_renderables([grid], width=grid.width)
+        headings = grid.settled()
+
+
+def _side(rows: Table, name: str) -> str:
+    return "right" if rows.slice(0, 1).column(name).dtype.kind in "biuf" else "left"
+
+
+def _any(value: Any) -> str:
+    if value is None or value != value:  # NaN and NaT stand for null
+        return ""
+    if isinstance(value, np.datetime64):
+        return f"{np.datetime_as_string(value, unit='ns')}Z"
+    if isinstance(value, float | np.floating):
+        return f"{value:.9g}"
+    return printable(str(value))
 
 
 def _cell(value: Any, write: Writer) -> str:

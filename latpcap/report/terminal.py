@@ -49,10 +49,10 @@ def render(result: Analysis) -> str:
     return print_renderables(_parts(result))
 
 
-def print_renderables(parts: Iterable[RenderableType]) -> str:
-    """Return rich renderables as text that standard output can take."""
+def print_renderables(parts: Iterable[RenderableType], width: int | None = None) -> str:
+    """Return rich renderables as text that standard output can take, `width` cells wide: by default as the terminal."""
     page = StringIO()
-    console = Console(file=page, force_terminal=_on_terminal(), highlight=False, markup=False, emoji=False)
+    console = Console(file=page, force_terminal=_on_terminal(), highlight=False, markup=False, emoji=False, width=width)
     for part in parts:
         console.print(part)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -6,11 +6,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::annotate::forget_length;
 use super::clock::Clock;
 use super::order::Order;
 use super::pcapng::Interface;
 use crate::cursor::{Cursor, TooShort};
 
+const OPTION_COMMENT: u16 = 1;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 const OPTION_INTERFACE_DROPS: u16 = 5;
@@ -21,6 +23,8 @@ const NAME_IPV6: u16 = 2;
 /// What is kept of one recording's names and secrets at most: far more than any real one has.
 const MOST_NAMES: usize = 65_536;
 const MOST_SECRET_BYTES: usize = 16 * 1024 * 1024;
+/// What is kept of the blocks between two packets.
+const MOST_BLOCK_BYTES: usize = 64 * 1024 * 1024;
 
 /// A name that the capture gives to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +51,30 @@ pub(super) struct Extras {
     pub names: Vec<Name>,
     pub secrets: Vec<Secret>,
     secret_bytes: usize,
+    /// The blocks that hold no packet, as they lie in the file, where somebody wants to copy them.
+    blocks: Option<Vec<u8>>,
 }
 
 impl Extras {
+    pub fn keeping_blocks() -> Self {
+        Self { blocks: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Keeps a block that is passed over.
+    #[inline]
+    pub fn keep_block(&mut self, block: &[u8]) {
+        if let Some(blocks) = self.blocks.as_mut().filter(|blocks| blocks.len() < MOST_BLOCK_BYTES) {
+            let start = blocks.len();
+            blocks.extend_from_slice(block);
+            forget_length(blocks.get_mut(start..).unwrap_or_default());
+        }
+    }
+
+    /// What was kept since the last time.
+    pub fn take_blocks(&mut self) -> Vec<u8> {
+        self.blocks.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     pub fn names(&mut self, mut body: Cursor<'_>, order: Order) -> Result<(), TooShort> {
         while let Some((kind, value)) = next_option(&mut body, order)? {
             let mut value = Cursor::new(value);
@@ -117,6 +142,12 @@ fn each_option(mut options: Cursor<'_>, order: Order, mut take: impl FnMut(u16, 
         take(code, Cursor::new(value));
     }
     Ok(())
+}
+
+/// The comments among the options of a packet; options that lie end the list.
+pub(super) fn comments(mut options: Cursor<'_>, order: Order) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || next_option(&mut options, order).ok().flatten())
+        .filter_map(|(code, value)| (code == OPTION_COMMENT).then_some(value))
 }
 
 fn next_option<'a>(body: &mut Cursor<'a>, order: Order) -> Result<Option<(u16, &'a [u8])>, TooShort> {

@@ -1,5 +1,6 @@
 //! Capture files and pipes, read as one recording in time order.
 
+mod annotate;
 mod blocks;
 mod clock;
 mod dialect;
@@ -19,6 +20,7 @@ mod ticks;
 mod window;
 mod zstd;
 
+pub use annotate::{AnnotateError, Comments, annotate};
 pub use blocks::{Name, Secret};
 pub use error::CaptureError;
 pub use facts::CaptureFile;

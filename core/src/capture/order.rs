@@ -25,6 +25,20 @@ impl Order {
         }
     }
 
+    pub fn bytes_u16(self, value: u16) -> [u8; 2] {
+        match self {
+            Self::Big => value.to_be_bytes(),
+            Self::Little => value.to_le_bytes(),
+        }
+    }
+
+    pub fn bytes_u32(self, value: u32) -> [u8; 4] {
+        match self {
+            Self::Big => value.to_be_bytes(),
+            Self::Little => value.to_le_bytes(),
+        }
+    }
+
     #[inline]
     pub fn i64(self, cursor: &mut Cursor<'_>, field: &'static str) -> Result<i64, TooShort> {
         match self {

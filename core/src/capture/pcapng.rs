@@ -16,11 +16,11 @@ use crate::note::{NoteCode, Notes};
 
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
-const OLD_PACKET: u32 = 2;
+pub(super) const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const NAMES: u32 = 4;
 const STATISTICS: u32 = 5;
-const PACKET: u32 = 6;
+pub(super) const PACKET: u32 = 6;
 const JOURNAL: u32 = 9;
 const SECRETS: u32 = 10;
 const CUSTOM: u32 = 0xbad;
@@ -103,12 +103,24 @@ impl Pcapng {
             };
             match self.take(block, window, at, notes, extras) {
                 Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => {}
+                Ok(None) => extras.keep_block(window.slice(0, block.total)),
                 // The block's own frame holds, so what follows can be trusted.
                 Err(damage) => add_note(notes, &damage),
             }
             window.consume(block.total);
         }
+    }
+
+    pub fn order(&self) -> Order {
+        self.section.order
+    }
+
+    /// The comments that a packet block of this section carries, the packet being `captured` bytes long.
+    pub fn comments<'a>(&self, block: &'a [u8], record: &Record) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let end_of_packet = (record.skip + record.length).next_multiple_of(4);
+        let is_simple = record.time_ns.is_none();
+        let options = block.get(end_of_packet..block.len().saturating_sub(4)).filter(|_| !is_simple);
+        blocks::comments(Cursor::new(options.unwrap_or_default()), self.section.order)
     }
 
     /// The next block, whole in the window.

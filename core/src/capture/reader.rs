@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use super::blocks::Extras;
 use super::error::CaptureError;
 use super::foreign::{self, Foreign};
+use super::order::Order;
 use super::packed;
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
@@ -79,6 +80,27 @@ impl Reader {
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {
         self.window.slice(record.skip, record.length)
+    }
+
+    /// The record as it lies in the file, header and all.
+    pub fn raw(&self, record: &Record) -> &[u8] {
+        self.window.slice(0, record.whole)
+    }
+
+    /// The byte order of a pcapng file's section; `None` for pcap.
+    pub fn order(&self) -> Option<Order> {
+        match &self.format {
+            Format::Pcap(_) => None,
+            Format::Pcapng(pcapng) => Some(pcapng.order()),
+        }
+    }
+
+    /// The comments of a packet: pcapng only.
+    pub fn comments(&self, record: &Record) -> impl Iterator<Item = &[u8]> {
+        let Format::Pcapng(pcapng) = &self.format else {
+            return None.into_iter().flatten();
+        };
+        Some(pcapng.comments(self.raw(record), record)).into_iter().flatten()
     }
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {

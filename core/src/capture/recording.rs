@@ -109,6 +109,16 @@ impl Recording {
         }
     }
 
+    /// The comments of the packet that was given last.
+    pub fn comments(&self) -> impl Iterator<Item = &[u8]> {
+        let file = self.current.and_then(|current| self.files.get(current));
+        let open = file.and_then(|file| match &file.state {
+            State::Open(reader, record) => Some(reader.comments(record)),
+            State::Closed | State::Done => None,
+        });
+        open.into_iter().flatten()
+    }
+
     #[inline]
     fn next_file(&mut self) -> Option<usize> {
         if let Some(current) = self.current.take() {

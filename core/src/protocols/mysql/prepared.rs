@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::commands::LAST_PREPARED;
-use crate::sql::{NO_TAGS, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// More than any connection has open at a time (the server's own default limit is 16,382 for all together).
 const KEPT: usize = 65_536;
@@ -89,6 +89,7 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::NO_TAGS;
 
     fn sql(number: u32) -> Option<Sql> {
         Some(Sql { fingerprint: number, text: number, parameters: 0, tags: NO_TAGS })

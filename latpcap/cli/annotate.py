@@ -1,0 +1,47 @@
+"""`latpcap annotate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from latpcap.cli.io import read_capture, warn
+from latpcap.cli.options import reading_options
+from latpcap.errors import UsageError
+
+__all__ = ["annotate"]
+
+
+@click.command()
+@reading_options
+@click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
+def annotate(force: bool, **reading: Any) -> None:
+    """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
+
+    The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
+    Wireshark, `frame.comment contains "latpcap"` shows the packets with comments.
+
+    \b
+    latpcap annotate capture.pcap annotated.pcapng
+    latpcap annotate 'ring/*.pcapng' annotated.pcapng
+    """
+    from latpcap import sources
+    from latpcap.annotate import annotate as write
+    from latpcap.annotate import check_output
+    from latpcap.watching import watch
+
+    if reading["pseudonymise"]:
+        raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
+    *captures, output = reading["captures"]
+    if not captures:
+        raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
+    paths = [path for given in captures for path in sources.paths(given)]
+    check_output(output, paths, force=force)
+    capture = read_capture({**reading, "captures": paths}, None)
+    warn(capture, reading["quiet"])
+    count = watch(
+        lambda progress: write(paths, output, capture, force=force, progress=progress), quiet=reading["quiet"]
+    )
+    if not reading["quiet"]:
+        click.echo(f"latpcap: {output}: {count:,} packets with comments", err=True)

@@ -1,0 +1,42 @@
+"""`latpcap sql`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from latpcap.cli.io import read_capture, warn
+from latpcap.cli.options import output_options, reading_options
+from latpcap.cli.tables import chosen_format, write_rows
+from latpcap.errors import UsageError
+from latpcap.sql import engine
+
+__all__ = ["sql"]
+
+
+@click.command()
+@reading_options
+@output_options
+def sql(file_format: str | None, output: str | None, **reading: Any) -> None:
+    """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
+
+    The tables are exchanges, connections, statements, findings, health, captures and rtt_samples; `describe exchanges`
+    tells the columns of one. A query reads these and nothing else: no file, no network.
+
+    \b
+    latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"
+    latpcap sql capture.pcapng "from statements order by network_s desc limit 5" -o top.csv
+    """
+    *captures, query = reading["captures"]
+    if not captures:
+        raise UsageError('give a capture and, as the last argument, a query: latpcap sql FILE "from statements"')
+    if os.path.exists(query):
+        raise UsageError(f"the last argument is the query, and {query} is a file")
+    engine()  # before the captures take their time
+    chosen = chosen_format(file_format, output, "rows")
+    capture = read_capture({**reading, "captures": captures}, output)
+    rows = capture.sql(query)
+    warn(capture, reading["quiet"])
+    write_rows(rows, chosen, output)

@@ -1,0 +1,59 @@
+"""`latpcap verify`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from latpcap.cli.io import check_output, write
+from latpcap.cli.options import PortProtocol, json_option
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@click.option(
+    "--decode-as",
+    type=PortProtocol(),
+    multiple=True,
+    metavar="PORT=PROTOCOL",
+    help="What a server port speaks, where latpcap does not recognise it; repeatable.",
+)
+@json_option
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+def verify(
+    captures: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], as_json: bool, quiet: bool, output: str | None
+) -> int:
+    """Compare with Wireshark's own dissectors, measure by measure.
+
+    Runs tshark, which must be installed, over the same captures. Exit status: 0 the two agree, but for differences
+    whose reason is known; 1 a difference is unexplained.
+
+    \b
+    latpcap verify capture.pcapng
+    latpcap verify 'ring/*.pcapng' --json
+    """
+    from latpcap import sources
+    from latpcap.verify import compare, ours, wireshark
+    from latpcap.watching import watch
+
+    paths = [path for given in captures for path in sources.paths(given)]
+    check_output(output, paths)
+    wireshark.version()  # before the captures take their time
+    seen = watch(lambda progress: ours.read(paths, dict(decode_as), progress), quiet=quiet)
+    result = compare(paths, seen)
+    write([_rendered(result, as_json)], output)
+    return 0 if result.agrees else 1
+
+
+def _rendered(result: Any, as_json: bool) -> str:
+    if as_json:
+        from latpcap.report.jsonout import dump
+
+        return dump(result.to_dict())
+    from latpcap.report.verification import render
+
+    return render(result)

@@ -1,0 +1,205 @@
+"""The result as Markdown, to paste into a ticket or a mail: GitHub's flavour, and readable as it stands.
+
+Statements stand in code spans, everything else that a capture contains is escaped: nothing of it becomes a link, an
+image, HTML or another column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from latpcap.analysis import Analysis
+from latpcap.durations import format_ms
+from latpcap.report.terminal import PARTS
+from latpcap.report.text import printable
+
+__all__ = ["render"]
+
+TOP = 10
+LONGEST_STATEMENT = 300
+
+SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
+
+
+def render(result: Analysis) -> str:
+    """Return the result as Markdown."""
+    told = result.to_dict()
+    sections = (
+        _verdict(told["summary"]["verdict"]),
+        _health(told["health"]),
+        _budget(result.budget.parts()),
+        _projection(told["projection"]),
+        _findings(told["findings"]),
+        _statements(told["statements"]),
+        _connections(told["connections"]),
+        _captures(told["captures"]),
+    )
+    return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
+
+
+# --- sections -------------------------------------------------------------------------------------------------------
+
+
+def _verdict(text: str) -> Iterator[str]:
+    first, *others = [text_of(line) for line in text.split("\n") if line]
+    yield f"**{first}**"
+    yield from (f"\n{line}" for line in others)
+
+
+def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if notes:
+        yield "## Health\n"
+    for note in sorted(notes, key=lambda note: ("error", "warning", "info").index(note["severity"])):
+        yield f"- {note['severity']}: {text_of(note['message'])} ({text_of(note['code'])})"
+
+
+def _budget(parts: dict[str, float]) -> Iterator[str]:
+    total = sum(parts.values())
+    if total > 0:
+        yield "## Where the time went\n"
+        yield from _table(
+            ("part", "seconds", "share", "what"),
+            (
+                (PARTS[name][1], f"{seconds:,.3f}", f"{seconds / total:.1%}", PARTS[name][3])
+                for name, seconds in parts.items()
+                if seconds > 0
+            ),
+            left=(0, 3),
+        )
+
+
+def _projection(projection: dict[str, Any]) -> Iterator[str]:
+    yield "## At another RTT\n"
+    baseline = projection["baseline_rtt_ms"]
+    if baseline is None:
+        yield "Unknown, because the baseline RTT is; give it with `--rtt-baseline`."
+        return
+    names = ("runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
+    yield from _table(
+        ("RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s"),
+        ((format_ms(point["rtt_ms"]), *(_number(point[name]) for name in names)) for point in projection["points"]),
+    )
+    yield f"\nFrom {format_ms(baseline)}, the baseline RTT of this capture."
+    if projection.get("within"):
+        yield f"\n{text_of(projection['within']['text'])}"
+
+
+def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if findings:
+        yield "## Findings"
+    for finding in findings:
+        yield f"\n### {text_of(finding['title'])}\n"
+        yield f"{text_of(finding['why'])} **Fix:** {text_of(finding['fix'])}\n"
+        if finding.get("statement"):
+            yield f"- statement: {code_of(finding['statement'])}"
+        saved = [f"{_number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
+        yield f"- {finding['exchanges']:,} exchanges, {finding['round_trips_saved']:,} round trips to save"
+        if saved:
+            yield f"- it would save {', '.join(saved)}"
+        if finding.get("display_filter"):
+            yield f"- in Wireshark: {code_of(finding['display_filter'])}"
+
+
+def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if statements:
+        yield f"## {_top('Statements', len(statements))}\n"
+        yield from _table(
+            ("network s", "service s", "runs", "round trips", "p50 ms", "p95 ms", "statement"),
+            map(_statement_row, statements[:TOP]),
+            left=(6,),
+        )
+
+
+def _statement_row(statement: dict[str, Any]) -> tuple[str, ...]:
+    text = statement["fingerprint"]
+    return (
+        _number(statement["network_s"]),
+        _number(statement["service_s"]),
+        f"{statement['executions']:,}" if statement["executions"] else "",
+        f"{statement['round_trips']:,}",
+        _number(statement["response_ms"]["p50"]),
+        _number(statement["response_ms"]["p95"]),
+        cell_of(text) if text else f"({text_of(statement['text'])})",
+    )
+
+
+def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if connections:
+        yield f"## {_top('Connections', len(connections))}\n"
+        busiest = sorted(connections, key=lambda each: -each["round_trips"])[:TOP]
+        yield from _table(
+            ("stream", "round trips", "RTT ms", "how it is known", "client → server"),
+            (
+                (
+                    f"{each['stream']}",
+                    f"{each['round_trips']:,}",
+                    _number(each["rtt"]["baseline_ms"]),
+                    text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
+                    text_of(f"{each['client']} → {each['server']} {each['protocol']}"),
+                )
+                for each in busiest
+            ),
+            left=(3, 4),
+        )
+
+
+def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for each in captures[:TOP]:
+        span = f", {each['first_time']} – {each['last_time']}" if each["first_time"] else ""
+        yield f"- {code_of(each['path'])}: {each['packets']:,} packets, {text_of(each['format'])}{span}"
+    if len(captures) > TOP:
+        yield f"- … {len(captures):,} files in all"
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------------
+
+
+def text_of(text: str | None) -> str:
+    r"""Return `text` as plain Markdown text.
+
+    >>> text_of("<b> a_b | [x](y)")
+    '\\<b\\> a\\_b \\| \\[x\\](y)'
+    """
+    return SPECIAL.sub(lambda found: f"\\{found[0]}", printable(text)).strip()
+
+
+def code_of(text: str) -> str:
+    """Return `text` as a code span.
+
+    >>> code_of("select `a`")
+    '`` select `a` ``'
+    """
+    line = printable(text).strip()
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def cell_of(statement: str) -> str:
+    r"""Return a statement as a code span that fits into a cell: cut, and no bar of it ends the cell.
+
+    >>> cell_of("select a || b")
+    '`select a \\|\\| b`'
+    """
+    cut = statement if len(statement) <= LONGEST_STATEMENT else f"{statement[:LONGEST_STATEMENT]}…"
+    return code_of(cut).replace("|", "\\|")
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:
+    """A table whose columns are right-aligned, but for those of `left`."""
+    yield f"| {' | '.join(titles)} |"
+    yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(titles)))}|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _top(title: str, count: int) -> str:
+    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"

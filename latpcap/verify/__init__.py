@@ -1,0 +1,57 @@
+"""`verify()`: the same captures read by latpcap and by Wireshark's own dissectors, measure by measure.
+
+```text
+captures ─┬─► latpcap ─► ours.py ──────┐
+          └─► tshark ──► wireshark.py ─┴─► one file a group of measures ─► Verification
+```
+
+Where the two differ, the difference is looked at by itself: it is *explained* where the capture holds evidence for a
+known reason (the stream is compressed, the packet was cut, …), else *unexplained*, which is what the exit status tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from latpcap import sources
+from latpcap.errors import UsageError
+from latpcap.verify import mysql, network, postgresql, responses
+from latpcap.verify.ours import Ours, read
+from latpcap.verify.result import Difference, Measure, Verification
+from latpcap.verify.wireshark import Dissection, dissect, version
+
+__all__ = ["Difference", "Measure", "Verification", "compare", "verify"]
+
+MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
+    network.measures,
+    mysql.measures,
+    postgresql.measures,
+    responses.measures,
+)
+"""Each gives the measures that make sense for the captures, in the order in which they are shown."""
+
+
+def verify(captures: Any, *, decode_as: dict[int, str] | None = None) -> Verification:
+    """Compare what latpcap and Wireshark see in `captures`: a path, a glob or a list of these.
+
+    Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by what is said; so it is told which
+    ports latpcap found a database on.
+    """
+    paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
+    version()  # before the captures take their time
+    return compare(paths, read(paths, decode_as or {}))
+
+
+def compare(paths: Sequence[str], ours: Ours) -> Verification:
+    """Let Wireshark read `paths`, too, and compare."""
+    told_by = version()
+    if not paths or "-" in paths:
+        raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
+    theirs = dissect(paths, ours.ports)
+    return Verification(tuple(paths), told_by, tuple(_all(ours, theirs)), theirs.complaint)
+
+
+def _all(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
+    for measures in MEASURES:
+        yield from measures(ours, theirs)

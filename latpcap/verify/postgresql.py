@@ -1,0 +1,118 @@
+"""PostgreSQL: the statements with the frames that hold them, and the frames in which the server was ready again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.verify.ours import Exchange, Ours
+from latpcap.verify.result import Difference, Measure
+from latpcap.verify.texts import comparable, described
+from latpcap.verify.wireshark import Dissection, Query
+
+__all__ = ["measures"]
+
+ENDS_READY = frozenset({"query", "sync", "function_call"})
+"""Commands whose answer always ends with ReadyForQuery."""
+
+CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
+HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
+BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
+FATAL = "the server gave up: an error ends the connection, and it is never ready again"
+REPLICATION = "a replication stream: latpcap counts nothing in it"
+OTHER_PROTOCOL = "Wireshark goes by the port; what is said there is no PostgreSQL that latpcap knows"
+
+
+def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
+    """Compare where either of the two sees PostgreSQL."""
+    if ours.speaking("postgresql") or theirs.queries["postgresql"] or theirs.ready:
+        yield _statements(ours, theirs)
+        yield _answers(ours, theirs)
+
+
+def _statements(ours: Ours, theirs: Dissection) -> Measure:
+    """Each statement that Wireshark shows belongs to an exchange at that frame, and each text of ours was shown.
+
+    An execution has the text of what was prepared for it, perhaps long before: so texts are looked for in the stream.
+    """
+    queries = theirs.queries["postgresql"]
+    shown = {(query.stream, comparable(query.text)) for query in queries}
+    texts = {(each.stream, comparable(each.statement)): each for each in ours.of("postgresql") if each.statement}
+    only_theirs = [query for query in queries if not _is_known(ours, query)]
+    only_ours = [each for place, each in texts.items() if place not in shown]
+    differences = [
+        *(
+            Difference(
+                f"frame {each.request_end_frame}",
+                described(each.statement or ""),
+                None,
+                _why_not_shown(each, ours, theirs),
+            )
+            for each in only_ours
+        ),
+        *(
+            Difference(
+                f"frame {each.frame}",
+                None,
+                described(each.text, each.length),
+                _why(ours, theirs, each.stream, each.frame),
+            )
+            for each in only_theirs
+        ),
+    ]
+    known = len(queries) - len(only_theirs)
+    return Measure("PostgreSQL statements", known + len(only_ours), len(queries), known, tuple(differences))
+
+
+def _is_known(ours: Ours, query: Query) -> bool:
+    text = comparable(query.text)
+    return not text or any(comparable(each.statement or "") == text for each in ours.around(query.stream, query.frame))
+
+
+def _why_not_shown(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:
+    if (exchange.statement or "").startswith("EXECUTE "):
+        return BY_NAME
+    return _why(ours, theirs, exchange.stream, exchange.request_frame, exchange.request_end_frame)
+
+
+def _answers(ours: Ours, theirs: Dissection) -> Measure:
+    """Each ReadyForQuery of Wireshark ends an exchange, and each exchange that must end so does."""
+    ends: dict[tuple[int, int], Exchange] = {}
+    for exchange in ours.of("postgresql"):
+        if exchange.complete and exchange.response_end_frame:
+            ends[exchange.stream, exchange.response_end_frame] = exchange
+    must = {place for place, exchange in ends.items() if exchange.command in ENDS_READY}
+    differences = [
+        *(
+            Difference(
+                f"frame {frame}",
+                f"the answer to a {ends[stream, frame].command}",
+                None,
+                _why_not_ready(ours, theirs, ends[stream, frame]),
+            )
+            for stream, frame in sorted(must - theirs.ready)
+        ),
+        *(
+            Difference(f"frame {frame}", None, "ReadyForQuery", _why(ours, theirs, stream, frame))
+            for stream, frame in sorted(theirs.ready - ends.keys())
+        ),
+    ]
+    equal = len(theirs.ready & ends.keys())
+    return Measure(
+        "PostgreSQL answers", len(must | (theirs.ready & ends.keys())), len(theirs.ready), equal, tuple(differences)
+    )
+
+
+def _why_not_ready(ours: Ours, theirs: Dissection, exchange: Exchange) -> str | None:
+    last = max((each.response_end_frame for each in ours.exchanges[exchange.stream]), default=0)
+    if exchange.response_end_frame == last:
+        return FATAL
+    return _why(ours, theirs, exchange.stream, exchange.response_frame, exchange.response_end_frame)
+
+
+def _why(ours: Ours, theirs: Dissection, stream: int, first: int, last: int | None = None) -> str | None:
+    connection = next((each for each in ours.connections if each.stream == stream), None)
+    if connection is None or connection.protocol != "postgresql":
+        return OTHER_PROTOCOL
+    if any(frame.is_cut for frame in theirs.frames_between(stream, first, last or first)):
+        return CUT
+    return HOLE if connection.lost else None

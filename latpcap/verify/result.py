@@ -1,0 +1,97 @@
+"""The plain result of a comparison: measures with their differences, each explained or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["SCHEMA", "Difference", "Measure", "Verification"]
+
+SCHEMA = "latpcap.verification/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that the two see differently."""
+
+    where: str
+    """`stream 3`, `frame 12`: Wireshark's numbers, which are latpcap's too."""
+    latpcap: str | None
+    """What latpcap sees; `None` where it sees nothing."""
+    wireshark: str | None
+    reason: str | None
+    """Why, where the capture holds evidence for it; `None`: unexplained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How many things of one kind each of the two sees, and how many of them are the same."""
+
+    name: str
+    latpcap: int
+    wireshark: int
+    equal: int
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def explained(self) -> int:
+        """How many differences have a reason."""
+        return sum(difference.reason is not None for difference in self.differences)
+
+    @property
+    def unexplained(self) -> int:
+        """How many have none."""
+        return len(self.differences) - self.explained
+
+    def reasons(self) -> Counter[str]:
+        """Each reason with how often it holds."""
+        return Counter(difference.reason for difference in self.differences if difference.reason is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The measure as the JSON object of `latpcap verify --json`."""
+        return {
+            "name": self.name,
+            "latpcap": self.latpcap,
+            "wireshark": self.wireshark,
+            "equal": self.equal,
+            "explained": self.explained,
+            "unexplained": self.unexplained,
+            "differences": [
+                {"where": each.where, "latpcap": each.latpcap, "wireshark": each.wireshark, "reason": each.reason}
+                for each in self.differences
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was compared, by which Wireshark, and how it came out."""
+
+    captures: tuple[str, ...]
+    wireshark: str
+    """Its version."""
+    measures: tuple[Measure, ...]
+    complaint: str | None = None
+    """What tshark said about a file that it read only in part."""
+
+    @property
+    def agrees(self) -> bool:
+        """No difference is unexplained."""
+        return not any(measure.unexplained for measure in self.measures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `latpcap verify --json`."""
+        return {
+            "schema": SCHEMA,
+            "captures": list(self.captures),
+            "wireshark": self.wireshark,
+            "agrees": self.agrees,
+            "complaint": self.complaint,
+            "measures": [measure.to_dict() for measure in self.measures],
+        }
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.verification import render_html
+
+        return render_html(self)

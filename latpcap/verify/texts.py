@@ -1,0 +1,56 @@
+"""Statements as two programs print them, made comparable; and how a difference tells of one without showing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeVar
+
+__all__ = ["comparable", "described", "paired"]
+
+Own = TypeVar("Own")
+Other = TypeVar("Other")
+
+COMPARED = 30_000
+"""Characters of a statement that are compared: of long ones both programs keep only the beginning."""
+
+ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
+"""How tshark writes what is not printable."""
+NOT_PLAIN = re.compile(r"[^!-~]+")
+
+
+def comparable(statement: str) -> str:
+    r"""Return `statement` with one blank for whatever is not printable ASCII, however it was written.
+
+    >>> comparable("select\n 'é'"), comparable(r"select\n '\xe9'")
+    ("select ' '", "select ' '")
+    """
+    return NOT_PLAIN.sub(" ", ESCAPED.sub(" ", statement[: 2 * COMPARED])).strip()[:COMPARED]
+
+
+def described(statement: str, length: int | None = None) -> str:
+    """A statement without its literals, which are nobody's business here: its first word and length.
+
+    >>> described("select * from t where id = 7")
+    'a `select` of 28 characters'
+    """
+    word = re.match(r"\W*([A-Za-z]{1,12})", statement)
+    return f"a `{word[1].lower() if word else '?'}` of {length or len(statement):,} characters"
+
+
+def paired(
+    own: Iterable[tuple[int, str, Own]], others: Iterable[tuple[int, str, Other]]
+) -> tuple[list[Own], list[Other], int]:
+    """Pair statements of the same stream and text; return what is left on each side, and how many pairs there are."""
+    waiting: dict[tuple[int, str], list[Own]] = {}
+    for stream, text, thing in own:
+        waiting.setdefault((stream, comparable(text)), []).append(thing)
+    pairs, left = 0, []
+    for stream, text, other in others:
+        same = waiting.get((stream, comparable(text)))
+        if same:
+            same.pop()
+            pairs += 1
+        else:
+            left.append(other)
+    return [thing for things in waiting.values() for thing in things], left, pairs

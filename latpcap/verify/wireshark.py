@@ -1,0 +1,288 @@
+"""What Wireshark says of captures: one tshark run, its fields read line by line.
+
+tshark is started without the user's preferences, profiles and Lua scripts, so that everybody gets the same answer.
+What it prints comes from the capture and is taken as data only: what is no number where one belongs is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import IO, Any
+
+from latpcap.errors import CaptureError, UsageError
+
+__all__ = ["Dissection", "Frame", "dissect", "version"]
+
+FIELDS = (
+    *("frame.number", "frame.time_epoch", "frame.protocols", "frame.cap_len", "frame.len"),
+    *("tcp.stream", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"),
+    *("tcp.analysis.initial_rtt", "tcp.analysis.flags"),
+    *("mysql.command", "mysql.query", "mysql.query_attrs_count"),
+    *("pgsql.frontend", "pgsql.type", "pgsql.query"),
+)
+"""Where a header comes several times (tunnels), the innermost is last."""
+
+JOIN = "\x1f"
+"""Between several values of one field: tshark escapes it where a capture contains it."""
+
+KEPT_TEXT = 65_536
+"""Characters of a statement that are kept: latpcap keeps no more either."""
+
+DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql"}
+"""Wireshark's name of each protocol whose messages are compared."""
+
+MISSING = "tshark is not installed: apt install tshark (or Wireshark, on other systems), and have it in the PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One packet of a TCP stream, as Wireshark reads it."""
+
+    number: int
+    time_ns: int | None
+    stream: int
+    source: str
+    """`ADDRESS:PORT` of its sender."""
+    data: int
+    """Bytes of TCP payload."""
+    is_cut: bool
+    """Captured in part, because of the snap length."""
+    is_troubled: bool
+    """Wireshark has a remark on its place among the others: sent again, out of order, one before it is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement with the frame that completes it."""
+
+    frame: int
+    stream: int
+    text: str
+    length: int
+
+
+@dataclass
+class Dissection:
+    """A recording as Wireshark reads it."""
+
+    packets: int = 0
+    first_ns: int | None = None
+    last_ns: int | None = None
+    ends: dict[int, frozenset[str]] = field(default_factory=dict)
+    """The two end points of each TCP stream."""
+    in_80211: set[int] = field(default_factory=set)
+    """Streams inside of Wi-Fi frames."""
+    initial_rtt_ns: dict[int, int] = field(default_factory=dict)
+    speaks: dict[int, str] = field(default_factory=dict)
+    """`mysql` or `postgresql`, by stream."""
+    frames: dict[int, list[Frame]] = field(default_factory=dict)
+    """The frames of each stream that speaks one of these."""
+    commands: list[tuple[int, int, int]] = field(default_factory=list)
+    """MySQL's, as (stream, frame that completes it, code)."""
+    queries: dict[str, list[Query]] = field(default_factory=lambda: {name: [] for name in DISSECTORS})
+    """The statements, by protocol."""
+    with_attributes: set[tuple[int, int]] = field(default_factory=set)
+    """(stream, frame) in which a MySQL statement has query attributes."""
+    asked: set[tuple[int, int]] = field(default_factory=set)
+    """(stream, frame) in which PostgreSQL's client asked for an answer: a Query or a Sync."""
+    ready: set[tuple[int, int]] = field(default_factory=set)
+    """(stream, frame) in which PostgreSQL's server was ready for the next query."""
+    complaint: str | None = None
+
+    def add(self, cells: Mapping[str, list[str]]) -> None:
+        """Take one frame."""
+        protocols = ":".join(cells["frame.protocols"]).split(":")
+        if protocols == ["data"]:  # a custom block: Wireshark numbers it, but it holds no packet
+            return
+        self.packets += 1
+        time_ns = nanoseconds(cells["frame.time_epoch"])
+        if time_ns is not None:
+            self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
+            self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
+        number, stream = last_int(cells["frame.number"]), last_int(cells["tcp.stream"])
+        if number is not None and stream is not None:
+            self._add_segment(cells, number, stream, time_ns, protocols)
+
+    def _add_segment(
+        self, cells: Mapping[str, list[str]], number: int, stream: int, time_ns: int | None, protocols: list[str]
+    ) -> None:
+        source, other = end_points(cells, protocols)
+        self.ends.setdefault(stream, frozenset((source, other)))
+        if "wlan" in protocols:
+            self.in_80211.add(stream)
+        rtt = nanoseconds(cells["tcp.analysis.initial_rtt"][-1:])
+        if rtt is not None:
+            self.initial_rtt_ns[stream] = rtt
+        captured, length = last_int(cells["frame.cap_len"]), last_int(cells["frame.len"])
+        self.frames.setdefault(stream, []).append(
+            Frame(
+                number,
+                time_ns,
+                stream,
+                source,
+                data=last_int(cells["tcp.len"]) or 0,
+                is_cut=captured is not None and length is not None and captured < length,
+                is_troubled=bool(cells["tcp.analysis.flags"]),
+            )
+        )
+        for protocol, dissector in DISSECTORS.items():
+            if dissector in protocols:
+                self.speaks[stream] = protocol
+        self._add_messages(cells, number, stream)
+
+    def _add_messages(self, cells: Mapping[str, list[str]], number: int, stream: int) -> None:
+        codes = (int(code) for code in cells["mysql.command"] if code.isdecimal())
+        self.commands.extend((stream, number, code) for code in codes)
+        if any(count not in ("", "0") for count in cells["mysql.query_attrs_count"]):
+            self.with_attributes.add((stream, number))
+        for protocol, dissector in DISSECTORS.items():
+            self.queries[protocol].extend(
+                Query(number, stream, text[:KEPT_TEXT], len(text)) for text in cells[f"{dissector}.query"]
+            )
+        if "Ready for query" in cells["pgsql.type"]:
+            self.ready.add((stream, number))
+        if {"Simple query", "Sync"} & set(cells["pgsql.type"]):
+            self.asked.add((stream, number))
+
+    def frame(self, stream: int, number: int) -> Frame | None:
+        """One frame of a stream."""
+        return next(self.frames_between(stream, number, number), None)
+
+    def frames_between(self, stream: int, first: int, last: int) -> Iterator[Frame]:
+        """The frames of a stream from `first` to `last`, both included."""
+        from bisect import bisect_left
+
+        frames = self.frames.get(stream, [])
+        for frame in frames[bisect_left(frames, first, key=lambda each: each.number) :]:
+            if frame.number > last:
+                return
+            yield frame
+
+
+# --- tshark ---------------------------------------------------------------------------------------------------------
+
+
+def version() -> str:
+    """The version of the tshark that is installed."""
+    with _home() as environment:
+        done = subprocess.run([_program("tshark"), "--version"], capture_output=True, env=environment, check=False)
+    words = done.stdout.decode("utf-8", "replace").split("\n")[0].split()
+    return next((word for word in words if word[:1].isdigit()), "unknown")
+
+
+def dissect(paths: Sequence[str], ports: Mapping[str, set[int]]) -> Dissection:
+    """Let Wireshark read `paths` as one recording; `ports` says where it will find which protocol."""
+    found = Dissection()
+    with ExitStack() as stack:
+        environment = stack.enter_context(_home())
+        source, given = _source(paths, environment, stack)
+        trouble = stack.enter_context(tempfile.TemporaryFile())
+        command = [_program("tshark"), "-n", "-r", source, *_options(ports)]
+        process = stack.enter_context(_run(command, given, trouble, environment))
+        for line in process.stdout:
+            cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
+            found.add(
+                {
+                    name: cell.split(JOIN) if cell else []
+                    for name, cell in zip_longest(FIELDS, cells[: len(FIELDS)], fillvalue="")
+                }
+            )
+        if process.wait() != 0:
+            found.complaint = _complaint(trouble)
+            if found.packets == 0:
+                raise CaptureError(f"tshark cannot read {', '.join(paths)}: {found.complaint}")
+    return found
+
+
+def _options(ports: Mapping[str, set[int]]) -> list[str]:
+    decode = [
+        part
+        for protocol, dissector in DISSECTORS.items()
+        for port in sorted(ports.get(protocol, ()))
+        for part in ("-d", f"tcp.port=={port},{dissector}")
+    ]
+    fields = [part for name in FIELDS for part in ("-e", name)]
+    return [*decode, "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", f"aggregator={JOIN}", *fields]
+
+
+def _source(paths: Sequence[str], environment: Mapping[str, str], stack: ExitStack) -> tuple[str, IO[bytes] | None]:
+    """What tshark reads: the file, or what `mergecap` makes of several."""
+    if len(paths) == 1:
+        return os.path.abspath(paths[0]), None
+    command = [_program("mergecap"), "-w", "-", *map(os.path.abspath, paths)]
+    merged: IO[bytes] = stack.enter_context(_run(command, None, subprocess.DEVNULL, environment)).stdout
+    return "-", merged
+
+
+@contextmanager
+def _run(command: list[str], given: IO[bytes] | None, trouble: Any, environment: Mapping[str, str]) -> Iterator[Any]:
+    """A process that does not outlive its reader, who may be interrupted."""
+    stdin = subprocess.DEVNULL if given is None else given
+    with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=trouble, env=environment) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextmanager
+def _home() -> Iterator[dict[str, str]]:
+    """An environment in which Wireshark finds no preferences, profiles or scripts."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield os.environ | {"HOME": folder, "XDG_CONFIG_HOME": folder, "WIRESHARK_CONFIG_DIR": folder}
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise UsageError(MISSING if name == "tshark" else f"{name} is not installed: it comes with Wireshark")
+    return path
+
+
+def _complaint(trouble: IO[bytes]) -> str:
+    """The first line that is about the capture, and not about who runs tshark."""
+    trouble.seek(0)
+    lines = trouble.read(65_536).decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in lines if line.strip() and not line.startswith("Running as")), "it failed")
+
+
+# --- fields ---------------------------------------------------------------------------------------------------------
+
+
+def last_int(values: Sequence[str]) -> int | None:
+    """The last value, where it is a number."""
+    return int(values[-1]) if values and values[-1].isascii() and values[-1].isdecimal() else None
+
+
+def nanoseconds(values: Sequence[str]) -> int | None:
+    """The first value, exactly: `1700000000.123456789`; no float holds that.
+
+    >>> nanoseconds(["1700000000.1234"]), nanoseconds(["-0.5"]), nanoseconds(["?"])
+    (1700000000123400000, -500000000, None)
+    """
+    whole, _, fraction = (values[0] if values else "").partition(".")
+    digits = whole.removeprefix("-")
+    if not (digits + fraction).isdecimal() or len(digits) > 20:
+        return None
+    since = int(digits) * 10**9 + int(fraction[:9].ljust(9, "0"))
+    return -since if whole.startswith("-") else since
+
+
+def end_points(cells: Mapping[str, list[str]], protocols: list[str]) -> tuple[str, str]:
+    """The innermost addresses with their ports, as latpcap writes them: sender, receiver."""
+    backwards = protocols[::-1]
+    v6 = "ipv6" in protocols and ("ip" not in protocols or backwards.index("ipv6") < backwards.index("ip"))
+
+    def end(side: str, port: str) -> str:
+        address = "".join(cells[f"{'ipv6' if v6 else 'ip'}.{side}"][-1:])
+        number = "".join(cells[port][-1:])
+        return f"[{address}]:{number}" if ":" in address else f"{address}:{number}"
+
+    return end("src", "tcp.srcport"), end("dst", "tcp.dstport")

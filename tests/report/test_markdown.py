@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Fixture
+
+import latpcap as package
+from latpcap.report.markdown import cell_of, code_of, render, text_of
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def nplus1(fixture: Callable[[str], Fixture]) -> Path:
+    return fixture("mysql/nplus1-300-client").path
+
+
+def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
+    text = render(package.read(nplus1).analyze(rtt_ms=15, within_s=60))
+    assert text.startswith("**303 round trips at 1.09 ms are ")
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[:2] == ["Where the time went", "At another RTT"]
+    assert headings[-2:] == ["Statements (6)", "Connections (1)"]
+    assert "| `select salary, from_date from salaries where emp_no = ?` |" in text
+    assert re.search(r"^\| 15 ms \| 4\.\d+ \|", text, re.MULTILINE)
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> None:
+    result = package.read(nplus1).analyze()
+    hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
+    text = render(replace(result, statements=(hostile, *result.statements[1:])))
+    tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+    assert len(tables) == 4
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = package.read(nplus1).analyze()
+    finding = {
+        "title": "One query <for> each row",
+        "why": "It waits.",
+        "fix": "Join.",
+        "statement": "select a || b",
+        "exchanges": 300,
+        "round_trips_saved": 299,
+        "saved_s": {"15": 4.5},
+        "display_filter": "frame.number == 1 || frame.number == 3",
+    }
+    told = result.to_dict() | {"findings": [finding]}
+    monkeypatch.setattr(type(result), "to_dict", lambda self: told)
+    text = render(result)
+    assert "### One query \\<for\\> each row\n\nIt waits. **Fix:** Join.\n" in text
+    assert "- statement: `select a || b`\n" in text
+    assert "- it would save 4.500 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
+
+
+def test_text_of_a_capture_becomes_no_markup() -> None:
+    assert text_of("![x](http://a) <script> *b* _c_ \x1b[1m") == (r"\!\[x\](http://a) \<script\> \*b\* \_c\_  \[1m")
+    assert code_of("``a`") == "``` ``a` ```"
+    assert cell_of("x" * 400).count("x") == 300
+
+
+def test_the_suffix_says_which_report(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
+    assert latpcap("report", nplus1, "--rtt", "15ms", "-o", tmp_path / "r.md").returncode == 0
+    assert (tmp_path / "r.md").read_text().startswith("**303 round trips")
+    for arguments, message in (
+        (("-o", tmp_path / "r.pdf"), b"a report is .html or .md"),
+        (("-o", nplus1), b"a report is .html or .md"),
+        (("-o", tmp_path / "no" / "r.md"), b"no such directory"),
+        ((), b"Missing option '-o'"),
+    ):
+        done = latpcap("report", nplus1, *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+        assert message in done.stderr
+
+
+def test_a_capture_is_not_written_over_by_its_report(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
+    capture = tmp_path / "capture.md"
+    capture.write_bytes(nplus1.read_bytes())
+    done = latpcap("report", capture, "-o", capture)
+    assert (done.returncode, capture.read_bytes()) == (2, nplus1.read_bytes())
+    assert b"a capture is never overwritten" in done.stderr

@@ -1,0 +1,143 @@
+"""`latpcap annotate`: comments that Wireshark shows, on packets that are as they were."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Fixture, load_fixture
+
+import latpcap as package
+from latpcap.annotate import annotate, comments
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+PACKETS = ("frame.number", "frame.time_epoch", "frame.len", "frame.cap_len", "frame.protocols", "tcp.payload")
+
+
+def tshark(path: Path, *fields: str) -> list[list[str]]:
+    """The fields of each frame, as Wireshark reads it."""
+    named = [part for field in fields for part in ("-e", field)]
+    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "aggregator=\x1f", *named]
+    done = subprocess.run(command, capture_output=True, check=True)
+    return [line.split("\t") for line in done.stdout.decode().splitlines()]
+
+
+@pytest.fixture
+def nplus1(fixture: Callable[[str], Fixture]) -> Path:
+    return fixture("mysql/nplus1-300-client").path
+
+
+@pytest.mark.parametrize(
+    "name", ["mysql/nplus1-300-client", "mysql/local-infile", "postgresql/psycopg2-nplus1-100", "mysql/large-row"]
+)
+def test_wireshark_shows_the_comments_and_the_same_packets(name: str, tmp_path: Path) -> None:
+    path, out = load_fixture(name).path, tmp_path / "out.pcapng"
+    told = comments(package.read(path))
+    assert annotate(path, out) == len(told)
+    assert tshark(out, *PACKETS) == tshark(path, *PACKETS)
+    shown = {int(number): text.split("\x1f") for number, text in tshark(out, "frame.number", "frame.comment") if text}
+    assert shown == told
+
+
+def test_an_exchange_is_told_at_the_packet_that_completes_its_request(nplus1: Path) -> None:
+    told = comments(package.read(nplus1))
+    assert told[11] == ["latpcap: exchange 3 of stream 0, query: 1 round trip, 1.34 ms, service 0.219 ms, 300 rows"]
+
+
+def test_a_pcap_keeps_link_type_and_nanoseconds(tmp_path: Path, nplus1: Path) -> None:
+    pcap, out = tmp_path / "in.pcap", tmp_path / "out.pcapng"
+    subprocess.run(["editcap", "-F", "nsecpcap", str(nplus1), str(pcap)], check=True, capture_output=True)
+    assert annotate(pcap, out) == 305
+    assert tshark(out, *PACKETS, "frame.encap_type") == tshark(pcap, *PACKETS, "frame.encap_type")
+    assert b"".join(package.read(out).exchanges.encode("csv")) == b"".join(package.read(pcap).exchanges.encode("csv"))
+
+
+def test_several_captures_become_what_mergecap_makes_of_them(tmp_path: Path, nplus1: Path) -> None:
+    other = load_fixture("postgresql/psycopg2-nplus1-100").path
+    out, merged = tmp_path / "out.pcapng", tmp_path / "merged.pcapng"
+    subprocess.run(["mergecap", "-w", str(merged), str(nplus1), str(other)], check=True, capture_output=True)
+    annotate([nplus1, other], out)
+    assert tshark(out, *PACKETS) == tshark(merged, *PACKETS)
+
+
+def test_findings_are_told_at_their_first_packet(nplus1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = package.read(nplus1)
+    finding = {
+        "code": "n+1",
+        "title": "One query for each row \x1b[31m",
+        "fix": "Join.",
+        "first_frame": 13,
+        "frames": [{"first": 13, "last": 14}, {"first": 15, "last": 16}],
+        "round_trips_saved": 299,
+        "saved_s": {"15": 4.5},
+        "display_filter": "tcp.stream == 0",
+    }
+
+    class Told:
+        def to_dict(self) -> dict[str, object]:
+            return {"findings": [finding]}
+
+    monkeypatch.setattr(type(capture), "analyze", lambda self: Told())
+    told = comments(capture)
+    assert told[13][0] == (
+        "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.5 s at 15 ms). "
+        "Show its packets with: tcp.stream == 0"
+    )
+    assert told[15][0] == "latpcap: part of finding n+1 (see frame 13)"
+
+
+def test_no_literal_and_no_escape_gets_into_a_comment(tmp_path: Path) -> None:
+    path, out = load_fixture("mysql/all-commands").path, tmp_path / "out.pcapng"
+    annotate(path, out, package.read(path, show_literals=True))
+    assert all("select" not in text.lower() for _, text in tshark(out, "frame.number", "frame.comment"))
+
+
+def test_the_command_writes_and_says_what(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.pcapng"
+    done = latpcap("annotate", nplus1, out)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr == f"latpcap: {out}: 305 packets with comments\n".encode()
+
+
+def test_nothing_is_written_over(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
+    kept, link, there = nplus1.read_bytes(), tmp_path / "link.pcapng", tmp_path / "there.pcapng"
+    link.symlink_to(nplus1)
+    there.write_bytes(b"mine")
+    for output, message in (
+        (nplus1, b"a capture is never overwritten"),
+        (link, b"a capture is never overwritten"),
+        (there, b"exists already; name another file, or add --force"),
+        (tmp_path, b"is a directory"),
+        (tmp_path / "no" / "x.pcapng", b"no such directory"),
+    ):
+        done = latpcap("annotate", nplus1, output)
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+        assert message in done.stderr
+    assert latpcap("annotate", nplus1, link, "--force").returncode == 2
+    assert (nplus1.read_bytes(), there.read_bytes()) == (kept, b"mine")
+    assert latpcap("annotate", nplus1, there, "--force").returncode == 0
+    assert package.read(there).captures.column("packets").tolist() == [619]
+
+
+def test_mistakes_are_one_line(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("no capture\n" * 9)
+    for arguments, status in (
+        ((nplus1,), 2),
+        (("-", tmp_path / "x"), 2),
+        ((nplus1, tmp_path / "x", "--pseudonymise"), 2),
+        ((text, tmp_path / "x"), 3),
+    ):
+        done = latpcap("annotate", *arguments)
+        assert (done.returncode, done.stderr.count(b"\n")) == (status, 1)
+        assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_full_disk_is_told(latpcap: Run, nplus1: Path) -> None:
+    done = latpcap("annotate", nplus1, "/dev/full", "--force")
+    assert (done.returncode, done.stderr) == (2, b"latpcap: /dev/full: cannot be written: No space left on device\n")

@@ -1,0 +1,105 @@
+"""What a notebook shows: charts, HTML, and what it says where a library is missing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from conftest import load_fixture
+
+import latpcap
+from latpcap.views import SHOWN_EACH
+
+
+@pytest.fixture(scope="module")
+def nplus1() -> latpcap.Capture:
+    return latpcap.read(load_fixture("mysql/nplus1-300-client").path)
+
+
+def views(capture: latpcap.Capture) -> dict[str, Any]:
+    return {
+        "budget": capture.analyze().budget,
+        "projection": capture.project(rtt_ms=[1, 15], within_s=60),
+        "deltas": capture.deltas,
+        "timeline": capture.timeline,
+    }
+
+
+def test_every_delta_is_in_one_bin(nplus1: latpcap.Capture) -> None:
+    deltas = nplus1.deltas
+    known = nplus1.exchanges.column("delta_ms")
+    assert sum(deltas.counts) == (known == known).sum()
+    assert len(deltas.edges_ms) == len(deltas.counts) + 1
+    low, high = deltas.edges_ms[0], deltas.edges_ms[-1]
+    assert low <= known[known == known].min() <= known[known == known].max() <= high
+    peak = deltas.counts.index(max(deltas.counts))
+    assert deltas.edges_ms[peak] < 1.28 < deltas.edges_ms[peak + 1]  # the median delta
+    assert deltas.baseline_rtt_ms == pytest.approx(1.09, abs=0.01)
+
+
+def test_a_timeline_has_every_exchange_once(nplus1: latpcap.Capture) -> None:
+    stretches = nplus1.timeline.stretches
+    assert len(stretches) == 305
+    assert sum(each.round_trips for each in stretches) == 303
+    assert all(each.start_s <= each.end_s for each in stretches)
+    assert [each.start_s for each in stretches] == sorted(each.start_s for each in stretches)
+
+
+def test_a_long_timeline_is_few_stretches() -> None:
+    capture = latpcap.read(load_fixture("mysql/nplus1-10k").path)
+    stretches = capture.timeline.stretches
+    assert len(capture.exchanges) > SHOWN_EACH > 400 >= len(stretches)
+    assert sum(each.exchanges for each in stretches) == len(capture.exchanges)
+    assert all(before.end_s < after.start_s for before, after in pairwise(stretches))
+
+
+@pytest.mark.parametrize("name", ["budget", "projection", "deltas", "timeline"])
+@pytest.mark.parametrize("fixture_name", ["mysql/parallel-8", "mysql/refused", "mysql/mid-text"])
+def test_everything_shows_and_plots_itself(name: str, fixture_name: str) -> None:
+    pytest.importorskip("altair")
+    view = views(latpcap.read(load_fixture(fixture_name).path))[name]
+    assert view._repr_html_().startswith("<")
+    assert json.loads(view.plot().to_json())["$schema"]
+
+
+def test_the_whole_public_interface_shows_itself(nplus1: latpcap.Capture) -> None:
+    for shown in (nplus1, nplus1.analyze(), *nplus1.tables().values(), *views(nplus1).values()):
+        assert shown._repr_html_().startswith("<")
+
+
+@pytest.mark.parametrize(
+    ("library", "call", "message"),
+    [
+        ("altair", "capture.timeline.plot()", "plots need Altair: pip install 'latpcap[notebook]'"),
+        ("pandas", "capture.exchanges.to_pandas()", "pandas is not installed: pip install 'latpcap[notebook]'"),
+        ("polars", "capture.exchanges.to_polars()", "polars is not installed: pip install 'latpcap[notebook]'"),
+        ("duckdb", "capture.sql('select 1')", "SQL needs DuckDB: pip install 'latpcap[sql]'"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(library: str, call: str, message: str) -> None:
+    path = load_fixture("mysql/sql-errors").path
+    code = f"""
+import sys
+sys.modules[{library!r}] = None
+import latpcap
+capture = latpcap.read({str(path)!r})
+try:
+    {call}
+except latpcap.UsageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.decode() == f"{message}\n"
+
+
+def test_dataframes_and_duckdb_read_a_table_as_it_is(nplus1: latpcap.Capture) -> None:
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    exchanges = nplus1.exchanges
+    assert polars.DataFrame(exchanges)["round_trips"].sum() == 303
+    assert exchanges.to_pandas()["round_trips"].sum() == 303
+    with duckdb.connect(":memory:") as connection:
+        assert connection.sql("select sum(round_trips) from exchanges").fetchall() == [(303,)]
