@@ -31,6 +31,8 @@ CONNECTIONS = 200
 FILES = 50
 TEXT = 4000
 """Characters of one text."""
+LISTS = frozenset({"connections", "frames"})
+"""Of a finding; its first and last frame and its display filter say the same."""
 WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 """Texts that would be wrong if they were cut."""
 
@@ -47,15 +49,17 @@ def page_data(capture: Capture, rtt_ms: Sequence[float] | None = None) -> dict[s
     result = capture.analyze(rtt_ms).to_dict()
     recording, measures = capture._recording, capture._measures
     baseline_ms = result["projection"]["baseline_rtt_ms"]
-    drawn = timeline(recording, measures.timeline.own_service_ns)
+    first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
+    dense = capture.analyze(rtt_grid(baseline_ms)).to_dict()
+    drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
     _name_statements(drawn, recording)
     return _bounded(
         {
             "schema": SCHEMA,
             "program": _program(),
-            "analysis": _shortened(result),
-            "curve": _curve(capture, baseline_ms),
-            "asked_rtt_ms": _first_rtt(baseline_ms, rtt_ms),
+            "analysis": _shortened(result) | {"findings": _findings(dense["findings"], first_rtt_ms)},
+            "curve": _curve(dense["projection"]["points"]),
+            "asked_rtt_ms": first_rtt_ms,
             "setup_network_s": measures.timeline.setup_network_s,
             "timeline": drawn,
             "histograms": {"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
@@ -76,11 +80,21 @@ def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> floa
     return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MOST_RTT_MS)
 
 
-def _curve(capture: Capture, baseline_ms: float | None) -> dict[str, list[float | None]]:
+def _curve(points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
     """The projection, densely enough to read any RTT off it, one list a column."""
-    points = capture.project(rtt_grid(baseline_ms)).points
     names = ("rtt_ms", "runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
-    return {name: [getattr(point, name) for point in points] for name in names}
+    return {name: [point[name] for point in points] for name in names}
+
+
+def _findings(findings: list[dict[str, Any]], rtt_ms: float) -> list[dict[str, Any]]:
+    """The findings, those that save most at `rtt_ms` first, without the lists that grow with the recording."""
+
+    def saved(finding: dict[str, Any]) -> float:
+        points = sorted((float(rtt), seconds) for rtt, seconds in finding["saved_s"].items())
+        return float(np.interp(rtt_ms, *zip(*points, strict=True))) if points else 0.0
+
+    ordered = sorted(findings, key=saved, reverse=True)
+    return [{key: value for key, value in finding.items() if key not in LISTS} for finding in ordered]
 
 
 def _shortened(result: dict[str, Any]) -> dict[str, Any]:

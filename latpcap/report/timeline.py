@@ -25,6 +25,7 @@ from latpcap.recording import MISSING, Connections, Exchanges, Recording
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""
@@ -52,13 +53,18 @@ class _Blocks:
 
 
 def timeline(
-    recording: Recording, own_service_ns: NDArray[Any], one_by_one: int = ONE_BY_ONE, stretches: int = STRETCHES
+    recording: Recording,
+    baseline_ns: Floats,
+    own_service_ns: NDArray[Any],
+    one_by_one: int = ONE_BY_ONE,
+    stretches: int = STRETCHES,
 ) -> dict[str, Any]:
-    """Return lanes of blocks; `own_service_ns` is what the server took for each exchange."""
+    """Return lanes of blocks from the RTT of each connection and what the server took for each exchange."""
     exchanges, connections = recording.exchanges, recording.connections
     lane_of = _lanes(connections)
     drawn = _busiest(lane_of[exchanges.connection])
-    blocks = _blocks(exchanges, lane_of, own_service_ns)
+    round_trip_ns = np.nan_to_num(baseline_ns)[exchanges.connection]
+    blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, own_service_ns)
     each = len(exchanges) <= one_by_one
     width_us = 0 if each else max(round(recording.runtime_s * 1e6 / max(stretches // len(drawn), 100)), 1)
     found = []
@@ -89,33 +95,31 @@ def _busiest(lane: Ints) -> Ints:
     return np.sort(np.argsort(-counts, kind="stable")[:LANES])
 
 
-def _blocks(exchanges: Exchanges, lane_of: Ints, own_service_ns: NDArray[Any]) -> _Blocks:
-    """Cut each exchange into its parts."""
+def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, own_service_ns: NDArray[Any]) -> _Blocks:
+    """Cut each exchange into its parts: its round trips, as far as the wait at the capture point holds them, the rest
+    of its wait, and what remains of its length.
+    """
     asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
     start = np.where(asked == MISSING, 0, asked)
     end = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), start)
     length = _us(end) - _us(start)
-    transfer = _span(exchanges.request, exchanges.request_end) + _span(exchanges.response, exchanges.response_end)
-    transfer = np.clip(_us(transfer), 0, length)
-    service = np.clip(_us(own_service_ns.astype(np.int64)), 0, length - transfer)
+    waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)
+    served = np.clip(_us(own_service_ns.astype(np.int64)), 0, length)
+    network = np.clip(_us(network_ns.astype(np.int64)), 0, np.maximum(waited - served, 0))
+    service = np.maximum(served, waited - network)
     whole, setup = exchanges.complete, exchanges.is_setup
     normal = whole & ~setup
     return _Blocks(
         lane_of[exchanges.connection],
         _us(start),
         {
-            "network": np.where(normal, length - transfer - service, 0),
+            "network": np.where(normal, network, 0),
             "service": np.where(normal, service, 0),
-            "transfer": np.where(normal, transfer, 0),
+            "transfer": np.where(normal, length - network - service, 0),
             "setup": np.where(whole & setup, length, 0),
             "unknown": np.where(whole, 0, length),
         },
     )
-
-
-def _span(first: Ints, last: Ints) -> Ints:
-    seen = (first != MISSING) & (last != MISSING)
-    return np.where(seen, np.maximum(last - np.where(seen, first, 0), 0), 0)
 
 
 def _us(nanoseconds: Ints) -> Ints:

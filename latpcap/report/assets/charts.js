@@ -18,7 +18,9 @@ export function axis(more = {}) {
     ticks: { stroke: () => colour("hairline"), width: 1, size: 4 },
     font: font(),
     labelFont: font(),
-    labelSize: 20,
+    labelSize: 18,
+    labelGap: 2,
+    size: 30,
     filter: (_, splits) => splits,
     ...more,
   };
@@ -49,9 +51,8 @@ function fit({ host, plot }) {
 
 const widthOf = (host) => Math.max(Math.floor(host.clientWidth), 200);
 
-/** 1, 2 and 5 times the powers of ten between two values; powers of ten only over many decades. */
-export function logTicks(low, high) {
-  const steps = high / low > 2000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5];
+/** The powers of ten between two values, times `steps`: the fewer, the more decades there are. */
+export function logTicks(low, high, steps = high / low > 2000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5]) {
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
     ticks.push(...steps.map((step) => Number(`${step}e${power}`)).filter((tick) => tick >= low && tick <= high));

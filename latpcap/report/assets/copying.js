@@ -27,7 +27,7 @@ async function copied(text) {
 }
 
 function copiedBySelection(text) {
-  const area = make("textarea", { class: "unseen", readonly: true, "aria-hidden": "true" });
+  const area = make("textarea", { class: "unseen", readonly: "", "aria-hidden": "true" });
   area.value = text;
   const focused = document.activeElement;
   document.body.append(area);

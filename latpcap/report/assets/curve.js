@@ -45,12 +45,12 @@ function series() {
 }
 
 function options() {
-  const line = (name, more = {}) => ({ stroke: () => colour(name), width: 1, points: { show: false }, ...more });
+  const line = (name, more = {}) => ({ stroke: () => colour(name), width: 1, points: { show: false }, pxAlign: 0, ...more });
   return {
-    padding: [12, 14, 0, 0],
+    padding: [12, 26, 0, 0],
     scales: { x: { time: false, distr: 3, range: [curve.rtt_ms[0], curve.rtt_ms.at(-1)] }, y: { distr: 3, range: verticalRange } },
     axes: [
-      axis({ label: "round-trip time", splits: () => [0.05, 0.1, 0.3, 1, 3, 10, 30, 100, 300], values: (_, at) => at.map(formatMs) }),
+      axis({ label: "round-trip time", splits: decades, values: (_, at) => at.map(formatMs) }),
       axis({ label: "runtime", size: 70, splits: (plot) => logTicks(plot.scales.y.min, plot.scales.y.max), values: (_, at) => at.map(short) }),
     ],
     series: [{}, line("band-edge"), line("band-edge"), line("accent", { width: 2 }), line("accent", { width: 2, dash: [6, 5] })],
@@ -59,6 +59,9 @@ function options() {
     hooks: { draw: [drawPoints] },
   };
 }
+
+/** Powers of ten, and three times these where there is room. */
+const decades = (plot) => logTicks(curve.rtt_ms[0], curve.rtt_ms.at(-1), plot.width < 480 ? [1] : [1, 3]);
 
 const short = (seconds) => (seconds >= 600 ? `${significant(seconds)} s` : formatS(seconds));
 

@@ -3,11 +3,11 @@
 /** The element with this id. */
 export const byId = (id) => document.getElementById(id);
 
-/** A new element; attributes that are null or false are left out, strings among the children become text. */
+/** A new element; attributes that are null are left out, strings among the children become text. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    if (value !== null && value !== undefined) element.setAttribute(name, value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
@@ -24,6 +24,9 @@ export function button(text, action, attributes = {}) {
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
+
+/** The pieces of a text; what stands between `backticks` becomes code. */
+export const withCode = (text) => text.split("`").map((piece, at) => (at % 2 ? make("code", {}, piece) : piece));
 
 /** The data of the page. */
 export const data = JSON.parse(byId("data").textContent);

@@ -1,6 +1,6 @@
 /** The findings, the dearest first as latpcap ranked them. */
 
-import { byId, data, fill, make } from "./dom.js";
+import { byId, data, fill, make, withCode } from "./dom.js";
 import { copyButton } from "./copying.js";
 import { count, counted, formatMs, formatS } from "./format.js";
 import { isProjected, savedAt } from "./model.js";
@@ -26,14 +26,16 @@ function article(finding, index) {
     fact("exchanges", finding.exchanges === undefined ? null : count(finding.exchanges)),
     fact("round trips saved", saves ? count(finding.round_trips_saved) : null),
     saves ? make("div", {}, make("dt", { class: "at-rtt" }), saving) : null,
-    fact("frames", framesInWords(finding.frames)));
+    fact("what-if in a terminal", finding.fix_name ? `latpcap project --fix ${finding.fix_name}` : null),
+    fact("frames", framesInWords(finding)));
   const element = make("article", { class: `finding severity-${severity(finding)}`, "aria-labelledby": `finding-${index}` },
     make("h3", { id: `finding-${index}` }, finding.title, " ", make("span", { class: "code" }, finding.code)),
-    make("p", {}, finding.why),
-    finding.fix ? make("p", {}, make("strong", {}, "Fix: "), finding.fix) : null,
+    make("p", {}, withCode(finding.why)),
+    finding.fix ? make("p", {}, make("strong", {}, "Fix: "), withCode(finding.fix)) : null,
     facts,
     finding.statement ? make("pre", { class: "sql", tabindex: "0", "aria-label": "Statement" }, finding.statement) : null,
-    finding.display_filter ? filter(finding) : null);
+    finding.display_filter ? filter(finding) : null,
+    finding.frames_left_out ? make("p", { class: "note" }, `The filter leaves out ${counted(finding.frames_left_out, "further stretch", "es")} of frames.`) : null);
   return { element, update: (rtt) => updateSaving(facts, saving, finding, rtt, saves) };
 }
 
@@ -43,15 +45,12 @@ function updateSaving(facts, saving, finding, rtt, saves) {
   saving.textContent = formatS(savedAt(finding, rtt));
 }
 
-const severity = (finding) => (["high", "error", "warning", "medium"].includes(finding.severity) ? "grave" : "mild");
+const severity = (finding) => (["high", "medium"].includes(finding.severity) ? "grave" : "mild");
 
 const fact = (term, value) => (value === null ? null : make("div", {}, make("dt", {}, term), make("dd", {}, value)));
 
-function framesInWords(frames) {
-  if (!Array.isArray(frames) || frames.length === 0) return null;
-  const numbers = frames.filter((frame) => typeof frame === "number");
-  if (numbers.length === 0) return null;
-  const [first, last] = [numbers[0], numbers.at(-1)];
+function framesInWords({ first_frame: first, last_frame: last }) {
+  if (typeof first !== "number") return null;
   return first === last ? count(first) : `${count(first)} to ${count(last)}`;
 }
 

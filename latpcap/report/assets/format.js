@@ -10,7 +10,7 @@ export function significant(value, digits = 3) {
 export const count = (value) => Math.round(value).toLocaleString("en-US");
 
 /** `1 round trip`, `2 round trips`. */
-export const counted = (value, word) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+export const counted = (value, word, plural = "s") => `${count(value)} ${word}${value === 1 ? "" : plural}`;
 
 /** A share of 0 to 1 in per cent. */
 export function percent(share) {

@@ -1,6 +1,6 @@
 /** What limits the trust in the figures, the gravest first. */
 
-import { byId, data, fill, make } from "./dom.js";
+import { byId, data, fill, make, withCode } from "./dom.js";
 import { counted } from "./format.js";
 
 const GRAVITY = ["error", "warning", "info"];
@@ -9,14 +9,14 @@ const notes = [...data.analysis.health].sort((a, b) => GRAVITY.indexOf(a.severit
 /** Lists the notes, and says below the verdict that there are some. */
 export function showHealth() {
   const items = notes.map((note) => make("li", { class: `health-${note.severity}` },
-    make("strong", {}, note.severity), " ", note.message, " ", make("span", { class: "code" }, note.code),
+    make("strong", {}, note.severity), " ", withCode(note.message), " ", make("span", { class: "code" }, note.code),
     more(note)));
   fill(byId("health-list"), items.length ? make("ul", { class: "health" }, items) : make("p", {}, "Nothing limits the trust in these figures."));
   tellBelowTheVerdict();
 }
 
 /** What newer analyses say beside the message. */
-const more = (note) => [note.effect, note.advice, note.what_to_do].filter(Boolean).map((text) => make("span", { class: "second" }, text));
+const more = (note) => [note.effect, note.advice, note.what_to_do].filter(Boolean).map((text) => make("span", { class: "second" }, withCode(text)));
 
 function tellBelowTheVerdict() {
   const words = GRAVITY.slice(0, 2)

@@ -32,7 +32,7 @@ function caption({ total, quantiles_ms: quantiles }, word, line) {
 function options(histogram, line) {
   const [low, high] = range(histogram, line);
   return {
-    padding: [8, 14, 0, 0],
+    padding: [8, 26, 0, 0],
     scales: { x: { time: false, range: [low, high] }, y: { range: (_, __, most) => [0, most * 1.05] } },
     axes: [axis({ splits: () => powers(low, high), values: (_, at) => at.map((power) => formatMs(10 ** power)) }), axis({ size: 64 })],
     series: [{}, { paths: uPlot.paths.bars({ size: [1, Infinity], align: 1, gap: 1 }), fill: () => colour("accent-soft"), stroke: () => colour("accent"), width: 1, points: { show: false } }],

@@ -25,7 +25,7 @@ export function sortableTable({ id, caption, columns, rows, foot = null, first =
 
 function heading(table, column, at) {
   const sort = button(titleOf(column), () => sortBy(table, at));
-  return make("th", { scope: "col", class: column.text ? "text" : null, title: column.explain ?? null }, sort);
+  return make("th", { scope: "col", class: column.text ? "text" : null }, sort);
 }
 
 const titleOf = (column) => (typeof column.title === "function" ? column.title() : column.title);

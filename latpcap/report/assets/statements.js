@@ -21,7 +21,7 @@ function columns() {
   const number = (title, value, show, more = {}) => ({ title, value, show: (row) => show(value(row)), ...more });
   const told = (value) => (value === null ? "" : count(value));
   const network = number("network s", (row) => row.network_s, fixedS);
-  const there = number(() => `at ${formatMs(state.rtt)}`, (row) => row.network_s * factor(), fixedS, { live: true, explain: "network seconds at the chosen RTT" });
+  const there = number(() => `network s at ${formatMs(state.rtt)}`, (row) => row.network_s * factor(), fixedS, { live: true });
   return [
     { title: "statement", value: (row) => row.text, show: statement, text: true },
     number("runs", (row) => row.executions, count),

@@ -10,8 +10,10 @@ const drawn = data.timeline;
 const lanes = drawn.lanes.map((lane) => unpack(lane, drawn.stretch_us));
 const duration = Math.max(drawn.duration_us, 1);
 const LEAST_US = 20;
+const LEAST_HEIGHT = 110;
 const TALL = 26;
 const LOW = 9;
+const AXIS_HEIGHT = 60;
 const KEYS = { "+": ["in"], "=": ["in"], "-": ["out"], ArrowLeft: ["left"], ArrowRight: ["right"], 0: ["all"] };
 
 let plot;
@@ -22,7 +24,7 @@ export function showTimeline() {
     byId("timeline").hidden = true;
     return;
   }
-  plot = chart("timeline-chart", lanes.length * laneHeight() + 60, options(), [[0, duration], [null, null]]);
+  plot = chart("timeline-chart", Math.max(lanes.length * laneHeight(), LEAST_HEIGHT) + AXIS_HEIGHT, options(), [[0, duration], [null, null]]);
   byId("timeline-chart").setAttribute("aria-label",
     `${counted(lanes.length, "lane")} over ${formatS(duration / 1e6)}. The table of connections has their figures.`);
   showTools();
@@ -37,14 +39,14 @@ function note() {
     ? `The recording is cut into stretches of ${formatMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
     : "Every exchange is drawn from its request to the end of its response; colours show how it was spent.";
   const left = drawn.lanes_left_out ? ` ${counted(drawn.lanes_left_out, "lane")} with fewer exchanges left out.` : "";
-  return `${blocks} Where nothing is drawn, the application worked or paused.${left}`;
+  return `${blocks} Where nothing is drawn, the application worked or paused, as seen where the capture was taken.${left}`;
 }
 
 function options() {
   return {
-    padding: [4, 14, 0, 0],
+    padding: [4, 26, 0, 0],
     scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: [0, lanes.length] } },
-    axes: [axis({ label: "time since the first packet", values: (_, at) => at.map(labelled) }), axis({ size: 84, grid: { show: false }, splits: laneCentres, values: (_, at) => at.map(laneName) })],
+    axes: [axis({ label: "time since the first packet", space: 70, values: (_, at) => at.map(labelled) }), axis({ size: 84, grid: { show: false }, splits: laneCentres, values: (_, at) => at.map(laneName) })],
     series: [{}, { show: false }],
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
     hooks: { draw: [drawLanes], setScale: [tellRange], setCursor: [hover] },
