@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,14 @@ class Capture:
     def project(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Projection:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds."""
         return self._measures.project(_ladder(rtt_ms), within_s)
+
+    def report(self, path: str | Path, rtt_ms: float | Sequence[float] | None = None) -> None:
+        """Write the report to `path` (`.html`): one file that needs no network, with a slider for the RTT."""
+        from latpcap.report.html import render
+
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{path}: a report is an .html file")
+        Path(path).write_bytes(render(self, _ladder(rtt_ms)).encode("utf-8", "replace"))
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -88,8 +88,9 @@ def _asset(name: str) -> str:
 
 @cache
 def _charts() -> str:
-    """uPlot with its licence in the place of its banner, which names an address."""
-    return f"/*! uPlot\n{_asset('uplot/LICENSE')}\n*/\n" + re.sub(r"^/\*!.*?\*/\n", "", _asset("uplot/uPlot.iife.min.js"))
+    """The charts' library with its licence in the place of its banner, which names an address."""
+    library = re.sub(r"^/\*!.*?\*/\n", "", _asset("uplot/uPlot.iife.min.js"))
+    return f"/*! uPlot\n{_asset('uplot/LICENSE')}\n*/\n{library}"
 
 
 @cache
@@ -98,9 +99,9 @@ def _script() -> str:
 
 
 def _module(name: str, text: str) -> str:
-    """A module as a function's scope: its imports are taken from the scopes before it, its exports are what it returns.
+    r"""A module as a function's scope: its imports come from the scopes before it, its exports are what it returns.
 
-    >>> print(_module("sums", 'import { one } from "./ones.js";\\nexport const two = one + one;\\n'))
+    >>> print(_module("sums", 'import { one } from "./ones.js";\nexport const two = one + one;\n'))
     const $sums = (() => {
     const { one } = $ones;
     const two = one + one;
@@ -116,8 +117,7 @@ def _module(name: str, text: str) -> str:
 def _json(data: dict[str, Any]) -> str:
     """JSON that cannot end its script element, open a comment in it or break a line."""
     text = json.dumps(_rounded(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    escapes = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-    return text.translate(str.maketrans(escapes))
+    return text.translate({ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
 def _rounded(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latpcap.analysis import plain
 from latpcap.columns import take
 from latpcap.recording import Recording
 from latpcap.report.histograms import BINS_PER_DECADE, histograms
@@ -26,6 +27,10 @@ SCHEMA = "latpcap.report/1"
 LEAST_RTT_MS, MOST_RTT_MS = 0.05, 300.0
 GRID = 96
 """Points of the curve: between neighbours, 9 % apart, a straight line."""
+STRAIGHT = 0.001
+"""Where that could be wrong by more, points are `CLOSER` times as close."""
+CLOSER = 8
+ENDS = ("runtime_s", "optimistic_s", "pessimistic_s")
 STATEMENTS = 200
 CONNECTIONS = 200
 FILES = 50
@@ -53,18 +58,19 @@ def page_data(capture: Capture, rtt_ms: Sequence[float] | None = None) -> dict[s
     dense = capture.analyze(rtt_grid(baseline_ms)).to_dict()
     drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
     _name_statements(drawn, recording)
-    return _bounded(
+    page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
             "program": _program(),
             "analysis": _shortened(result) | {"findings": _findings(dense["findings"], first_rtt_ms)},
-            "curve": _curve(dense["projection"]["points"]),
+            "curve": _curve(capture, dense["projection"]["points"]),
             "asked_rtt_ms": first_rtt_ms,
             "setup_network_s": measures.timeline.setup_network_s,
             "timeline": drawn,
             "histograms": {"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
         }
     )
+    return page
 
 
 def _program() -> str:
@@ -80,18 +86,38 @@ def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> floa
     return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MOST_RTT_MS)
 
 
-def _curve(points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
+def _curve(capture: Capture, points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
     """The projection, densely enough to read any RTT off it, one list a column."""
-    names = ("rtt_ms", "runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
-    return {name: [point[name] for point in points] for name in names}
+    closer = [plain(point) for point in capture.project(_bends(points)).points]
+    ordered = sorted(points + closer, key=lambda point: point["rtt_ms"])
+    return {name: [point[name] for point in ordered] for name in ("rtt_ms", *ENDS, "throughput_per_s")}
+
+
+def _bends(points: list[dict[str, Any]]) -> list[float]:
+    """RTTs between neighbouring points where a straight line could be wrong, as the slope changes there.
+
+    Between two lines whose slopes differ by d, a chord of length h is wrong by d × h ÷ 4 at most.
+    """
+    rtt = np.array([point["rtt_ms"] for point in points])
+    found = np.zeros(len(rtt) - 1, bool)
+    for name in ENDS:
+        seconds = np.array([point[name] for point in points], float)
+        slope = np.diff(seconds) / np.diff(rtt)
+        around = np.pad(slope, 1, "edge")
+        wrong = np.abs(around[2:] - around[:-2]) * np.diff(rtt) / 4
+        found |= wrong > STRAIGHT * seconds[:-1]
+    between = np.arange(1, CLOSER) / CLOSER
+    return [float(at) for left in np.flatnonzero(found) for at in rtt[left] + between * (rtt[left + 1] - rtt[left])]
 
 
 def _findings(findings: list[dict[str, Any]], rtt_ms: float) -> list[dict[str, Any]]:
     """The findings, those that save most at `rtt_ms` first, without the lists that grow with the recording."""
 
     def saved(finding: dict[str, Any]) -> float:
-        points = sorted((float(rtt), seconds) for rtt, seconds in finding["saved_s"].items())
-        return float(np.interp(rtt_ms, *zip(*points, strict=True))) if points else 0.0
+        points = sorted((float(rtt), float(seconds)) for rtt, seconds in finding["saved_s"].items())
+        if not points:
+            return 0.0
+        return float(np.interp(rtt_ms, [rtt for rtt, _ in points], [seconds for _, seconds in points]))
 
     ordered = sorted(findings, key=saved, reverse=True)
     return [{key: value for key, value in finding.items() if key not in LISTS} for finding in ordered]
@@ -137,12 +163,14 @@ def _sums(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
 def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:
     """Replace the ids of statements in the timeline by indices into a list of their texts."""
     lanes = [lane for lane in drawn["lanes"] if "statement" in lane]
-    ids, counts = np.unique(np.array([one for lane in lanes for one in lane["statement"]], np.int64), return_counts=True)
+    ids, counts = np.unique(
+        np.array([one for lane in lanes for one in lane["statement"]], np.int64), return_counts=True
+    )
     usual = ids[np.argsort(-counts, kind="stable")]
     usual = usual[usual >= 0][:STATEMENTS]
     index = {int(number): row for row, number in enumerate(usual)}
-    texts = take(recording.statement_texts, usual).to_pylist() if len(usual) else []
-    drawn["statements"] = [(text or "")[:200] for text in texts]
+    texts = take(recording.statement_texts, usual)
+    drawn["statements"] = [str(text)[:200] for text in texts.to_pylist()]
     for lane in lanes:
         lane["statement"] = [index.get(number, -1) for number in lane["statement"]]
 

@@ -46,7 +46,8 @@ class _Blocks:
 
     @property
     def length(self) -> Ints:
-        return np.add.reduce(list(self.parts.values()))
+        total: Ints = np.add.reduce(list(self.parts.values()))
+        return total
 
     def of(self, rows: NDArray[Any]) -> _Blocks:
         return _Blocks(self.lane[rows], self.start[rows], {name: part[rows] for name, part in self.parts.items()})
@@ -66,7 +67,8 @@ def timeline(
     round_trip_ns = np.nan_to_num(baseline_ns)[exchanges.connection]
     blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, own_service_ns)
     each = len(exchanges) <= one_by_one
-    width_us = 0 if each else max(round(recording.runtime_s * 1e6 / max(stretches // len(drawn), 100)), 1)
+    duration_us = max(round(recording.runtime_s * 1e6), int((blocks.start + blocks.length).max(initial=0)))
+    width_us = 0 if each else duration_us // max(stretches // len(drawn), 100) + 1
     found = []
     for lane in drawn.tolist():
         rows = np.flatnonzero(blocks.lane == lane)
@@ -74,7 +76,7 @@ def timeline(
         content = _one_by_one(recording, blocks, rows) if each else _stretches(blocks.of(rows), width_us)
         found.append({"streams": connections.stream[members[:3]].tolist(), "connections": len(members)} | content)
     return {
-        "duration_us": round(recording.runtime_s * 1e6),
+        "duration_us": duration_us,
         "stretch_us": width_us,
         "commands": exchanges.command.names if each else [],
         "lanes": found,
@@ -96,11 +98,9 @@ def _busiest(lane: Ints) -> Ints:
 
 
 def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, own_service_ns: NDArray[Any]) -> _Blocks:
-    """Cut each exchange into its parts: its round trips, as far as the wait at the capture point holds them, the rest
-    of its wait, and what remains of its length.
-    """
+    """Cut each exchange into its round trips, as far as its wait holds them, the rest of its wait, and what remains."""
     asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    start = np.where(asked == MISSING, 0, asked)
+    start = np.maximum(asked, 0)
     end = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), start)
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)

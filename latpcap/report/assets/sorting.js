@@ -15,7 +15,7 @@ export function sortableTable({ id, caption, columns, rows, foot = null, first =
   table.heads = [...head.querySelectorAll("th")];
   const caption_ = make("caption", { class: "unseen" }, caption);
   const footRow = foot && make("tfoot", {}, make("tr", {}, foot.map((cell, at) => make(at === 0 ? "th" : "td", cellAttributes(columns[at], at), cell))));
-  const scroller = make("div", { class: "scroller", role: "region", "aria-label": caption, tabindex: "0" },
+  const scroller = make("div", { class: "scroller", role: "region", "aria-label": `${caption}: table`, tabindex: "0" },
     make("table", { class: "numbers" }, caption_, head, table.body, footRow));
   table.more = button("", () => showAll(table), { class: "more" });
   fill(byId(id), scroller, table.more);
