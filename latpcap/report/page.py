@@ -5,6 +5,7 @@ Whatever grows with the recording is bounded here, and the page tells the bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,8 @@ def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> floa
 
 def _curve(capture: Capture, points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
     """The projection, densely enough to read any RTT off it, one list a column."""
-    closer = [plain(point) for point in capture.project(_bends(points)).points]
+    bends = _bends(points)
+    closer = [plain(point) for point in capture.project(bends).points] if bends else []
     ordered = sorted(points + closer, key=lambda point: point["rtt_ms"])
     return {name: [point[name] for point in ordered] for name in ("rtt_ms", *ENDS, "throughput_per_s")}
 
@@ -176,11 +178,13 @@ def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:
 
 
 def _bounded(value: Any, name: str = "") -> Any:
-    """`value` with texts cut to `TEXT` characters, all the way down."""
+    """`value` with texts cut to `TEXT` characters and unknown numbers as null, all the way down."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, str):
         return value if name in WHOLE_TEXTS or len(value) <= TEXT else value[: TEXT - 1] + "…"
     if isinstance(value, dict):
         return {key: _bounded(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return value if value and isinstance(value[0], int | float) else [_bounded(item, name) for item in value]
+        return value if value and isinstance(value[0], int) else [_bounded(item, name) for item in value]
     return value
