@@ -15,8 +15,8 @@ export function showHealth() {
   tellBelowTheVerdict();
 }
 
-/** What newer analyses say beside the message. */
-const more = (note) => [note.effect, note.advice, note.what_to_do].filter(Boolean).map((text) => make("span", { class: "second" }, withCode(text)));
+/** What it does to the figures, and what to do. */
+const more = (note) => [note.effect, note.advice].filter(Boolean).map((text) => make("span", { class: "second" }, withCode(text)));
 
 function tellBelowTheVerdict() {
   const words = GRAVITY.slice(0, 2)
