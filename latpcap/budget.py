@@ -185,7 +185,7 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
 
 
 def _merely_sent(exchanges: Exchanges) -> Bools:
-    """Requests of one packet that nobody waits for: they take no time, and may lie anywhere in the gap they are sent in.
+    """Requests of one packet that nobody waits for: they take no time, wherever they lie in a gap.
 
     MySQL's `stmt_close` is never answered, Firebird's `free_statement` together with a later request.
     """
@@ -193,7 +193,8 @@ def _merely_sent(exchanges: Exchanges) -> Bools:
     if waits.all():
         return ~waits
     quick = (exchanges.request != MISSING) & (exchanges.request_end <= exchanges.request)
-    return ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+    merely: Bools = ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+    return merely
 
 
 def _deferred(exchanges: Exchanges, waits: Bools) -> Bools:

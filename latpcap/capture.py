@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,14 @@ class Capture:
     def timeline(self) -> Timeline:
         """When which connection was busy: `.plot()` shows a lane for each."""
         return views.timeline(self._recording)
+
+    def report(self, path: str | Path, rtt_ms: float | Sequence[float] | None = None) -> None:
+        """Write the report to `path` (`.html`): one file that needs no network, with a slider for the RTT."""
+        from latpcap.report.html import render
+
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{path}: a report is an .html file")
+        Path(path).write_bytes(render(self, _ladder(rtt_ms)).encode("utf-8", "replace"))
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ class Network:
 def _segment_bytes(connections: Connections) -> Floats:
     """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
     told = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
-    return np.maximum(np.minimum(*told) - TIMESTAMPS_BYTES, 1).astype(float)
+    payload: Floats = np.maximum(np.minimum(*told) - TIMESTAMPS_BYTES, 1).astype(float)
+    return payload
 
 
 def _segments(sizes: Ints, begin: Ints, segment_bytes: Floats) -> Floats:

@@ -1,0 +1,62 @@
+/** Numbers as people read them; the same words and digits as latpcap's other reports. */
+
+/** Three significant digits, thousands separated. */
+export function significant(value, digits = 3) {
+  if (value !== 0 && Math.abs(value) < 1e-6) return value.toExponential(digits - 1);
+  return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumSignificantDigits: digits });
+}
+
+/** A whole number with thousands separated. */
+export const count = (value) => Math.round(value).toLocaleString("en-US");
+
+/** `1 round trip`, `2 round trips`. */
+export const counted = (value, word, plural = "s") => `${count(value)} ${word}${value === 1 ? "" : plural}`;
+
+/** A share of 0 to 1 in per cent. */
+export function percent(share) {
+  if (share > 0 && share < 0.001) return "< 0.1 %";
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** Milliseconds with the unit that fits. */
+export function formatMs(milliseconds) {
+  if (milliseconds >= 1000) return formatS(milliseconds / 1000);
+  if (milliseconds > 0 && milliseconds < 0.1) return `${significant(milliseconds * 1000)} µs`;
+  return `${significant(milliseconds)} ms`;
+}
+
+/** Seconds with three significant digits; minutes, hours and days beside long ones. */
+export function formatS(seconds) {
+  const size = Math.abs(seconds);
+  if (size > 0 && size < 0.1) return formatMs(seconds * 1000);
+  if (size < 100) return `${significant(seconds)} s`;
+  if (size < 600) return `${count(seconds)} s`;
+  return `${count(seconds)} s (${clock(seconds)})`;
+}
+
+function clock(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.round(seconds / 3600);
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Seconds in a column: a fixed number of decimals, so that the points stand below each other. */
+export function fixedS(seconds) {
+  return seconds.toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+}
+
+/** Milliseconds in a column; nothing where there is none. */
+export const fixedMs = (milliseconds) => (milliseconds === null || milliseconds === undefined ? "" : fixedS(milliseconds));
+
+/** Bytes in the unit that fits. */
+export function bytes(value) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${significant(value)} ${units[unit]}`;
+}
+
+/** A moment in UTC without its fraction. */
+export const moment = (iso) => (iso ? `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC` : "");

@@ -1,0 +1,63 @@
+/** How often which time occurs: bins of equal width on a logarithmic scale. */
+
+import { byId, data } from "./dom.js";
+import { axis, chart, colour } from "./charts.js";
+import { counted, formatMs } from "./format.js";
+
+const { bins_per_decade: perDecade, response, delta } = data.histograms;
+const baseline = data.analysis.summary.baseline_rtt_ms;
+
+/** Draws both histograms; the baseline RTT is a line in that of the responses. */
+export function showHistograms() {
+  show("response", response, "exchange", baseline);
+  show("delta", delta, "delta", null);
+}
+
+function show(name, histogram, word, line) {
+  byId(`${name}-caption`).textContent = caption(histogram, word, line);
+  if (histogram.total === 0) return;
+  chart(`${name}-chart`, 220, options(histogram, line), [edges(histogram), histogram.counts]);
+}
+
+/** The lower edges of the bins as powers of ten of a millisecond. */
+const edges = ({ first, counts }) => counts.map((_, bin) => (first + bin) / perDecade);
+
+function caption({ total, quantiles_ms: quantiles }, word, line) {
+  if (total === 0) return "None was captured whole.";
+  const at = { p50: "half are within", p95: "95 % within", p99: "99 % within", max: "the longest takes" };
+  const parts = Object.entries(at).map(([name, words]) => `${words} ${formatMs(quantiles[name])}`);
+  return `${counted(total, word)}: ${parts.join(", ")}.${line === null ? "" : ` The line is the baseline RTT, ${formatMs(line)}.`}`;
+}
+
+function options(histogram, line) {
+  const [low, high] = range(histogram, line);
+  return {
+    padding: [8, 26, 0, 0],
+    scales: { x: { time: false, range: [low, high] }, y: { range: (_, __, most) => [0, most * 1.05] } },
+    axes: [axis({ splits: () => powers(low, high), values: (_, at) => at.map((power) => formatMs(10 ** power)) }), axis({ size: 64 })],
+    series: [{}, { paths: uPlot.paths.bars({ size: [1, Infinity], align: 1, gap: 1 }), fill: () => colour("accent-soft"), stroke: () => colour("accent"), width: 1, points: { show: false } }],
+    cursor: { show: false },
+    hooks: { draw: line === null ? [] : [(plot) => drawLine(plot, Math.log10(line))] },
+  };
+}
+
+/** Whole powers of ten around the bins and the line. */
+function range({ first, counts }, line) {
+  const ends = [first / perDecade, (first + counts.length) / perDecade, ...(line ? [Math.log10(line)] : [])];
+  return [Math.floor(Math.min(...ends) + 1e-9), Math.ceil(Math.max(...ends) - 1e-9)];
+}
+
+const powers = (low, high) => Array.from({ length: high - low + 1 }, (_, index) => low + index);
+
+function drawLine(plot, power) {
+  const { ctx, bbox } = plot;
+  const x = plot.valToPos(power, "x", true);
+  ctx.save();
+  ctx.strokeStyle = colour("network");
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.restore();
+}

@@ -1,0 +1,29 @@
+/** The page, part by part. */
+
+import { showBudget } from "./budget.js";
+import { showConnections } from "./connections.js";
+import { showCurve } from "./curve.js";
+import { showFindings } from "./findings.js";
+import { showFixes } from "./fixes.js";
+import { showHealth } from "./health.js";
+import { showHistograms } from "./histograms.js";
+import { showMethod } from "./method.js";
+import { followPrinting } from "./printing.js";
+import { showStatements } from "./statements.js";
+import { showTheme } from "./theme.js";
+import { showTimeline } from "./timeline.js";
+import { showWhatIf } from "./what_if.js";
+
+showTheme();
+showFixes();
+showWhatIf();
+showCurve();
+showBudget();
+showFindings();
+showStatements();
+showTimeline();
+showHistograms();
+showConnections();
+showHealth();
+showMethod();
+followPrinting();

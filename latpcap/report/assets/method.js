@@ -1,0 +1,74 @@
+/** How it was computed: the numbers in the last section's sentences, and what the page is made of. */
+
+import { byId, data, fill, make } from "./dom.js";
+import { bytes, count, counted, formatMs, formatS, moment } from "./format.js";
+import { isProjected } from "./model.js";
+
+const { analysis, curve, timeline } = data;
+const { captures, captures_rest: furtherCaptures, summary } = analysis;
+
+/** Fills the header and the last section. */
+export function showMethod() {
+  byId("meta").textContent = meta();
+  byId("method-rtt").textContent = baseline();
+  fill(byId("method-table"), methods());
+  byId("method-grid").textContent = isProjected(curve)
+    ? `${count(curve.rtt_ms.length)} round-trip times from ${formatMs(curve.rtt_ms[0])} to ${formatMs(curve.rtt_ms.at(-1))}`
+    : "none, as the RTT of the capture is unknown";
+  fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
+    make("li", {}, make("strong", {}, name), ` (${which}): ${text}`)));
+  byId("method-fixes").hidden = analysis.findings.length === 0;
+  byId("method-timeline").textContent = timelineRule();
+  byId("method-histograms").textContent = `Histograms have ${data.histograms.bins_per_decade} bins for each power of ten over all exchanges; ` +
+    "those that open a connection are left out, and so are responses nobody waited for.";
+  byId("method-lists").textContent = lists();
+  fill(byId("colophon"), ...colophon());
+  showSections();
+}
+
+function meta() {
+  const packets = captures.reduce((sum, file) => sum + file.packets, furtherCaptures.packets);
+  const first = captures.map((file) => file.first_time).filter(Boolean).sort()[0];
+  return [moment(first), counted(packets, "packet"), counted(summary.connections, "database connection"),
+    counted(summary.exchanges, "exchange"), `runtime ${formatS(summary.runtime_s)}`].filter(Boolean).join(" · ");
+}
+
+function baseline() {
+  if (summary.baseline_rtt_ms === null) return "No RTT could be measured.";
+  return `The baseline RTT is ${formatMs(summary.baseline_rtt_ms)}, the median over the connections, each counted by its round trips. ` +
+    `The runtime grows by ${count(summary.effective_round_trips)} effective round trips: TCP handshakes counted too, work side by side counted once.`;
+}
+
+function methods() {
+  const rows = analysis.methods.map(({ connections, method, position, reason }) => make("tr", {},
+    make("td", {}, count(connections)), [method, position, reason].map((text) => make("td", { class: "text" }, text))));
+  const head = ["connections", "RTT from", "capture taken at", "why"].map((text, at) => make("th", { scope: "col", class: at ? "text" : null }, text));
+  return make("div", { class: "scroller", role: "region", "aria-label": "How the RTT is known", tabindex: "0" },
+    make("table", { class: "numbers" }, make("caption", {}, "How the RTT is known"), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
+}
+
+function timelineRule() {
+  if (!timeline.stretch_us) return "The timeline draws every exchange.";
+  return `The timeline of so many exchanges is summed over stretches of ${formatMs(timeline.stretch_us / 1000)} for each lane; ` +
+    "an exchange counts in each stretch for the part of it that lies there, and nothing can be told apart below that length.";
+}
+
+function lists() {
+  const parts = [];
+  if (analysis.statements_rest.count) parts.push(`the ${count(analysis.statements.length)} dearest statements`);
+  if (analysis.connections_rest.count) parts.push(`the ${count(analysis.connections.length)} connections with the most round trips`);
+  if (furtherCaptures.count) parts.push(`the first ${count(captures.length)} files`);
+  return parts.length ? `Listed are ${parts.join(" and ")}; the rest is summed, and every total counts everything.` : "Every statement and connection is listed.";
+}
+
+function colophon() {
+  const files = captures.map((file) => `${file.path} (${file.format}, ${counted(file.packets, "packet")}, ${bytes(file.bytes)})`);
+  if (furtherCaptures.count) files.push(`${count(furtherCaptures.count)} further files`);
+  return [`Made by ${data.program} from ${files.join("; ")}. `,
+    "This file loads nothing from anywhere. Charts: uPlot, © 2022 Leon Sorokin, MIT licence, whose text is in the file."];
+}
+
+function showSections() {
+  const sections = [...document.querySelectorAll("main > section")].filter((section) => section.id !== "verdict" && !section.hidden);
+  fill(byId("sections"), ...sections.map((section) => make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
+}

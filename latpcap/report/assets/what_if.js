@@ -1,0 +1,105 @@
+/** The slider, the number field and the answer at the RTT they choose. */
+
+import { button, byId, data, fill, make } from "./dom.js";
+import { count, formatMs, formatS, percent, significant } from "./format.js";
+import { budgetAt, isProjected, projectAt, savedTogether } from "./model.js";
+import { chooseRtt, follow } from "./state.js";
+
+const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
+const SPOKEN_AFTER_MS = 500;
+
+const [lowest, highest] = [data.curve.rtt_ms[0], data.curve.rtt_ms.at(-1)];
+const findings = data.analysis.findings;
+const summary = data.analysis.summary;
+
+/** Shows the controls and follows them; without a baseline there is nothing to choose. */
+export function showWhatIf() {
+  if (!isProjected(data.curve)) {
+    byId("what-if").hidden = true;
+    byId("no-projection").hidden = false;
+    return;
+  }
+  listen();
+  follow(answer);
+  follow(speakLater());
+}
+
+function listen() {
+  const [slider, number] = [byId("rtt-slider"), byId("rtt-number")];
+  slider.addEventListener("input", () => chooseRtt(rttOf(Number(slider.value), Number(slider.max))));
+  number.min = significant(lowest);
+  number.max = highest;
+  number.addEventListener("input", () => typed(number, false));
+  number.addEventListener("change", () => typed(number, true));
+  const measured = [["as measured", summary.baseline_rtt_ms]];
+  fill(byId("places"), ...measured.concat(PLACES).map(([name, rtt]) =>
+    button(`${name} ${formatMs(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
+}
+
+/** Takes over a typed RTT; when the typing is done, one out of range becomes the nearest in range. */
+function typed(number, done) {
+  const value = Number(number.value);
+  if (number.value !== "" && value >= lowest && value <= highest) chooseRtt(value);
+  else if (done) chooseRtt(Math.min(Math.max(value || lowest, lowest), highest));
+}
+
+const rttOf = (position, steps) => Number((lowest * (highest / lowest) ** (position / steps)).toPrecision(3));
+const positionOf = (rtt, steps) => Math.round((steps * Math.log(rtt / lowest)) / Math.log(highest / lowest));
+
+function answer({ rtt, fixes }) {
+  const saved = savedTogether(findings, fixes, rtt);
+  const there = projectAt(data.curve, rtt, saved);
+  const slider = byId("rtt-slider");
+  slider.value = positionOf(rtt, Number(slider.max));
+  slider.setAttribute("aria-valuetext", formatMs(rtt));
+  if (document.activeElement !== byId("rtt-number") || Number(byId("rtt-number").value) !== rtt) {
+    byId("rtt-number").value = Number(rtt.toPrecision(4));
+  }
+  for (const place of byId("places").children) place.setAttribute("aria-pressed", Number(place.dataset.rtt) === rtt);
+  byId("runtime").textContent = formatS(there.runtime);
+  byId("runtime").dataset.seconds = there.runtime;
+  byId("range").textContent = `between ${formatS(there.optimistic)} and ${formatS(there.pessimistic)}`;
+  byId("range").dataset.optimistic = there.optimistic;
+  byId("range").dataset.pessimistic = there.pessimistic;
+  fill(byId("figures"), ...figures(rtt, there, saved));
+}
+
+function figures(rtt, there, saved) {
+  const parts = budgetAt(data.analysis.budget, data.setup_network_s, summary.runtime_s, there.runtime + saved, saved);
+  const total = Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
+  const rows = [
+    ["against the capture", comparison(there.runtime)],
+    ["waiting for the network", total > 0 ? percent(parts.network_s / total) : "–"],
+    ["each further millisecond", `+ ${formatS(slope(rtt))}`],
+    ["statements per second", there.throughput === null ? "–" : significant(there.throughput)],
+  ];
+  if (saved > 0) rows.push(["saved by the fixes", formatS(saved)]);
+  return rows.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value)));
+}
+
+function comparison(runtime) {
+  if (!summary.runtime_s) return "–";
+  const ratio = runtime / summary.runtime_s;
+  if (Math.abs(ratio - 1) < 0.005) return `as measured, ${formatS(summary.runtime_s)}`;
+  return `${significant(ratio)} × the measured ${formatS(summary.runtime_s)}`;
+}
+
+/** The seconds that one more millisecond adds at this RTT, with the chosen fixes. */
+function slope(rtt) {
+  const at = (there) => projectAt(data.curve, there).runtime;
+  const from = Math.min(rtt, highest - 1);
+  return Math.max(at(from + 1) - at(from), 0);
+}
+
+/** Tells a screen reader the answer when the slider has come to rest. */
+function speakLater() {
+  let timer;
+  return ({ rtt, fixes }) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      const there = projectAt(data.curve, rtt, savedTogether(findings, fixes, rtt));
+      const fixed = fixes.size ? ` with ${count(fixes.size)} fixed` : "";
+      byId("spoken").textContent = `At ${formatMs(rtt)}${fixed}: ${formatS(there.runtime)}, ${byId("range").textContent}.`;
+    }, SPOKEN_AFTER_MS);
+  };
+}

@@ -1,0 +1,278 @@
+import base64
+import hashlib
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arro3.core import Array, Table
+from builder import BOOL, EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
+from conftest import FIXTURES
+
+import latpcap
+from latpcap import Capture, UsageError
+from latpcap.recording import Recording
+from latpcap.report.html import MODULES, render
+from latpcap.report.page import STATEMENTS, page_data, rtt_grid
+from latpcap.report.timeline import ONE_BY_ONE, timeline
+
+HOSTILE = "select '</script><script>hostile()</script><!-- {{STYLE}} \u2028 &amp; <img src=x onerror=hostile()>'"
+MEGABYTE = 1e6
+
+
+def some_capture(*exchanges: Ex) -> Capture:
+    return Capture(
+        build([Conn(rtt_ms=2, exchanges=list(exchanges or [Ex("query", sql="select ?", service_ms=1)] * 5))])
+    )
+
+
+def embedded(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+# --- one file that is safe to open ----------------------------------------------------------------------------------
+
+
+def test_the_page_names_no_address() -> None:
+    page = render(latpcap.read(FIXTURES / "mysql" / "nplus1-300-client.pcapng"))
+    assert "://" not in page
+    targets = re.findall(r"""\b(?:src|href)=["']?(.)""", page.split("<script", 1)[0])
+    assert set(targets) == {"#"}
+
+
+def test_the_policy_allows_the_page_s_own_style_and_scripts_and_nothing_else() -> None:
+    page = render(some_capture())
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    inline = r"<style>(.*?)</style>|<script>(.*?)</script>|<script type=\"module\">(.*?)</script>"
+    texts = ["".join(groups) for groups in re.findall(inline, page, re.DOTALL)]
+    assert len(texts) == 3
+    for text in texts:
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy[1]
+    assert policy[1].startswith("default-src 'none';")
+    assert "unsafe" not in policy[1]
+
+
+def test_sql_that_looks_like_markup_stays_data() -> None:
+    page = render(some_capture(Ex("query", sql=HOSTILE)))
+    assert "<script>hostile" not in page
+    assert "<img" not in page
+    assert "\u2028" not in page
+    assert page.count("</script>") == 3
+    assert embedded(page)["analysis"]["statements"][0]["text"] == HOSTILE
+
+
+def test_a_hostile_file_name_stays_text() -> None:
+    recording = build([Conn(exchanges=[Ex("query", sql="select ?")])])
+    recording._tables.captures = lambda: _captures("x/<b>&\u202e\x1b[31m.pcap")
+    page = render(Capture(recording))
+    assert "<title>&lt;b&gt;&amp;\ufffd [31m.pcap" in page
+
+
+def _captures(path: str) -> Table:
+    texts = {name: Array([text], TEXT) for name, text in (("path", path), ("format", "pcap"))}
+    counts = {name: Array([10], U64) for name in ("packets", "bytes")}
+    times = {name: Array([EPOCH_NS], I64).cast(TIME) for name in ("first_time", "last_time")}
+    return Table.from_pydict(texts | counts | times)
+
+
+def test_every_module_is_part_of_the_page() -> None:
+    assets = files("latpcap.report") / "assets"
+    assert sorted(MODULES) == sorted(each.name[:-3] for each in assets.iterdir() if each.name.endswith(".js"))
+    assert not re.search(r"^(import|export)\b", render(some_capture()), re.MULTILINE)
+
+
+def test_the_licence_of_the_charts_is_in_the_page() -> None:
+    assert "Copyright (c) 2022 Leon Sorokin" in render(some_capture())
+
+
+# --- what it carries ------------------------------------------------------------------------------------------------
+
+
+def test_the_verdict_is_there_without_any_script() -> None:
+    capture = some_capture()
+    for line in capture.analyze().summary.verdict.split("\n"):
+        assert f"<p>{line}</p>" in render(capture)
+
+
+def test_the_slider_begins_where_the_verdict_speaks_of() -> None:
+    assert page_data(some_capture())["asked_rtt_ms"] == 15
+    assert page_data(some_capture(), [1, 40])["asked_rtt_ms"] == 40
+
+
+SHAPES = ("nplus1-10k", "pool-4", "churn-20", "cursor-fetch1", "wide-2000", "local-infile", "reordered")
+
+
+@pytest.mark.parametrize("name", [*(f"mysql/{shape}" for shape in SHAPES), "postgresql/pgbench-tpcb-c4"])
+def test_the_curve_gives_the_projection_at_any_rtt(name: str, fixture: Any) -> None:
+    capture = latpcap.read(fixture(name).path)
+    curve = page_data(capture)["curve"]
+    asked = np.geomspace(0.05, 300, 250).tolist()
+    for point, rtt in zip(capture.project(asked).points, asked, strict=True):
+        for column, expected in (
+            ("runtime_s", point.runtime_s),
+            ("optimistic_s", point.optimistic_s),
+            ("pessimistic_s", point.pessimistic_s),
+        ):
+            assert np.interp(rtt, curve["rtt_ms"], curve[column]) == pytest.approx(expected, rel=0.005)
+
+
+def test_the_measured_rtt_is_on_the_curve_however_small() -> None:
+    assert rtt_grid(0.0123)[0] == 0.0123
+    assert rtt_grid(600)[-1] == 600
+    assert 15.0 in rtt_grid(15.0)
+    assert (rtt_grid(None)[0], rtt_grid(None)[-1]) == (0.05, 300)
+
+
+def test_statements_beyond_the_dearest_are_summed() -> None:
+    count = STATEMENTS + 30
+    data = page_data(some_capture(*(Ex("query", sql=f"select {number}", service_ms=number) for number in range(count))))
+    listed, rest = data["analysis"]["statements"], data["analysis"]["statements_rest"]
+    assert (len(listed), rest["count"]) == (STATEMENTS, 30)
+    assert sum(each["round_trips"] for each in listed) + rest["round_trips"] == count
+    assert min(each["service_s"] for each in listed) >= rest["service_s"] / 30
+
+
+def test_texts_have_a_bound() -> None:
+    data = page_data(some_capture(Ex("query", sql="select " + "x" * 60_000)))
+    assert len(data["analysis"]["statements"][0]["text"]) == 4000
+
+
+def test_a_capture_without_a_baseline_has_a_page() -> None:
+    page = render(Capture(build([Conn(handshake=False, exchanges=[Ex("query", answered=False, complete=False)])])))
+    assert embedded(page)["curve"]["runtime_s"][0] is None
+
+
+# --- timeline -------------------------------------------------------------------------------------------------------
+
+PARTS = ("network", "service", "transfer", "setup", "unknown")
+
+
+def parts_of(lane: dict[str, Any]) -> dict[str, int]:
+    return {part: sum(lane.get(part, [])) for part in PARTS}
+
+
+def drawn(capture: Capture, **options: int) -> dict[str, Any]:
+    measures = capture._measures
+    return timeline(capture._recording, measures.baselines.baseline, measures.timeline.own_service_ns, **options)
+
+
+def test_an_exchange_is_cut_into_what_it_waited_for() -> None:
+    capture = some_capture(Ex("authenticate"), Ex("query", service_ms=3, transfer_ms=4, client_ms=1))
+    lane = drawn(capture)["lanes"][0]
+    assert parts_of(lane) == {"network": 2000, "service": 3000, "transfer": 4000, "setup": 2000, "unknown": 0}
+    assert lane["gap"] == [2000, 3000]
+
+
+def test_at_the_server_the_network_is_not_in_the_exchanges() -> None:
+    conn = Conn(rtt_ms=10, near_share=1.0, exchanges=[Ex("query", service_ms=3)] * 9)
+    assert parts_of(drawn(Capture(build([conn])))["lanes"][0])["network"] == 0
+
+
+def test_stretches_hold_the_same_time_as_the_exchanges() -> None:
+    exchanges = [Ex("query", service_ms=at % 7, transfer_ms=at % 3, client_ms=at % 5) for at in range(400)]
+    capture = Capture(build([Conn(rtt_ms=1, exchanges=exchanges), Conn(rtt_ms=1, at_ms=40, exchanges=exchanges[:90])]))
+    exact, summed = drawn(capture), drawn(capture, one_by_one=10, stretches=100)
+    assert summed["stretch_us"] > 0
+    for one, other in zip(exact["lanes"], summed["lanes"], strict=True):
+        assert parts_of(other) == parts_of(one)
+        assert sum(other["count"]) == len(one["gap"])
+
+
+def test_connections_one_after_the_other_share_a_lane_where_they_are_many() -> None:
+    many = [Conn(at_ms=20 * number, exchanges=[Ex("query")]) for number in range(150)]
+    found = drawn(Capture(build(many)))
+    assert (len(found["lanes"]), found["lanes"][0]["connections"]) == (1, 150)
+
+
+# --- size -----------------------------------------------------------------------------------------------------------
+
+
+class ManyExchanges(Tables):
+    """`count` exchanges on `connections` side by side, of `statements` kinds: made of columns, as rows take long."""
+
+    def __init__(self, count: int, connections: int, statements: int) -> None:
+        super().__init__([Conn(rtt_ms=0.4, exchanges=[Ex("query", sql="x")]) for _ in range(connections)], [])
+        self.texts = [f"select {'column, ' * 40} from table_{number} where id = ?" for number in range(statements)]
+        self.count, self.statement_count, self.connection_count = count, statements, connections
+        for row in self.connection_rows:
+            row["end"] = row["data_end"] = EPOCH_NS + count // connections * 900_000
+
+    def exchanges(self) -> Table:
+        """Waits of 0.4 ms and an exponential service time, pauses between them."""
+        random = np.random.default_rng(7)
+        each = self.count // self.connection_count
+        stream = np.repeat(np.arange(self.connection_count), each)
+        number = np.tile(np.arange(each), self.connection_count)
+        service = random.exponential(300_000, len(stream)).astype(np.int64)
+        pause = random.exponential(200_000, len(stream)).astype(np.int64)
+        pace = (400_000 + service + pause).reshape(-1, each)
+        start = EPOCH_NS + 400_000 + (np.cumsum(pace, axis=1) - pace).ravel()
+        waited = service + 400_000
+        ones, none = np.ones(len(stream), np.int64), np.zeros(len(stream), np.int64)
+        delta = np.where(number > 0, np.diff(start, prepend=0), 0)
+        statement = random.integers(0, self.statement_count, len(stream))
+        frame = np.arange(len(stream)) * 2 + 1
+
+        def made(values: Any, kind: Any) -> Array:
+            return Array.from_numpy(np.ascontiguousarray(values, np.int64)).cast(kind)
+
+        columns = {
+            "stream": (stream, U32),
+            "exchange": (number, U32),
+            "fingerprint": (statement, U32),
+            "text": (statement, U32),
+            **dict.fromkeys(("request_frame", "request_end_frame"), (frame, U64)),
+            **dict.fromkeys(("response_frame", "response_end_frame"), (frame + 1, U64)),
+            **dict.fromkeys(("request_time", "request_end_time"), (start, TIME)),
+            **dict.fromkeys(("response_time", "response_end_time"), (start + waited, TIME)),
+            **dict.fromkeys(("request_bytes", "response_bytes", "rows"), (ones * 120, U64)),
+            **dict.fromkeys(("parameters", "affected_rows"), (none, U64)),
+            **dict.fromkeys(("round_trips",), (ones, U32)),
+            "retransmissions": (none, U32),
+            "waited_ns": (waited, I64),
+            "delta_ns": (delta, I64),
+            "client_ns": (np.maximum(pause, 0), I64),
+        }
+        texts = {name: Array([None], TEXT).take(made(none, U64)) for name in ("error", "transaction")}
+        command = Array(["query"], TEXT).take(made(none, U64))
+        complete = Array([True], BOOL).take(made(none, U64))
+        arrays = {name: made(values, kind) for name, (values, kind) in columns.items()}
+        return Table.from_pydict(arrays | texts | {"command": command, "complete": complete})
+
+
+def test_a_million_exchanges_stay_below_five_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("latpcap.report.page.GRID", 8)  # a hundred points add 10 kB, and a replay each
+    page = render(Capture(Recording(ManyExchanges(1_000_000, 1, 5_000))))
+    assert len(page.encode()) < 5 * MEGABYTE
+
+
+def test_many_connections_at_once_stay_below_five_megabytes() -> None:
+    page = render(Capture(Recording(ManyExchanges(60_000, 150, 20))))
+    assert len(embedded(page)["timeline"]["lanes"]) == 100
+    assert embedded(page)["timeline"]["lanes_left_out"] == 50
+    assert len(page.encode()) < 5 * MEGABYTE
+
+
+def test_the_longest_recording_that_is_drawn_one_by_one_stays_below_three_megabytes() -> None:
+    page = render(Capture(Recording(ManyExchanges(ONE_BY_ONE, 4, 5_000))))
+    assert embedded(page)["timeline"]["stretch_us"] == 0
+    assert len(page.encode()) < 3 * MEGABYTE
+
+
+# --- from Python ----------------------------------------------------------------------------------------------------
+
+
+def test_a_capture_writes_its_report(tmp_path: Path) -> None:
+    some_capture().report(tmp_path / "report.html", rtt_ms=5)
+    assert embedded((tmp_path / "report.html").read_text("utf-8"))["asked_rtt_ms"] == 5
+
+
+def test_a_report_of_another_kind_is_the_user_s_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"report\.pdf: a report is an \.html file"):
+        some_capture().report(tmp_path / "report.pdf")

@@ -1,0 +1,459 @@
+"""The HTML report in a real browser: a mouse, a keyboard, a clipboard, and no network."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+from conftest import load_fixture
+
+import latpcap as library
+from latpcap import Capture
+from latpcap.recording import Recording
+from latpcap.report.html import render
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="not installed: chromium")
+
+QUIET = (
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+RTTS = (0.05, 0.09, 0.3, 1.0, 2.5, 7.0, 15.0, 42.0, 123.0, 300.0)
+HOSTILE = "select '<img src=x onerror=\"hostile=1\"><script>hostile=1</script><b>bold</b>'"
+FILTER = "tcp.stream == 0 && frame.number in {82..20081}"
+FINDINGS: list[dict[str, Any]] = [
+    {
+        "code": "fetch",
+        "title": "Small fetches <i>made up</i>",
+        "why": "Each fetch waits.",
+        "fix": "Fetch `1000` rows.",
+        "severity": "low",
+        "statement": HOSTILE,
+        "exchanges": 200,
+        "round_trips_saved": 10,
+        "saved_s": {"0.05": 0.0005, "300": 3.0},
+        "first_frame": 5,
+        "last_frame": 5,
+        "display_filter": "tcp.stream == 0",
+        "fix_name": "fetch",
+        "frames_left_out": 0,
+    },
+    {
+        "code": "n+1",
+        "title": "N+1, made up",
+        "why": "Each repeat waits.",
+        "fix": "Join.",
+        "severity": "high",
+        "statement": "select ?",
+        "exchanges": 300,
+        "round_trips_saved": 270,
+        "saved_s": {"0.05": 0.0135, "1": 0.27, "300": 81.0},
+        "first_frame": 82,
+        "last_frame": 20081,
+        "display_filter": FILTER,
+        "fix_name": "n+1",
+        "frames_left_out": 3,
+    },
+    {
+        "code": "slow-server",
+        "title": "The server is slow",
+        "why": "It takes its time.",
+        "fix": "",
+        "severity": "info",
+        "statement": None,
+        "exchanges": 1,
+        "round_trips_saved": 0,
+        "saved_s": {},
+        "first_frame": None,
+        "last_frame": None,
+        "display_filter": "",
+        "fix_name": "",
+        "frames_left_out": 0,
+    },
+]
+
+
+class Found(Capture):
+    """A capture with findings that are known."""
+
+    findings: list[dict[str, Any]] = FINDINGS
+
+    def analyze(self, *arguments: Any, **options: Any) -> Any:
+        analysis, findings = super().analyze(*arguments, **options), self.findings
+
+        class WithFindings:
+            def to_dict(self) -> dict[str, Any]:
+                return analysis.to_dict() | {"findings": [dict(each) for each in findings]}
+
+        return WithFindings()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(browser: Any, folder: Path) -> Iterator[Callable[..., Any]]:
+    """`show(capture)`: its report in a fresh page, from disk and with the network cut; complaints fail the test."""
+    contexts, complaints = [], []
+
+    def opened(capture: Capture, **options: Any) -> Any:
+        path = folder / "report.html"
+        path.write_text(render(capture), "utf-8")
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.asked = []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("#colophon:not(:empty)")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Recording:
+    return library.read(load_fixture("mysql/nplus1-300-client").path)._recording
+
+
+@pytest.fixture
+def page(show: Any, recorded: Recording) -> Any:
+    return show(Found(recorded))
+
+
+def several() -> Capture:
+    work = [Ex("query", sql=f"select {letter} from t where a = ?", service_ms=ms) for ms, letter in enumerate("cab", 1)]
+    first = Conn(rtt_ms=2, exchanges=[Ex("authenticate"), *work * 5])
+    second = Conn(rtt_ms=2, at_ms=30, client="10.0.0.1:40001", exchanges=[Ex("query", sql=HOSTILE), *work])
+    return Found(build([first, second], [("cut", "warning", "the file was cut", 1)]))
+
+
+def number(page: Any, element: str, name: str) -> float:
+    return float(page.get_attribute(element, f"data-{name}"))
+
+
+def runtime(page: Any) -> float:
+    return number(page, "#runtime", "seconds")
+
+
+def chosen(page: Any) -> float:
+    return float(page.input_value("#rtt-number"))
+
+
+def choose(page: Any, rtt: float) -> None:
+    page.fill("#rtt-number", str(rtt))
+
+
+def saved(finding: dict[str, Any], rtt: float) -> float:
+    points = sorted((float(at), seconds) for at, seconds in finding["saved_s"].items())
+    return float(np.interp(rtt, *zip(*points, strict=True)))
+
+
+# --- the slider -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mysql/nplus1-10k", "postgresql/pgbench-tpcb-c4"])
+def test_the_values_are_those_of_latpcap_project(name: str, show: Any, latpcap: Any) -> None:
+    path = load_fixture(name).path
+    page = show(library.read(path))
+    asked = ",".join(f"{rtt}ms" for rtt in RTTS)
+    run = latpcap("project", path, "--rtt", asked, "--json", "--quiet")
+    for point in json.loads(run.stdout)["points"]:
+        choose(page, point["rtt_ms"])
+        assert runtime(page) == pytest.approx(point["runtime_s"], rel=0.005)
+        assert number(page, "#range", "optimistic") == pytest.approx(point["optimistic_s"], rel=0.005)
+        assert number(page, "#range", "pessimistic") == pytest.approx(point["pessimistic_s"], rel=0.005)
+
+
+def test_a_mouse_moves_the_slider(page: Any, recorded: Recording) -> None:
+    slider = page.locator("#rtt-slider")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    at = float(slider.input_value()) / 1000
+    page.mouse.move(box["x"] + 8 + at * (box["width"] - 16), middle)
+    page.mouse.down()
+    seen = []
+    for share in (0.5, 0.3, 0.9):
+        page.mouse.move(box["x"] + 8 + share * (box["width"] - 16), middle, steps=4)
+        seen.append((chosen(page), runtime(page)))
+    page.mouse.up()
+    for (rtt, seconds), share in zip(seen, (0.5, 0.3, 0.9), strict=True):
+        assert rtt == pytest.approx(0.05 * 6000**share, rel=0.1)
+        projected = Capture(recorded).project(rtt).points[0].runtime_s
+        assert seconds == pytest.approx(projected, rel=0.005)
+
+
+def test_keys_move_the_slider(page: Any) -> None:
+    page.focus("#rtt-slider")
+    before = chosen(page)
+    page.keyboard.press("ArrowRight")
+    assert before < chosen(page) < before * 1.05
+    page.keyboard.press("PageUp")
+    assert chosen(page) > before * 1.5
+    page.keyboard.press("Home")
+    assert chosen(page) == 0.05
+    page.keyboard.press("End")
+    assert chosen(page) == 300
+    assert page.get_attribute("#rtt-slider", "aria-valuetext") == "300 ms"
+
+
+def test_a_number_out_of_range_becomes_the_nearest(page: Any) -> None:
+    for typed, taken in (("5000", 300), ("0.0001", 0.05), ("-3", 0.05), ("", 0.05), ("12.5", 12.5)):
+        page.fill("#rtt-number", typed)
+        page.press("#rtt-number", "Enter")
+        page.focus("#rtt-slider")
+        assert chosen(page) == taken
+
+
+def test_a_place_chooses_its_rtt(page: Any, recorded: Recording) -> None:
+    page.get_by_role("button", name="next country").click()
+    assert chosen(page) == 20
+    assert page.locator("#places [aria-pressed=true]").count() == 1
+    page.get_by_role("button", name="as measured").click()
+    assert runtime(page) == pytest.approx(recorded.runtime_s, rel=0.005)
+
+
+def test_a_click_on_the_curve_chooses_its_rtt(page: Any) -> None:
+    over = page.locator("#curve .u-over")
+    box = over.bounding_box()
+    over.click(position={"x": box["width"] / 2, "y": 50})
+    assert chosen(page) == pytest.approx(math.sqrt(0.05 * 300), rel=0.05)
+
+
+def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
+    choose(page, 7)
+    playwright.expect(page.locator("#spoken")).to_contain_text("At 7 ms: ")
+    assert page.get_attribute("#spoken", "role") == "status"
+
+
+def test_the_budget_sums_to_the_runtime(page: Any) -> None:
+    for rtt in (0.05, 3, 300):
+        choose(page, rtt)
+        cells = page.locator("#budget-table tfoot td").all_inner_texts()
+        assert float(cells[2].replace(",", "")) == pytest.approx(runtime(page), abs=0.001)
+
+
+def test_without_a_baseline_there_is_no_slider(show: Any) -> None:
+    page = show(Capture(build([Conn(handshake=False, exchanges=[Ex("query", answered=False, complete=False)])])))
+    assert not page.is_visible("#rtt-slider")
+    assert page.is_visible("#no-projection")
+    assert page.locator("#statements-table tbody tr").count() == 1
+
+
+# --- fixes and findings ---------------------------------------------------------------------------------------------
+
+
+def test_switches_take_their_savings_off(page: Any, recorded: Recording) -> None:
+    dear, cheap = FINDINGS[1], FINDINGS[0]
+    for rtt in (1, 15, 100):
+        choose(page, rtt)
+        full = Capture(recorded).project(rtt).points[0].runtime_s
+        page.locator(".switch label").first.click()
+        assert runtime(page) == pytest.approx(full - saved(dear, rtt), rel=0.005)
+        page.locator(".switch input").nth(1).focus()
+        page.keyboard.press("Space")
+        assert runtime(page) == pytest.approx(full - saved(dear, rtt) - saved(cheap, rtt), rel=0.005)
+        total = page.locator("#budget-table tfoot td").nth(2).inner_text()
+        assert float(total.replace(",", "")) == pytest.approx(runtime(page), rel=0.005)
+        assert page.locator("#ladder thead th").last.inner_text() == "with the fixes s"
+        for switch in page.locator(".switch input").all():
+            switch.click()
+        assert runtime(page) == pytest.approx(full, rel=0.005)
+
+
+def test_findings_come_dearest_first_and_only_those_with_a_fix_have_a_switch(page: Any) -> None:
+    titles = page.locator(".finding h3").all_inner_texts()
+    assert [title.split(" ", 1)[0] for title in titles] == ["N+1,", "Small", "The"]
+    assert page.locator(".switch").count() == 2
+    assert "<i>made up</i>" in titles[1]
+    choose(page, 2)
+    assert "saved at 2 ms" in page.locator(".finding").first.inner_text()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_display_filter_is_copied(show: Any, recorded: Recording, allowed: bool) -> None:
+    page = show(Found(recorded), permissions=["clipboard-read", "clipboard-write"])
+    if not allowed:
+        page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }")
+    page.get_by_role("button", name="Copy the display filter of N+1").click()
+    playwright.expect(page.locator(".copy").first).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == FILTER
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def column(page: Any, at: int) -> list[str]:
+    return page.locator(f"#statements-table tbody tr > :nth-child({at})").all_inner_texts()
+
+
+def test_statements_are_sorted_by_their_headings(show: Any) -> None:
+    page = show(several())
+    heading = page.locator("#statements-table thead th").first
+    assert heading.get_attribute("aria-sort") is None
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert column(page, 1) == sorted(column(page, 1))
+    heading.get_by_role("button").press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert column(page, 1) == sorted(column(page, 1), reverse=True)
+    page.locator("#statements-table thead button", has_text="round trips").click()
+    counts = [int(text) for text in column(page, 3)]
+    assert counts == sorted(counts, reverse=True)
+    assert heading.get_attribute("aria-sort") is None
+
+
+def test_what_is_missing_is_sorted_last(show: Any) -> None:
+    page = show(several())
+    for _ in range(2):
+        page.locator("#statements-table thead button", has_text="delta").click()
+        values = column(page, 10)
+        assert values[-1] == ""
+        assert "" not in values[:-2]
+
+
+def test_the_statements_network_time_follows_the_slider(page: Any) -> None:
+    for rtt in (1, 100):
+        choose(page, rtt)
+        assert page.locator("#statements-table thead th").nth(5).inner_text() == f"network s at {rtt} ms"
+        assert float(column(page, 6)[0].replace(",", "")) == pytest.approx(0.3 * rtt, rel=0.01)
+
+
+def test_long_lists_begin_short(show: Any) -> None:
+    page = show(Capture(build([Conn(exchanges=[Ex("query", sql=f"select {at}") for at in range(50)])])))
+    assert len(column(page, 1)) == 20
+    page.get_by_role("button", name="Show all 50").click()
+    assert len(column(page, 1)) == 50
+
+
+# --- timeline -------------------------------------------------------------------------------------------------------
+
+
+def visible(page: Any) -> str:
+    return page.inner_text("#timeline-range").strip()
+
+
+def test_the_timeline_is_zoomed_by_buttons_keys_and_mouse(page: Any) -> None:
+    whole = visible(page)
+    page.get_by_role("button", name="Zoom in").click()
+    nearer = visible(page)
+    page.keyboard.press("ArrowRight")
+    later = visible(page)
+    assert len({whole, nearer, later}) == 3
+    page.keyboard.press("0")
+    assert visible(page) == whole
+    page.locator("#timeline-chart").scroll_into_view_if_needed()
+    box = page.locator("#timeline-chart .u-over").bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 30, steps=5)
+    page.mouse.up()
+    assert visible(page) not in (whole, nearer, later)
+    page.get_by_role("button", name="The whole time").click()
+    assert visible(page) == whole
+
+
+def test_an_exchange_under_the_mouse_is_named(page: Any) -> None:
+    page.locator("#timeline-chart").scroll_into_view_if_needed()
+    box = page.locator("#timeline-chart .u-over").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.inner_text("#timeline-hover").startswith("Frame ")
+    assert "select salary, from_date from salaries" in page.inner_text("#timeline-hover")
+
+
+# --- safe, accessible, well set -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_of_a_network(page: Any) -> None:
+    page.mouse.wheel(0, 4000)
+    choose(page, 3)
+    assert [url for url in page.asked if not url.startswith("file:")] == []
+    assert len(page.asked) == 1
+
+
+def test_sql_with_markup_stays_text(show: Any) -> None:
+    page = show(several())
+    assert HOSTILE in column(page, 1)
+    assert page.evaluate("typeof hostile") == "undefined"
+    assert page.locator("img, #statements-table b, .finding b, .finding i").count() == 0
+
+
+def test_the_policy_stops_what_gets_in_nevertheless(browser: Any, folder: Path) -> None:
+    path = folder / "broken.html"
+    path.write_text(render(several()).replace("<main ", "<script>hostile = 1</script><main "), "utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate("typeof hostile") == "undefined"
+    assert page.locator("#statements-table tbody tr").count() > 0
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(show: Any, recorded: Recording, scheme: str) -> None:
+    page = show(several() if scheme == "dark" else Found(recorded), color_scheme=scheme)
+    if page.locator(".switch").count():
+        page.locator(".switch input").first.click()
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run()")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+    assert len(found["passes"]) > 20
+
+
+def test_the_colours_follow_the_system_and_the_reader(show: Any, recorded: Recording) -> None:
+    page = show(Found(recorded), color_scheme="dark")
+
+    def background() -> str:
+        return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+    dark = background()
+    page.get_by_role("button", name="Light").click()
+    assert background() == "rgb(255, 255, 255)" != dark
+    page.get_by_role("button", name="Dark").click()
+    page.emulate_media(color_scheme="light")
+    assert background() == dark
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+def test_nothing_sticks_out(show: Any, width: int) -> None:
+    page = show(several(), viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_on_paper_it_is_light_and_fits(show: Any, recorded: Recording) -> None:
+    page = show(Found(recorded), color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    widths = page.evaluate("[...document.querySelectorAll('canvas')].map((canvas) => canvas.clientWidth)")
+    assert max(widths) <= 690
+    assert not page.is_visible("#theme")
+    assert not page.is_visible("#rtt-slider")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.pdf(format="A4").startswith(b"%PDF")
