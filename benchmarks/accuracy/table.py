@@ -76,11 +76,10 @@ def main() -> None:
     arguments = parse()
     lab = arguments.lab
     runs = [json.loads(line) for line in (lab / "truth.jsonl").read_text().splitlines()]
-    kinds = json.loads((lab / "kinds.json").read_text()) if (lab / "kinds.json").exists() else {}
     rows: list[Row] = []
     for workload, siblings in by_workload(runs).items():
         if re.search(arguments.only, workload):
-            rows += compare(lab, siblings, kinds.get(workload, "other"))
+            rows += compare(lab, siblings)
     write_csv(arguments.csv or lab / "accuracy.csv", rows)
     text = page([asdict(row) for row in rows], runs, STATISTIC)
     if arguments.stdout:
@@ -108,7 +107,7 @@ def by_workload(runs: list[Run]) -> dict[str, dict[float, list[Run]]]:
     return grouped
 
 
-def compare(lab: Path, siblings: dict[float, list[Run]], kind: str) -> Iterator[Row]:
+def compare(lab: Path, siblings: dict[float, list[Run]]) -> Iterator[Row]:
     """Every direction for which both captures exist; each capture is read once."""
     chosen = {rtt: median_run(runs) for rtt, runs in siblings.items()}
     known: dict[float, Facts] = {}
@@ -117,7 +116,7 @@ def compare(lab: Path, siblings: dict[float, list[Run]], kind: str) -> Iterator[
             known[rtt] = facts(lab / run["capture"])
     for start, end in DIRECTIONS:
         if start in known and end in known:
-            yield row(chosen[end], kind, start, known[start], known[end], spread(siblings[end]))
+            yield row(chosen[end], start, known[start], known[end], spread(siblings[end]))
 
 
 def median_run(runs: list[Run]) -> Run:
@@ -130,14 +129,14 @@ def spread(runs: list[Run]) -> float:
     return 50 * (max(seconds) - min(seconds)) / float(median_run(runs)["total_s"])
 
 
-def row(run: Run, kind: str, start: float, base: Facts, target: Facts, spread_pct: float) -> Row:
+def row(run: Run, start: float, base: Facts, target: Facts, spread_pct: float) -> Row:
     point, bare = base.capture.project(rtt_ms=[target.rtt.in_stream, target.rtt.bare]).points
     predicted, low, high = (value or 0.0 for value in (point.runtime_s, point.optimistic_s, point.pessimistic_s))
     return Row(
         workload=run["workload"],
         protocol=run["protocol"],
         driver=run["driver"],
-        kind=kind,
+        kind=run["kind"],
         from_ms=start,
         to_ms=run["rtt_ms"],
         base_ms=base.rtt.in_stream,

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Run every job of `matrix.py` at every RTT, capture it, and write down what the application measured.
+
+    python benchmarks/accuracy/record.py --only 'nplus1$' --rtt 0.5,15 --repeat 3
+
+Needs root and the lab, up, with its three kinds of server loaded (`run` sees to that). `LATPCAP_LAB` says where the lab keeps its state:
+captures go to `caps/` there, and a line a run to `truth.jsonl`. What is recorded already is not recorded again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from matrix import JOBS, RTTS_MS, Job
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
+
+from recorder import lab  # noqa: E402
+
+PORTS = {"mysql": (3306,), "postgresql": (5432, 5433), "firebird": (3050, 3051, 3052)}
+LONG_MS = 15
+"""From this RTT on the three kinds of server are recorded side by side: who waits for the network disturbs nobody."""
+PATIENCE_S = 120
+PACK_BYTES = 200_000
+
+writing = threading.Lock()
+
+
+def main() -> None:
+    arguments = parse()
+    done = recorded()
+    jobs = [job for job in JOBS if re.search(arguments.only, job.name)]
+    for repetition in range(arguments.repeat):
+        for rtt_ms in arguments.rtt:
+            todo = [job for job in jobs if (job.name, rtt_ms, repetition) not in done]
+            if rtt_ms < LONG_MS:
+                one_by_one(todo, rtt_ms, repetition)
+            else:
+                one_by_one([job for job in todo if job.alone], rtt_ms, repetition)
+                side_by_side([job for job in todo if not job.alone], rtt_ms, repetition)
+    lab.set_link()
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default=".", help="jobs that match this regular expression")
+    parser.add_argument("--rtt", default=RTTS_MS, type=lambda text: tuple(map(float, text.split(","))), help="in ms, with commas")
+    parser.add_argument("--repeat", type=int, default=1, help="how often each is recorded; the table takes the median")
+    return parser.parse_args()
+
+
+def recorded() -> set[tuple[str, float, int]]:
+    path = lab.LAB / "truth.jsonl"
+    runs = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {(run["workload"], run["rtt_ms"], run["rep"]) for run in runs}
+
+
+def one_by_one(jobs: Iterable[Job], rtt_ms: float, repetition: int, *, set_link: bool = True) -> None:
+    for job in jobs:
+        try:
+            record(job, rtt_ms, repetition, set_link=set_link)
+        except Exception as problem:  # one job that fails must not end a night's recording
+            print(f"{job.name} at {rtt_ms:g} ms failed: {problem}", file=sys.stderr, flush=True)
+
+
+def side_by_side(jobs: list[Job], rtt_ms: float, repetition: int) -> None:
+    """One lane for each kind of server; the link is set once for all."""
+    lab.set_link(rtt_ms)
+    lanes = [
+        threading.Thread(
+            target=one_by_one,
+            args=([job for job in jobs if job.protocol == protocol], rtt_ms, repetition),
+            kwargs={"set_link": False},
+        )
+        for protocol in PORTS
+    ]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+
+
+def record(job: Job, rtt_ms: float, repetition: int, *, set_link: bool) -> None:
+    """Warm up on the bare link, capture one run, write its line."""
+    folder = lab.LAB / "caps"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{job.name}__n{job.n}__rtt{rtt_ms:g}__r{repetition}.pcapng"
+    paths = {path: lab.CLIENT} | ({path.with_suffix(".server.pcapng"): lab.SERVER} if job.both_ends else {})
+    packets = " or ".join(f"tcp port {port}" for port in PORTS[job.protocol])
+    if set_link:
+        lab.set_link()
+    with lab.workload(job.command, job.n, environment=variables(job)) as process, ExitStack() as captures:
+        watchdog = threading.Timer(PATIENCE_S, process.kill)
+        watchdog.start()
+        if set_link:
+            lab.set_link(rtt_ms)
+        for file, place in paths.items():
+            captures.enter_context(lab.capturing(place, file, packets))
+        load = os.getloadavg()[0]
+        counted = lab.go(process)
+        watchdog.cancel()
+        time.sleep(rtt_ms * 2.5e-3)
+    write(job, rtt_ms, repetition, counted, [pack(file) for file in paths], load)
+
+
+def variables(job: Job) -> dict[str, str]:
+    return {"LATPCAP_PGPORT": str(job.server)} if job.server else {}
+
+
+def pack(path: Path) -> str:
+    """Compress a large capture; return its name within the lab."""
+    if path.stat().st_size > PACK_BYTES:
+        subprocess.run(["nice", "-n", "15", "gzip", "-1", "-f", str(path)], check=True)
+        path = path.with_name(path.name + ".gz")
+    return str(path.relative_to(lab.LAB))
+
+
+def write(job: Job, rtt_ms: float, repetition: int, counted: dict[str, Any], captures: list[str], load: float) -> None:
+    line = {
+        "workload": job.name,
+        "protocol": job.protocol,
+        "driver": counted["client"],
+        "kind": job.kind,
+        "rtt_ms": rtt_ms,
+        "rep": repetition,
+        "n": job.n,
+        "statements": counted["statements"],
+        "rows": counted["rows"],
+        "work_s": counted["seconds"],
+        "total_s": counted["total"],
+        "capture": captures[0],
+        "capture_server": captures[1] if len(captures) > 1 else None,
+        "load": load,
+    }
+    with writing, (lab.LAB / "truth.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+        print(f"{time.strftime('%H:%M:%S')} {rtt_ms:5g} ms #{repetition} {job.name:34} {line['total_s']:8.3f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
