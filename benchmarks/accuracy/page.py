@@ -44,7 +44,11 @@ def page(rows: list[Row], runs: list[Row], statistic: str) -> str:
         recorded(rows, runs),
         section("Summary", summary(counted, lambda row: way(row), (UP, DOWN, ZERO))),
         section("By direction", summary(counted, direction)),
-        section("By protocol", summary(up, lambda row: f"{row['protocol']}, up") + summary(down, lambda row: f"{row['protocol']}, down")[2:]),
+        section(
+            "By protocol",
+            summary(up, lambda row: f"{row['protocol']}, up")
+            + summary(down, lambda row: f"{row['protocol']}, down")[2:],
+        ),
         section("By kind of work, up", summary(up, lambda row: row["kind"])),
         section("By kind of work, down", summary(down, lambda row: row["kind"])),
         section("The twelve worst, up", pairs(worst(up, 12))),
@@ -78,7 +82,9 @@ def summary(rows: list[Row], key: Callable[[Row], str], order: Iterable[str] | N
     groups: dict[str, list[Row]] = {name: [] for name in order or ()}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
-    lines = ["| | pairs | median error | p90 | worst | mean, signed | inside the range | run to run | by bare ACKs: median | p90 | inside |"]
+    lines = [
+        "| | pairs | median error | p90 | worst | mean, signed | inside the range | run to run | by bare ACKs: median | p90 | inside |"
+    ]
     lines.append("|---" + "|--:" * 10 + "|")
     for name, group in groups.items():
         if not group:
@@ -105,10 +111,15 @@ def rtts(rows: list[Row]) -> list[str]:
     ]
     for asked in sorted({row["to_ms"] for row in rows}):
         targets = list({row["workload"]: row for row in rows if row["to_ms"] == asked}.values())
-        columns = {name: np.array([row[name] for row in targets]) for name in ("target_ms", "median_ms", "bare_ms", "target_baseline_ms")}
+        columns = {
+            name: np.array([row[name] for row in targets])
+            for name in ("target_ms", "median_ms", "bare_ms", "target_baseline_ms")
+        }
         off = 100 * (columns["target_baseline_ms"] / columns["target_ms"] - 1)
         values = " | ".join(f"{np.nanmedian(column):.3f} ms" for column in columns.values())
-        lines.append(f"| {asked:g} ms | {values} | {np.nanmedian(off):+.1f} % | {np.nanquantile(np.abs(off), 0.9):.1f} % |")
+        lines.append(
+            f"| {asked:g} ms | {values} | {np.nanmedian(off):+.1f} % | {np.nanquantile(np.abs(off), 0.9):.1f} % |"
+        )
     return lines
 
 
@@ -124,10 +135,16 @@ def grid(rows: list[Row]) -> list[str]:
     for row in rows:
         about.setdefault(row["workload"], row)
         mark = "" if row["inside"] else " !"
-        cells.setdefault(row["workload"], {})[direction(row)] = f"{row['error_pct']:+.1f}{mark}" if row["same_job"] else "other job"
+        cells.setdefault(row["workload"], {})[direction(row)] = (
+            f"{row['error_pct']:+.1f}{mark}" if row["same_job"] else "other job"
+        )
     lines = ["| workload | kind | driver | " + " | ".join(columns) + " |", "|---|---|---" + "|--:" * len(columns) + "|"]
     for name, found in cells.items():
-        lines.append(f"| {name} | {about[name]['kind']} | {about[name]['driver']} | " + " | ".join(found.get(column, "") for column in columns) + " |")
+        lines.append(
+            f"| {name} | {about[name]['kind']} | {about[name]['driver']} | "
+            + " | ".join(found.get(column, "") for column in columns)
+            + " |"
+        )
     return lines
 
 
@@ -138,7 +155,11 @@ def pairs(rows: list[Row]) -> list[str]:
     ]
     for row in rows:
         inside = ("yes" if row["inside"] else "no") if row["same_job"] else "other job"
-        trips = f"{row['round_trips']}" if row["round_trips"] == row["target_round_trips"] else f"{row['round_trips']} / {row['target_round_trips']}"
+        trips = (
+            f"{row['round_trips']}"
+            if row["round_trips"] == row["target_round_trips"]
+            else f"{row['round_trips']} / {row['target_round_trips']}"
+        )
         lines.append(
             f"| {row['workload']} | {row['protocol']} | {direction(row)} | {row['baseline_ms']:.2f} → {row['target_ms']:.2f} | {row['measured_s']:.3f} s "
             f"| {row['predicted_s']:.3f} s | {row['error_pct']:+.1f} % | {row['optimistic_s']:.3f} … {row['pessimistic_s']:.3f} | {inside} | {trips} | {row['application_s']:.3f} s |"

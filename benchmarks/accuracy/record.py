@@ -26,7 +26,7 @@ from matrix import JOBS, RTTS_MS, Job
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
 
-from recorder import lab  # noqa: E402
+from recorder import lab
 
 PORTS = {"mysql": (3306,), "postgresql": (5432, 5433), "firebird": (3050, 3051, 3052)}
 LONG_MS = 15
@@ -55,7 +55,9 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default=".", help="jobs that match this regular expression")
-    parser.add_argument("--rtt", default=RTTS_MS, type=lambda text: tuple(map(float, text.split(","))), help="in ms, with commas")
+    parser.add_argument(
+        "--rtt", default=RTTS_MS, type=lambda text: tuple(map(float, text.split(","))), help="in ms, with commas"
+    )
     parser.add_argument("--repeat", type=int, default=1, help="how often each is recorded; the table takes the median")
     return parser.parse_args()
 
@@ -145,7 +147,10 @@ def write(job: Job, rtt_ms: float, repetition: int, counted: dict[str, Any], cap
     }
     with writing, (lab.LAB / "truth.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
-        print(f"{time.strftime('%H:%M:%S')} {rtt_ms:5g} ms #{repetition} {job.name:34} {line['total_s']:8.3f} s", flush=True)
+        print(
+            f"{time.strftime('%H:%M:%S')} {rtt_ms:5g} ms #{repetition} {job.name:34} {line['total_s']:8.3f} s",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

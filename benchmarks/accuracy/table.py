@@ -166,7 +166,9 @@ def write_csv(path: Path, rows: list[Row]) -> None:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)])
         writer.writeheader()
         for each in rows:
-            writer.writerow({name: f"{value:.5g}" if isinstance(value, float) else value for name, value in asdict(each).items()})
+            writer.writerow(
+                {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in asdict(each).items()}
+            )
 
 
 if __name__ == "__main__":

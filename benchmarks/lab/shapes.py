@@ -148,7 +148,9 @@ def slow_server(run: Any, n: int, driver: Driver) -> None:
 def hundreds(run: Any, n: int, driver: Driver) -> None:
     """n results of 100 rows, 100 kB each."""
     repeated(
-        run, driver, [f"SELECT * FROM big WHERE id BETWEEN {first * 100 + 1} AND {first * 100 + 100}" for first in range(n)]
+        run,
+        driver,
+        [f"SELECT * FROM big WHERE id BETWEEN {first * 100 + 1} AND {first * 100 + 100}" for first in range(n)],
     )
 
 

@@ -32,7 +32,13 @@ def fbclient(server: str = "clear") -> Any:
 def pure_python() -> Any:
     import firebirdsql
 
-    login: dict[str, Any] = {"host": HOST, "port": PORTS["clear"], "database": "lab", "user": "SYSDBA", "password": "masterkey"}
+    login: dict[str, Any] = {
+        "host": HOST,
+        "port": PORTS["clear"],
+        "database": "lab",
+        "user": "SYSDBA",
+        "password": "masterkey",
+    }
     return firebirdsql.connect(**login, wire_crypt=False, auth_plugin_name="Srp", charset="UTF8")
 
 
