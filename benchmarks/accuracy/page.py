@@ -25,6 +25,7 @@ another, and compared with what the other took.
 - From 0 ms is told apart: there the link itself (about 0.1 ms) is most of the RTT.
 """
 
+AT_SERVER = "captured at the server"
 UP, DOWN, ZERO = "up", "down", "from 0 ms"
 
 

@@ -15,12 +15,12 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from facts import STATISTIC, Facts, facts
-from page import page
+from page import AT_SERVER, page
 
 DIRECTIONS = (
     *((0.5, 5.0), (0.5, 15.0), (0.5, 50.0), (1.0, 5.0), (1.0, 15.0), (1.0, 50.0)),
@@ -29,6 +29,9 @@ DIRECTIONS = (
 )
 OTHER_JOB = 0.05
 """Two runs whose round trips differ by more were not the same job: such a pair is told, and not counted."""
+
+STILL = 0.01
+"""A run during which the machine stood still for a larger share counts only where there is no other."""
 
 Run = dict[str, Any]
 
@@ -108,19 +111,30 @@ def by_workload(runs: list[Run]) -> dict[str, dict[float, list[Run]]]:
 
 
 def compare(lab: Path, siblings: dict[float, list[Run]]) -> Iterator[Row]:
-    """Every direction for which both captures exist; each capture is read once."""
+    """Every direction for which both captures exist, from the client's and the server's side; each capture is read once."""
     chosen = {rtt: median_run(runs) for rtt, runs in siblings.items()}
-    known: dict[float, Facts] = {}
-    for rtt, run in chosen.items():
-        if any(rtt in direction for direction in DIRECTIONS):
-            known[rtt] = facts(lab / run["capture"])
+    known = {rtt: facts(lab / run["capture"]) for rtt, run in chosen.items()}
     for start, end in DIRECTIONS:
         if start in known and end in known:
             yield row(chosen[end], start, known[start], known[end], spread(siblings[end]))
+    # A capture taken at the server does not see when the client got its last answer: what it predicts is compared with the client's runtime.
+    for start, runs in siblings.items():
+        at_server = next((run["capture_server"] for run in runs if run["capture_server"]), None)
+        ends = [end for begin, end in DIRECTIONS if begin == start and end in known]
+        if at_server and ends:
+            base = facts(lab / at_server)
+            for end in ends:
+                yield replace(
+                    row(chosen[end], start, base, known[end], spread(siblings[end])),
+                    workload=f"{chosen[end]['workload']} (at the server)",
+                    kind=AT_SERVER,
+                )
 
 
 def median_run(runs: list[Run]) -> Run:
-    ordered = sorted(runs, key=lambda run: float(run["total_s"]))
+    """The middle one by duration, of those during which the machine kept going, if there are any."""
+    quiet = [run for run in runs if run.get("still_s", 0) <= STILL * run["total_s"]]
+    ordered = sorted(quiet or runs, key=lambda run: float(run["total_s"]))
     return ordered[(len(ordered) - 1) // 2]
 
 
