@@ -4,8 +4,8 @@
     python benchmarks/accuracy/record.py --only 'nplus1$' --rtt 0.5,15 --repeat 3
 
 Needs root and the lab, up, with its three kinds of server loaded (`run` sees to that). `LATPCAP_LAB` says where the lab keeps its state:
-captures go to `caps/` there, and a line a run to `truth.jsonl`. What is recorded already is not recorded again. A run during which the
-machine stood still is recorded up to three times, and the quietest is kept.
+captures go to `caps/` there, and a line a run to `truth.jsonl`. What is recorded already is not recorded again. A run during which a
+CPU stood still is recorded up to three times, and the quietest is kept.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ LONG_MS = 15
 """From this RTT on the three kinds of server are recorded side by side: who waits for the network disturbs nobody."""
 PATIENCE_S = 120
 PACK_BYTES = 200_000
-STILL = 0.005
-"""A run during which the machine stood still for a larger share is recorded again."""
+STILL = 0.01
+"""A run during which a CPU stood still for a larger share is recorded again."""
 ATTEMPTS = 3
 
 writing = threading.Lock()
@@ -106,7 +106,7 @@ def side_by_side(jobs: list[Job], setting: Setting) -> None:
 
 
 def record(job: Job, setting: Setting) -> None:
-    """Capture the job until the machine keeps going meanwhile; write the line of the quietest run."""
+    """Capture the job until the CPUs keep going meanwhile; write the line of the quietest run."""
     folder = lab.LAB / "caps"
     folder.mkdir(exist_ok=True)
     name = f"{job.name}__n{job.n}__rtt{setting.rtt_ms:g}__r{setting.repetition}"

@@ -31,7 +31,7 @@ OTHER_JOB = 0.05
 """Two runs whose round trips differ by more were not the same job: such a pair is told, and not counted."""
 
 STILL = 0.01
-"""A run during which the machine stood still for a larger share counts only where there is no other."""
+"""A run during which a CPU stood still for a larger share counts only where there is no other."""
 
 Run = dict[str, Any]
 
@@ -132,7 +132,7 @@ def compare(lab: Path, siblings: dict[float, list[Run]]) -> Iterator[Row]:
 
 
 def median_run(runs: list[Run]) -> Run:
-    """The middle one by duration, of those during which the machine kept going, if there are any."""
+    """The middle one by duration, of those during which the CPUs kept going, if there are any."""
     quiet = [run for run in runs if run.get("still_s", 0) <= STILL * run["total_s"]]
     ordered = sorted(quiet or runs, key=lambda run: float(run["total_s"]))
     return ordered[(len(ordered) - 1) // 2]
