@@ -20,8 +20,8 @@ RTT was projected onto the RTT of another, and the prediction compared with what
 - The RTT that a projection is asked for is {statistic}
 - *inside*: the measured runtime lies between *optimistic* and *pessimistic*.
 - A pair whose round trips differ by more than 5 % is not the same job: it is listed as *other job* and not counted.
-- Of several runs of a workload at one RTT, the one with the median duration counts. *run to run* is half the range of their durations: no projection
-  can be expected to be better than that.
+- Of several runs of a workload at one RTT, the one with the median duration counts. *run to run* is half the range of the target's durations (median): no
+  projection can be expected to be better than that. Runs during which a CPU stood still for more than 1 % of the time count only where there is no other.
 - From 0 ms is told apart: there the link itself (about 0.1 ms) is most of the RTT.
 """
 
@@ -99,12 +99,13 @@ def summary(rows: list[Row], key: Callable[[Row], str], order: Iterable[str] | N
         error = np.array([row["error_pct"] for row in group])
         size = np.abs(error)
         inside = np.mean([row["inside"] for row in group])
-        noise = np.median([row["spread_pct"] for row in group])
+        repeated = [row["spread_pct"] for row in group if row["spread_pct"]]
+        noise = f"{np.median(repeated):.1f} %" if repeated else "–"
         bare = np.abs([row["bare_error_pct"] for row in group])
         bare_inside = np.mean([row["bare_inside"] for row in group])
         lines.append(
             f"| {name} | {len(group)} | {np.median(size):.1f} % | {np.quantile(size, 0.9):.1f} % | {size.max():.1f} % "
-            f"| {error.mean():+.1f} % | {inside:.0%} | {noise:.1f} % "
+            f"| {error.mean():+.1f} % | {inside:.0%} | {noise} "
             f"| {np.median(bare):.1f} % | {np.quantile(bare, 0.9):.1f} % | {bare_inside:.0%} |"
         )
     return lines
