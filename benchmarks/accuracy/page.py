@@ -67,10 +67,11 @@ def page(rows: list[Row], runs: list[Row], statistic: str) -> str:
 
 
 def recorded(rows: list[Row], runs: list[Row]) -> str:
-    workloads = {row["workload"] for row in rows}
+    workloads = {row["workload"] for row in rows if row["kind"] != AT_SERVER}
+    both_ends = {row["workload"] for row in rows if row["kind"] == AT_SERVER}
     other = [row for row in rows if not row["same_job"]]
     noise = [row["spread_pct"] for row in rows if row["spread_pct"]]
-    text = f"{len(workloads)} workloads, {len(runs)} runs, {len(rows)} pairs, {len(other)} of them another job."
+    text = f"{len(workloads)} workloads ({len(both_ends)} of them captured at the server too), {len(runs)} runs, {len(rows)} pairs, {len(other)} of them another job."
     if noise:
         text += f" Run to run the measured runtimes differ by {np.median(noise):.1f} % (median), {np.quantile(noise, 0.9):.1f} % (p90)."
     return text + "\n"
