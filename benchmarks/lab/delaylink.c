@@ -168,16 +168,19 @@ static void *run(void *a) {
       continue;
     }
     int64_t w = d->due[d->head % SLOTS] - now();
-    if (d->tail - d->head > 48)
-      w = w < 50000 ? 50000 : w; // bulk flow: batch, leave the cores to the peers
+    // A packet's delay counts from when it is read, so even while a bulk flow fills the queue the link must look often:
+    // sleeping until the head is due would hold everything behind the first burst back for another half RTT.
+    int bulk = d->tail - d->head > 48;
+    if (bulk)
+      w = w < 50000 ? 50000 : w < 200000 ? w : 200000; // batch, leave the cores to the peers
     else
       w -= cfg_spin_ns;
     if (w > 0) {
       struct timespec ts = {w / 1000000000LL, w % 1000000000LL};
-      if (d->tail - d->head <= 48)
-        ppoll(&p, 1, &ts, NULL);
-      else
+      if (bulk)
         nanosleep(&ts, NULL);
+      else
+        ppoll(&p, 1, &ts, NULL);
     }
     // else: spin (drain + flush again)
   }

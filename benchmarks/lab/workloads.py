@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shapes import Driver, register
+
 HOST = "10.77.0.2"
 LOGIN: dict[str, Any] = {"host": HOST, "user": "lab", "password": "labpw", "database": "lab"}
 SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = %s"
@@ -598,6 +600,17 @@ def binlog_dump(run: Run, n: int) -> None:
         time.sleep(0.5)
         stream.terminate()
         stream.wait()
+
+
+# ---------------------------------------------------------------- shapes that every server has
+
+
+def pymysql_tls() -> Any:
+    return pymysql_connection(ssl=tls_context("TLSv1_3"))
+
+
+register(workload, Driver("pymysql", "pymysql", pymysql_connection, SALARIES, slow="SELECT SLEEP(0.02)"))
+register(workload, Driver("pymysql_tls", "pymysql", pymysql_tls, SALARIES))
 
 
 def client_version(client: str) -> str:

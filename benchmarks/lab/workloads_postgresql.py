@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from shapes import Driver, register
 from workloads import HOST, LOGIN, Run, main, shell, workload
 
 PORT = int(os.environ.get("LATPCAP_PGPORT", "5432"))
@@ -507,6 +508,19 @@ def logical_replication(run: Run, n: int) -> None:
             tool("timeout", "2", name, *TARGET, "-d", "lab", "--slot", "lab", "--start", "-f", "/dev/null")
         tool(name, *TARGET, "-d", "lab", "--slot", "lab", "--drop-slot")
     database.close()
+
+
+# ---------------------------------------------------------------- shapes that every server has
+
+
+def psycopg2_tls_connection() -> Any:
+    return psycopg2_connection(sslmode="require")
+
+
+SLOW = "SELECT pg_sleep(0.02)"
+register(workload, Driver("psycopg2", "psycopg2-binary", psycopg2_connection, SALARIES + "%s", SLOW))
+register(workload, Driver("psycopg2_tls", "psycopg2-binary", psycopg2_tls_connection, SALARIES + "%s"))
+register(workload, Driver("psycopg3", "psycopg", psycopg3_connection, SALARIES + "%s", SLOW))
 
 
 if __name__ == "__main__":

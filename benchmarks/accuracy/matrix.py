@@ -1,0 +1,128 @@
+"""The jobs of the accuracy table: which workload of the lab, how much of it, and what kind of work that is.
+
+The same number of queries is asked for at every RTT; it is chosen so that a run takes at most about 20 s at 50 ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RTTS_MS = (0.5, 1.0, 15.0, 5.0, 50.0, 0.0)
+"""In the order of their worth, should the recording be cut short."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One workload of `benchmarks/lab`, as `recorder.lab` calls it."""
+
+    command: str
+    """Its name, with the server's before it where that is not MariaDB: `postgresql:psycopg2_nplus1`."""
+    n: int
+    kind: str
+    alone: bool = False
+    """Moves so much data that nothing else may run beside it."""
+    both_ends: bool = False
+    """Captured at the server too."""
+    server: int = 0
+    """The server's port where it is not the usual one."""
+
+    @property
+    def name(self) -> str:
+        kind, _, name = self.command.rpartition(":")
+        return (f"{kind}_" if "jdbc" in kind else "") + name + (f"_{self.server}" if self.server else "")
+
+    @property
+    def protocol(self) -> str:
+        return {"": "mysql", "jdbc": "mysql", "pgjdbc": "postgresql"}.get(kind := self.command.rpartition(":")[0], kind)
+
+
+WAIT, CURSOR, PIPELINE, BULK = "stop and wait", "cursor", "pipeline", "bulk"
+PARALLEL, POOL, CHURN, THINK, SLOW = "parallel", "pool", "connect per query", "think time", "slow server"
+
+
+def shapes(driver: str, share: float = 1, *, slow: bool = True) -> list[Job]:
+    """The shapes that every server has (`benchmarks/lab/shapes.py`); `share` for drivers that wait several times a query."""
+
+    def some(n: int) -> int:
+        return round(n * share / 8) * 8
+
+    return [
+        Job(f"{driver}_in_turn", some(200), POOL),
+        Job(f"{driver}_shared_pool", some(800), POOL),
+        Job(f"{driver}_scarce_pool", some(400), POOL),
+        Job(f"{driver}_processes", some(1600), PARALLEL),
+        Job(f"{driver}_thinking", some(200), THINK),
+        Job(f"{driver}_pauses", some(150), THINK),
+        Job(f"{driver}_connect_each", some(50), CHURN),
+        *([Job(f"{driver}_slow_server", 60, SLOW)] if slow else []),
+        Job(f"{driver}_hundreds", some(80), BULK, alone=True),
+        Job(f"{driver}_bulk", 20_000, BULK, alone=True),
+        Job(f"{driver}_long_text", some(60), BULK, alone=True),
+    ]
+
+
+def encrypted(driver: str, share: float = 1) -> list[Job]:
+    """Of the shapes, those that encryption changes."""
+    wanted = ("_processes", "_connect_each", "_bulk", "_in_turn")
+    return [job for job in shapes(driver, share, slow=False) if job.name.endswith(wanted)]
+
+
+JOBS: tuple[Job, ...] = (
+    # MariaDB
+    Job("pymysql_nplus1", 400, WAIT, both_ends=True),
+    Job("connector_python_nplus1", 300, WAIT),
+    Job("connector_c_nplus1", 300, WAIT),
+    Job("tlsv1_2_nplus1", 200, WAIT),
+    Job("tlsv1_3_nplus1", 200, WAIT),
+    Job("compressed", 150, WAIT),
+    Job("prepared_each", 100, WAIT),
+    Job("prepared_reused", 200, WAIT),
+    Job("commit_each_row", 150, WAIT),
+    Job("cursor_fetch1", 300, CURSOR),
+    Job("bulk_execute", 20_000, BULK, alone=True),
+    Job("local_infile", 20_000, BULK, alone=True),
+    Job("large_row", 16, BULK, alone=True),
+    Job("parallel", 1600, PARALLEL),
+    Job("jdbc:mysql_nplus1", 200, WAIT),
+    Job("jdbc:mysql_prepared_each", 100, WAIT),
+    Job("jdbc:mysql_cursor_fetch10", 2000, CURSOR),
+    Job("jdbc:mysql_batch_rewritten", 2000, BULK),
+    Job("jdbc:mariadb_batch_pipelined", 500, PIPELINE),
+    *shapes("pymysql"),
+    *encrypted("pymysql_tls", 0.5),
+    # PostgreSQL
+    Job("postgresql:psycopg2_nplus1", 400, WAIT, both_ends=True),
+    Job("postgresql:psycopg3_nplus1", 300, WAIT),
+    Job("postgresql:psycopg3_nplus1", 300, WAIT, server=5433),
+    Job("postgresql:asyncpg_nplus1", 300, WAIT),
+    Job("postgresql:pg8000_nplus1", 120, WAIT),
+    Job("postgresql:psycopg2_tls", 200, WAIT),
+    Job("postgresql:psycopg3_prepared", 300, WAIT),
+    Job("postgresql:psycopg2_transactions", 100, WAIT),
+    Job("postgresql:psycopg2_cursor10", 2000, CURSOR, both_ends=True),
+    Job("postgresql:asyncpg_portal10", 2000, CURSOR),
+    Job("postgresql:psycopg3_pipeline_50", 1000, PIPELINE),
+    Job("postgresql:psycopg3_pipeline_all", 1000, PIPELINE),
+    Job("postgresql:pgbench_pipeline", 100, PIPELINE),
+    Job("postgresql:asyncpg_executemany", 1000, PIPELINE),
+    Job("postgresql:psycopg2_copy_in", 200_000, BULK, alone=True),
+    Job("postgresql:pgbench_select_simple_c1", 300, WAIT),
+    Job("postgresql:pgbench_select_prepared_c4", 1200, PARALLEL),
+    Job("postgresql:pgbench_tpcb_c4", 160, PARALLEL),
+    Job("pgjdbc:nplus1", 200, WAIT),
+    Job("pgjdbc:fetch10", 2000, CURSOR),
+    Job("pgjdbc:batch", 1000, PIPELINE),
+    *shapes("postgresql:psycopg2"),
+    *encrypted("postgresql:psycopg2_tls", 0.5),
+    # Firebird
+    Job("firebird:fbclient_nplus1", 100, WAIT, both_ends=True),
+    Job("firebird:fbclient_encrypted_nplus1", 60, WAIT),
+    Job("firebird:fbclient_compressed_nplus1", 60, WAIT),
+    Job("firebird:firebirdsql_nplus1", 80, WAIT),
+    Job("firebird:fbclient_prepared", 150, WAIT),
+    Job("firebird:fbclient_transactions", 100, WAIT),
+    Job("firebird:fbclient_blobs", 60, CURSOR),
+    *shapes("firebird:fbclient", 0.3, slow=False),
+    *encrypted("firebird:fbclient_encrypted", 0.3),
+    *(job for job in encrypted("firebird:fbclient_compressed", 0.3) if job.kind == BULK),
+)

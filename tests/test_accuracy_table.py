@@ -1,0 +1,65 @@
+"""The accuracy table (`benchmarks/accuracy`) over three recordings of one job: 1,001 queries at 0, 1 and 15 ms."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "fixtures" / "mysql"
+FILES = {0.0: "nplus1-1000", 1.0: "nplus1-1000-rtt1", 15.0: "nplus1-1000-rtt15"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    sys.path.insert(0, str(ROOT / "benchmarks" / "accuracy"))
+    try:
+        import table
+
+        yield table
+    finally:
+        sys.path.pop(0)
+
+
+def run(rtt_ms, capture, total_s=1.0, **more):
+    about = {"workload": "nplus1", "protocol": "mysql", "driver": "pymysql", "kind": "stop and wait"}
+    return about | {"rtt_ms": rtt_ms, "capture": capture, "capture_server": None, "total_s": total_s} | more
+
+
+def rows(table, files):
+    return list(table.compare(FOLDER, {rtt: [run(rtt, f"{name}.pcapng.zst")] for rtt, name in files.items()}))
+
+
+def test_every_direction_between_the_recordings_is_a_row(table):
+    found = {(row.from_ms, row.to_ms) for row in rows(table, FILES)}
+    assert found == {(0, 1), (0, 15), (1, 15), (15, 1)}
+
+
+def test_the_projection_is_asked_for_the_rtt_that_the_target_shows(table):
+    row = next(row for row in rows(table, FILES) if (row.from_ms, row.to_ms) == (1, 15))
+    assert 15 < row.target_ms < 15.6
+    assert row.same_job
+    assert abs(row.error_pct) < 5
+
+
+def test_another_job_is_told_and_not_counted(table):
+    from page import page
+
+    found = rows(table, {1.0: "nplus1-1000-rtt1", 15.0: "nplus1-10k"})
+    assert not any(row.same_job for row in found)
+    text = page([table.asdict(row) for row in found], [], "")
+    assert "2 of them another job" in text
+    assert "other job" in text
+
+
+def test_the_median_run_counts_of_those_during_which_no_cpu_stood_still(table):
+    runs = [run(1, "a", 9.0), run(1, "b", 1.0, still_s=0.5), run(1, "c", 8.0), run(1, "d", 10.0)]
+    assert table.median_run(runs)["capture"] == "a"
+    assert table.median_run(runs[1:2])["capture"] == "b"
+
+
+def test_a_transfers_own_queue_does_not_count_as_rtt(table):
+    import numpy as np
+    from facts import quick_mean
+
+    assert quick_mean(np.array([1.0, 1.1, 7.0])) == pytest.approx(1.05)
