@@ -41,6 +41,7 @@ class Connection:
     handshake_retransmitted: bool
     lost: bool
     """The capture misses bytes of it."""
+    replication: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Exchange:
     round_trips: int
     retransmissions: int
     complete: bool
+    failed: bool
+    """The server answered with an error."""
 
 
 @dataclass
@@ -144,6 +147,7 @@ def _connections(table: Table) -> Iterator[Connection]:
             ack_ns=ack[index],
             handshake_retransmitted=row["handshake_retransmitted"],
             lost=row["lost_bytes"] > 0 or row["gaps"] > 0,
+            replication=row["replication"],
         )
 
 
@@ -153,7 +157,7 @@ def _exchanges(recording: Recording) -> Iterator[Exchange]:
     except NoDatabaseTraffic:
         return
     arrow = ArrowTable.from_arrow(table)
-    texts = {name: columns.texts(arrow, name) for name in ("command", "statement", "fingerprint")}
+    texts = {name: columns.texts(arrow, name) for name in ("command", "statement", "fingerprint", "error")}
     numbers = {name: _ints(table, name) for name in NUMBERS}
     times = {name: _times(table, name) for name in ("request_end_time", "response_time")}
     complete = table.column("complete").tolist()
@@ -166,6 +170,7 @@ def _exchanges(recording: Recording) -> Iterator[Exchange]:
             request_end_ns=times["request_end_time"][row],
             response_ns=times["response_time"][row],
             complete=complete[row],
+            failed=texts["error"][row] is not None,
             **{name: values[row] for name, values in numbers.items() if name != "exchange"},
         )
 

@@ -18,7 +18,7 @@ CUT = "the snap length cut the packet: Wireshark shows nothing of a message that
 HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
-REPLICATION = "a replication stream: latpcap counts nothing in it"
+REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
 OTHER_PROTOCOL = "Wireshark goes by the port; what is said there is no PostgreSQL that latpcap knows"
 
 
@@ -103,8 +103,10 @@ def _answers(ours: Ours, theirs: Dissection) -> Measure:
 
 
 def _why_not_ready(ours: Ours, theirs: Dissection, exchange: Exchange) -> str | None:
+    if any(each.replication for each in ours.connections if each.stream == exchange.stream):
+        return REPLICATION
     last = max((each.response_end_frame for each in ours.exchanges[exchange.stream]), default=0)
-    if exchange.response_end_frame == last:
+    if exchange.failed and exchange.response_end_frame == last:
         return FATAL
     return _why(ours, theirs, exchange.stream, exchange.response_frame, exchange.response_end_frame)
 
