@@ -59,15 +59,15 @@ struct Clock {
 }
 
 impl Clock {
-    fn corrected<'a>(&mut self, segment: &Segment<'a>, connection: &mut Connection) -> Segment<'a> {
-        let mut corrected = *segment;
-        corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
-        if let Some(more_ns) = connection.clock_step(&corrected) {
+    /// What to add to the segment's time, and to the later ones.
+    #[inline]
+    fn correction(&mut self, segment: &Segment<'_>, fresh: bool, connection: &mut Connection) -> i64 {
+        let time_ns = segment.time_ns.saturating_add(self.offset_ns);
+        if let Some(more_ns) = connection.clock_step(&Segment { time_ns, ..*segment }, fresh) {
             self.steps += 1;
             self.offset_ns = self.offset_ns.saturating_add(more_ns);
-            corrected.time_ns = segment.time_ns.saturating_add(self.offset_ns);
         }
-        corrected
+        self.offset_ns
     }
 }
 
@@ -104,11 +104,19 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let segment = &self.clock.corrected(segment, connection);
+        let fresh = connection.is_fresh(segment);
+        let corrected;
+        let segment = match self.clock.correction(segment, fresh, connection) {
+            0 => segment,
+            offset_ns => {
+                corrected = Segment { time_ns: segment.time_ns.saturating_add(offset_ns), ..*segment };
+                &corrected
+            }
+        };
         if connection.forget_times_before(self.clock.steps) {
             conversation.clock_stepped();
         }
-        let Some(arrival) = connection.accept(segment) else { return };
+        let Some(arrival) = connection.accept(segment, fresh) else { return };
         if arrival.retransmission {
             conversation.retransmission();
         }

@@ -125,10 +125,10 @@ impl Connection {
     }
 
     /// The next segment of this connection; see [`Reassembly::accept`]. A copy of a packet that was there before brings
-    /// nothing.
-    pub fn accept<'a>(&mut self, segment: &Segment<'a>) -> Option<Arrival<'a>> {
+    /// nothing. `fresh`: see [`Connection::is_fresh`].
+    pub fn accept<'a>(&mut self, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
         let side = self.side(segment);
-        if self.streams.brings_nothing_new(side, segment) && self.copies.hold(segment) {
+        if !fresh && self.copies.hold(segment) {
             self.troubles.copies.add(segment.frame);
             return None;
         }
@@ -157,12 +157,16 @@ impl Connection {
         Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns })
     }
 
+    /// Does the segment bring something new? Then it was sent after the others of its side.
+    #[inline]
+    pub fn is_fresh(&self, segment: &Segment<'_>) -> bool {
+        !self.streams.brings_nothing_new(self.side(segment), segment)
+    }
+
     /// What to add to the times from this segment on: the capture's clock was set before it.
     #[inline]
-    pub fn clock_step(&mut self, segment: &Segment<'_>) -> Option<i64> {
-        let side = self.side(segment);
-        let fresh = !self.streams.brings_nothing_new(side, segment);
-        let step = self.clocks.step(side, segment, fresh);
+    pub fn clock_step(&mut self, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
+        let step = self.clocks.step(self.side(segment), segment, fresh);
         if step.is_some() {
             self.troubles.clock_steps.add(segment.frame);
         }
