@@ -20,7 +20,7 @@ CODES = [*(pattern.code for pattern in PATTERNS), HEALTHY.code]
 
 @cache
 def labelled() -> dict[str, frozenset[str]]:
-    """Every fixture with labels, by its name: its own `findings`, or what `fixtures/findings.toml` says of older ones."""
+    """Every fixture with labels, by its name: its own `findings`, or what `findings.toml` says of older ones."""
     own = {
         f"findings/{path.stem}": frozenset(tomllib.loads(path.read_text())["findings"])
         for path in (FIXTURES / "findings").glob("*.toml")
