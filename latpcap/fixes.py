@@ -38,7 +38,7 @@ INITIAL_WINDOW = 10
 """Segments that a sender may send at once (IW10, RFC 6928); after them the window doubles every round trip."""
 
 REMOVED: dict[str, tuple[float, float]] = {
-    "join": (0.5, 0.5),
+    "join": (1.0, 0.5),
     "fetch": (0.0, 0.5),
     "batch": (0.5, 0.5),
     "pipeline": (0.0, 0.0),
@@ -55,8 +55,8 @@ REMOVED: dict[str, tuple[float, float]] = {
 """Shares of the client and the service time of a removed call that go with it.
 
 A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is
-done by another one (the child queries of a join, the rows of a batch) leaves half of it there. What is merely sent
-earlier keeps all of its work.
+done by another one (the child queries of a join, the rows of a batch) leaves half of the server's work there, a batch
+also half of the client's. What is merely sent earlier keeps all of its work.
 """
 
 

@@ -59,8 +59,9 @@ def path_of(name: str) -> Path:
 
 
 def fixtures() -> dict[str, Path]:
-    """Every fixture's capture by its name."""
+    """Every fixture's capture by its name; the corpus of findings has labels instead of golden files."""
     captures = sorted(path for kind in ("pcapng", "pcapng.zst") for path in FIXTURES.glob(f"*/*.{kind}"))
+    captures = [path for path in captures if path.parent.name != "findings"]
     return {f"{path.parent.name}/{path.name.split('.pcapng')[0]}": path for path in captures}
 
 

@@ -20,13 +20,12 @@ CODES = [*(pattern.code for pattern in PATTERNS), HEALTHY.code]
 
 @cache
 def labelled() -> dict[str, frozenset[str]]:
-    """Every fixture with labels, by its name: its own `findings`, or what `labels.toml` says of older ones."""
+    """Every fixture with labels, by its name: its own `findings`, or what `findings.toml` says of older ones."""
     own = {
         f"findings/{path.stem}": frozenset(tomllib.loads(path.read_text())["findings"])
         for path in (FIXTURES / "findings").glob("*.toml")
-        if path.stem != "labels"
     }
-    others = tomllib.loads((FIXTURES / "findings" / "labels.toml").read_text())
+    others = tomllib.loads((FIXTURES / "findings.toml").read_text())
     return own | {name: frozenset(labels) for name, labels in others["fixtures"].items()}
 
 

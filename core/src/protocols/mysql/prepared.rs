@@ -92,7 +92,7 @@ mod tests {
     use crate::sql::NO_TAGS;
 
     fn sql(number: u32) -> Option<Sql> {
-        Some(Sql { fingerprint: number, text: number, parameters: 0, tags: NO_TAGS })
+        Some(Sql { fingerprint: number, text: number, parameters: 0, tags: crate::sql::NO_TAGS })
     }
 
     #[test]
