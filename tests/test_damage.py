@@ -13,7 +13,7 @@ from conftest import load_fixture
 import latpcap
 
 GOOD = "mysql/nplus1-300-client"
-OTHERS = ("postgresql/psycopg3-nplus1-100", "firebird/fbclient3-nplus1", "mysql/jdbc-mariadb-batch-pipelined")
+OTHERS = ("postgresql/psycopg3-nplus1-100", "firebird/fbclient3-nplus1")
 SEEDS = range(2)
 
 NAMED = {
@@ -22,6 +22,15 @@ NAMED = {
     "drop-handshakes": "missing-handshake",
     "begin-in-the-middle": "missing-handshake",
     "set-clock-back": "clock-backwards",
+    "duplicate": "duplicate-packets",
+    "reorder": "reordered",
+    "only-client": "one-direction",
+    "only-server": "one-direction",
+    "coarsen-clock": "coarse-clock",
+    "step-clock": "clock-step",
+    "merge-segments": "offloaded",
+    "close-windows": "zero-window",
+    "stall": "delayed-ack",
     "lose-on-path": "retransmissions",
     "refuse": "refused",
     "leave-unanswered": "unanswered",
@@ -54,7 +63,14 @@ def test_a_damaged_capture_is_analysed(good: damage.Packets, defect: str) -> Non
     assert read.summary.exchanges > 0
 
 
-@pytest.mark.parametrize("defect", sorted(set(damage.PACKET_DEFECTS) - {"scramble"}))
+NOT_COMPARED = {
+    "scramble",  # below, over every fixture
+    "merge-segments",  # the packets are others, so there is nothing to compare
+    "stall",
+}
+
+
+@pytest.mark.parametrize("defect", sorted(set(damage.PACKET_DEFECTS) - NOT_COMPARED))
 def test_no_defect_makes_a_wrong_pair(defect: str) -> None:
     tally = mispaired.Tally()
     for name in (

@@ -48,7 +48,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked += [(query(text), result(1)) for text in TEXTS.values()]
     asked += [(bytes_query(b"SELECT '" + BAD_UTF8 + b"', `" + BAD_UTF8 + b"` " + BAD_UTF8), result(1))]
     asked += [(bytes_query(bytes(range(256)) * 4), error("\0" * 99))]
-    path.write_bytes(mysql_wire.capture(asked, version=f"10.11 {HOSTILE}"[:120], user=HOSTILE, database=HOSTILE))
+    path.write_bytes(mysql_wire.capture(asked, user=HOSTILE, database=HOSTILE))
     return path
 
 
@@ -105,11 +105,12 @@ FULL = 0xFFFFFF
 
 
 def long_query(sql: bytes) -> bytes:
-    """A statement beyond the longest packet of MySQL goes on in a second one."""
+    """A statement beyond the longest packet of MySQL goes on in a second one, and the answer is the third."""
     payload = b"\x03" + sql
     return bytes(message(0, payload[:FULL]) + message(1, payload[FULL:]))
 
 
+LONG_ANSWER = bytes(message(2, mysql_wire.OK))
 LONG_TEXTS = {
     "a literal": b"SELECT '" + b"x" * LONG + b"'",
     "an open quote": b"SELECT '" + b"\\'" * (LONG // 2),
@@ -125,7 +126,7 @@ LONG_TEXTS = {
 @pytest.mark.parametrize("kind", LONG_TEXTS)
 def test_a_statement_of_16_mb_is_cut_and_read_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "x.pcap"
-    path.write_bytes(mysql_wire.capture([(long_query(LONG_TEXTS[kind]), result(1)), (query("SELECT 1"), result(1))]))
+    path.write_bytes(mysql_wire.capture([(long_query(LONG_TEXTS[kind]), LONG_ANSWER), (query("SELECT 1"), result(1))]))
     for show_literals in (False, True):
         capture = latpcap.read(path, show_literals=show_literals)
         rows = capture.exchanges.to_dicts()
@@ -140,7 +141,7 @@ def test_a_statement_of_16_mb_is_cut_and_read_at_once(tmp_path: Path, kind: str)
 @pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["exchanges", "--format", "csv"]], ids=" ".join)
 def test_every_command_shows_a_statement_of_16_mb(latpcap: Run, tmp_path: Path, command: list[str]) -> None:
     path = tmp_path / "x.pcap"
-    path.write_bytes(mysql_wire.capture([(long_query(LONG_TEXTS["escapes"]), result(1))]))
+    path.write_bytes(mysql_wire.capture([(long_query(LONG_TEXTS["escapes"]), LONG_ANSWER)]))
     done = latpcap(*command, path, "--show-literals")
     assert done.returncode == 0
     assert not HARMFUL.findall(done.stdout.decode())
@@ -196,13 +197,3 @@ def test_what_is_packed_twice_is_unpacked_once(latpcap: Run, tmp_path: Path) -> 
     done = latpcap("analyze", path)
     assert done.returncode == 3
     assert b"is no capture" in done.stderr
-
-
-def test_a_bomb_in_compressed_packets_is_a_loss(tmp_path: Path) -> None:
-    """A compressed MySQL packet that unpacks to more than it says costs its exchange, and no memory."""
-    body = zlib.compress(bytes(64 << 20), 9)
-    packet = struct.pack("<I", len(body))[:3] + b"\0" + struct.pack("<I", 1000)[:3] + body
-    path = tmp_path / "x.pcap"
-    path.write_bytes(mysql_wire.capture([(query("SELECT 1"), packet), (query("SELECT 2"), result(1))]))
-    rows = latpcap.read(path).exchanges.to_dicts()
-    assert [row["complete"] for row in rows if row["command"] == "query"][-1]

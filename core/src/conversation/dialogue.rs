@@ -324,6 +324,9 @@ impl Dialogue {
         self.follow_turns(&Chunk { bytes: &[], ..*chunk });
         self.server_spoke = chunk.side == Side::Server;
         self.lost = true;
+        if self.pairing.unanswered() > 1 {
+            self.pairing.cast_off(self.pairing.unanswered());
+        }
         self.pairing.cut();
         for inbox in &mut self.inboxes {
             inbox.clear();
