@@ -57,6 +57,22 @@ ADVICE: dict[str, tuple[str, str]] = {
         "what is measured is the way from the proxy to the server, not from the client",
         "capture between client and proxy, too",
     ),
+    # limits
+    "too-many-connections": (
+        "further connections are left out",
+        "split the capture, or filter it to the database's port",
+    ),
+    "too-many-statements": ("further statements share one text; times are right", "split the capture"),
+    "too-many-unanswered": (
+        "these exchanges and those that follow them are incomplete",
+        "check that the capture holds both directions",
+    ),
+    "too-many-errors": ("further errors share one text; times are right", "split the capture"),
+    "too-many-waiting": (
+        "the exchanges that the missing packets touch are incomplete",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
     # the clock
     "clock-backwards": (
         "packets out of order are put right; where the clock was set, `clock-step` says so",

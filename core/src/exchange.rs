@@ -10,6 +10,13 @@ use crate::protocols::{Awaits, Error, Meaning, Outcome, Request, Side};
 use crate::sql::Sql;
 use crate::stream::{Mark, START};
 
+/// A client with so many questions on their way may go on asking without ever waiting for all answers.
+const PIPELINED: usize = 4;
+/// Exchanges that are not trusted after a loss among fewer.
+const UNTRUSTED: u32 = 16;
+/// Nothing that was asked before so long a silence of both sides is still to be answered.
+const SILENCE_NS: i64 = 1_000_000_000;
+
 /// One request and its whole response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
@@ -111,6 +118,10 @@ pub struct Pairing {
     answered_until: u64,
     /// Where the last hole in the server's stream ends.
     missing_until: u64,
+    /// So many exchanges to come may get the answer to another question.
+    adrift: u32,
+    /// When a message last passed.
+    latest_ns: i64,
     /// What the server last said of its transaction.
     pub transaction: Option<&'static str>,
     /// The server spoke first.
@@ -120,6 +131,7 @@ pub struct Pairing {
 impl Pairing {
     /// Take in what a message means.
     pub fn message(&mut self, meaning: Meaning, passage: &Passage) {
+        self.settle(passage);
         match meaning {
             Meaning::Request(request) => self.request(request, passage),
             Meaning::More => self.more(passage),
@@ -237,6 +249,39 @@ impl Pairing {
         }
     }
 
+    /// Questions that were asked and not answered, since the footing was lost last.
+    pub fn unanswered(&self) -> usize {
+        self.open.iter().filter(|open| !open.answered && !open.ends_with_next).count()
+    }
+
+    /// Exchanges that are under way.
+    pub fn under_way(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Something was lost while so much was `unanswered` that the client cannot have waited for each answer: how many
+    /// questions or answers are lost, nobody can tell, and each of them shifts the answers to those that follow. A client
+    /// that sends a few requests at once soon waits for all of them; one that sends many may never.
+    pub fn cast_off(&mut self, unanswered: usize) {
+        let untrusted = if unanswered < PIPELINED { UNTRUSTED } else { u32::MAX };
+        self.adrift = self.adrift.max(untrusted);
+    }
+
+    /// There is no room for so many open exchanges: all end, and what answers them cannot be paired.
+    pub fn abandon(&mut self) {
+        self.lose();
+        self.end_all();
+        self.cast_off(PIPELINED);
+    }
+
+    /// After a long silence of both sides nothing is on its way any more.
+    fn settle(&mut self, passage: &Passage) {
+        if passage.side == Side::Client && passage.first.time_ns.saturating_sub(self.latest_ns) >= SILENCE_NS {
+            self.adrift = 0;
+        }
+        self.latest_ns = self.latest_ns.max(passage.last.time_ns);
+    }
+
     /// Nobody can read on: what is open ends when the client speaks again.
     pub fn end_with_next(&mut self) {
         for open in &mut self.open {
@@ -288,7 +333,7 @@ impl Pairing {
 
     fn begin(&mut self, request: Request, passage: Option<&Passage>) -> Open {
         let start_ns = passage.map(|passage| passage.first.time_ns);
-        let since = |before: Option<i64>| Some((start_ns? - before?).max(0));
+        let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let exchange = Exchange {
             number: self.next_number,
             command: request.command,
@@ -349,6 +394,8 @@ impl Pairing {
         if !open.answered {
             open.exchange.request = Span::extend(open.exchange.request, passage.first, passage.last);
         }
+        let answered = open.exchange.response.filter(|_| open.answered);
+        open.exchange.complete &= answered.is_none_or(|span| span.first.time_ns <= passage.first.time_ns);
     }
 
     /// What the server may have said meanwhile, the client has not waited for it.
@@ -382,10 +429,10 @@ impl Pairing {
                 Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
                 _ => asked.time_ns,
             };
-            let waited_ns = passage.first.time_ns - since_ns;
-            // An answer before its question: the clock was set, or two clocks differ.
-            open.exchange.complete &= waited_ns >= 0 || open.exchange.round_trips == 0;
-            let waited_ns = waited_ns.max(0);
+            let waited_ns = passage.first.time_ns.saturating_sub(since_ns).max(0);
+            // An answer that passes before its question: one of the two times is wrong.
+            let request_end_ns = open.exchange.request.filter(|_| !open.answered).map(|span| span.last.time_ns);
+            open.exchange.complete &= asked.time_ns.max(request_end_ns.unwrap_or(i64::MIN)) <= passage.first.time_ns;
             if open.is_awaited() {
                 *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
             }
@@ -431,6 +478,10 @@ impl Pairing {
     }
 
     fn finish_one(&mut self, mut open: Open) {
+        if self.adrift > 0 {
+            open.exchange.complete = false;
+            self.adrift -= u32::from(self.adrift < u32::MAX);
+        }
         open.exchange.transaction = self.transaction;
         let response = open.exchange.response.map(|span| span.last);
         self.previous_response = response.or(self.previous_response);

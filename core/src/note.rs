@@ -44,6 +44,18 @@ pub enum NoteCode {
     Unreadable,
     /// Rows were counted without their format.
     EstimatedRows,
+    /// More TCP connections than are kept.
+    TooManyConnections,
+    /// More distinct statements than are kept.
+    TooManyStatements,
+    /// More requests without an answer than are kept.
+    TooManyUnanswered,
+    /// More distinct error texts than are kept.
+    TooManyErrors,
+    /// More bytes behind holes than are kept.
+    TooManyWaiting,
+    /// More pieces of IP datagrams than are kept.
+    TooManyFragments,
 }
 
 impl NoteCode {
@@ -69,6 +81,12 @@ impl NoteCode {
             Self::ProxyHeader => "proxy-header",
             Self::Unreadable => "unreadable",
             Self::EstimatedRows => "estimated-rows",
+            Self::TooManyConnections => "too-many-connections",
+            Self::TooManyStatements => "too-many-statements",
+            Self::TooManyUnanswered => "too-many-unanswered",
+            Self::TooManyErrors => "too-many-errors",
+            Self::TooManyWaiting => "too-many-waiting",
+            Self::TooManyFragments => "too-many-fragments",
         }
     }
 }
@@ -99,6 +117,16 @@ impl Notes {
             Some(note) => note.count = note.count.saturating_add(count),
             None if count > 0 => self.0.push(Note { code, message: message(), count }),
             None => {}
+        }
+    }
+
+    /// Counts `count` cases at once; none is no case.
+    pub fn add_many(&mut self, code: NoteCode, count: u64, message: impl FnOnce() -> String) {
+        if count > 0 {
+            self.add(code, message);
+        }
+        if let Some(note) = self.0.iter_mut().find(|note| note.code == code) {
+            note.count += count.saturating_sub(1);
         }
     }
 

@@ -17,6 +17,24 @@ use crate::table::{ExchangeColumns, Tables, protocol_of};
 /// Packets between two looks at the cancel flag.
 const CANCEL_INTERVAL: u64 = 4096;
 
+/// What is kept of all connections together, however hostile the capture; the limits of one connection or one table
+/// stand where they are kept (docs/hostile-input.md lists all).
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// TCP connections, at about 1 KB each.
+    pub connections: usize,
+    /// Bytes that wait behind holes.
+    pub waiting_bytes: usize,
+    /// Requests without an answer, at about 400 bytes each.
+    pub unanswered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { connections: 1_000_000, waiting_bytes: 256 << 20, unanswered: 1_000_000 }
+    }
+}
+
 /// What a user may ask of the reading.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -26,6 +44,7 @@ pub struct Options {
     pub decode_as: BTreeMap<u16, Forced>,
     /// Set from outside to stop early; what was read so far comes back.
     pub cancel: Arc<AtomicBool>,
+    pub limits: Limits,
 }
 
 /// Read a recording from its first packet to its last.
@@ -42,7 +61,7 @@ pub fn read(mut recording: Recording, options: &Options) -> Tables {
             Dissected::Malformed(_) | Dissected::Other => {}
         }
     }
-    flows.finish(recording)
+    flows.finish(recording, &dissector)
 }
 
 /// Open `sources` as one recording and read it.
@@ -80,24 +99,31 @@ struct Flows<'a> {
     exchanges: ExchangeColumns,
     clock: Clock,
     notes: Notes,
+    /// Of all connections together.
+    waiting_bytes: usize,
+    under_way: usize,
 }
 
 impl Flows<'_> {
     fn new(options: &Options) -> Flows<'_> {
         Flows {
             options,
-            connections: Connections::default(),
+            connections: Connections::new(options.limits.connections),
             conversations: Vec::new(),
             statements: Statements::new(options.show_literals),
             exchanges: ExchangeColumns::default(),
             clock: Clock::default(),
             notes: Notes::default(),
+            waiting_bytes: 0,
+            under_way: 0,
         }
     }
 
     fn segment(&mut self, segment: &Segment<'_>) {
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
-        let number = self.connections.number_of(segment, &is_server_port);
+        let Some(number) = self.connections.number_of(segment, &is_server_port) else {
+            return self.no_room_for_a_connection();
+        };
         if number == self.conversations.len() {
             let hints = self.hints(number, segment);
             self.conversations.push(Conversation::new(hints));
@@ -113,10 +139,14 @@ impl Flows<'_> {
                 &corrected
             }
         };
+        let (held_bytes, under_way) = (connection.streams.held_bytes(), conversation.under_way());
         if connection.forget_times_before(self.clock.steps) {
             conversation.clock_stepped();
         }
-        let Some(arrival) = connection.accept(segment, fresh) else { return };
+        let Some(arrival) = connection.accept(segment, fresh) else {
+            self.under_way = self.under_way + conversation.under_way() - under_way;
+            return;
+        };
         if arrival.retransmission {
             conversation.retransmission();
         }
@@ -129,7 +159,47 @@ impl Flows<'_> {
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
         }
-        self.exchanges.take(number, conversation, &self.statements);
+        self.waiting_bytes = self.waiting_bytes + connection.streams.held_bytes() - held_bytes;
+        self.under_way = self.under_way + conversation.under_way() - under_way;
+        if self.waiting_bytes > self.options.limits.waiting_bytes || self.under_way > self.options.limits.unanswered {
+            self.make_room(number);
+        }
+        self.exchanges.take(number, &mut self.conversations[number], &self.statements);
+    }
+
+    fn no_room_for_a_connection(&mut self) {
+        let most = self.options.limits.connections;
+        self.notes.add(NoteCode::TooManyConnections, || {
+            format!(
+                "there are more than {most} connections: the packets of further ones are left out; split the capture"
+            )
+        });
+    }
+
+    /// The connection that was the last to grow gives up what it waits for.
+    fn make_room(&mut self, number: usize) {
+        let Limits { waiting_bytes, unanswered, .. } = self.options.limits;
+        let connection = self.connections.get_mut(number);
+        let conversation = &mut self.conversations[number];
+        let under_way = conversation.under_way();
+        if self.waiting_bytes > waiting_bytes {
+            self.waiting_bytes -= connection.streams.held_bytes();
+            while let Some(chunk) = connection.streams.finish() {
+                conversation.read(&chunk, &mut self.statements);
+            }
+            self.notes.add(NoteCode::TooManyWaiting, || {
+                format!(
+                    "more than {waiting_bytes} bytes waited behind missing packets: some of these were given up early"
+                )
+            });
+        }
+        if let Some(dialogue) = conversation.dialogue_mut().filter(|_| self.under_way > unanswered) {
+            dialogue.pairing.abandon();
+            self.notes.add(NoteCode::TooManyUnanswered, || {
+                format!("more than {unanswered} requests waited for an answer: those of some connections were given up")
+            });
+        }
+        self.under_way = self.under_way + conversation.under_way() - under_way;
     }
 
     fn unknown_link_type(&mut self, link_type: u16) {
@@ -151,7 +221,7 @@ impl Flows<'_> {
         }
     }
 
-    fn finish(mut self, recording: Recording) -> Tables {
+    fn finish(mut self, recording: Recording, dissector: &Dissector) -> Tables {
         for number in 0..self.connections.len() {
             let connection = self.connections.get_mut(number);
             let conversation = &mut self.conversations[number];
@@ -166,6 +236,7 @@ impl Flows<'_> {
         }
         self.notes_of_connections();
         self.notes_of_losses();
+        self.notes_of_limits(dissector);
         Tables {
             recording,
             connections: self.connections,
@@ -185,6 +256,29 @@ impl Flows<'_> {
             }
         }
         health.tell(&mut self.notes);
+    }
+
+    fn notes_of_limits(&mut self, dissector: &Dissector) {
+        let limits = [
+            (
+                NoteCode::TooManyStatements,
+                self.statements.overflowed(),
+                "executions of statements have no text of their own, as there are too many distinct ones",
+            ),
+            (
+                NoteCode::TooManyErrors,
+                self.exchanges.errors_overflowed(),
+                "errors are shown without their text, as there are too many distinct ones",
+            ),
+            (
+                NoteCode::TooManyFragments,
+                dissector.fragments_given_up(),
+                "IP datagrams in pieces were given up, as too many were incomplete at once",
+            ),
+        ];
+        for (code, count, what) in limits {
+            self.notes.add_many(code, count, || format!("{count} {what}"));
+        }
     }
 
     /// Connections where decoding lost its footing: said once, with the first case.

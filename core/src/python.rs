@@ -160,7 +160,7 @@ fn read(
     let sources = sources.iter().map(source).collect::<PyResult<Vec<_>>>()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
-    let options = Options { show_literals, decode_as, cancel };
+    let options = Options { show_literals, decode_as, cancel, ..Options::default() };
     let packets = py.detach(|| Packets::open(sources)).map_err(|error| CaptureError::new_err(error.to_string()))?;
     if let Some(progress) = &progress {
         progress.get().watch(&packets);

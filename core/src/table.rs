@@ -257,7 +257,7 @@ pub struct ExchangeColumns {
     waited: Vec<i64>,
     rows: Vec<u64>,
     affected_rows: Vec<u64>,
-    errors: Vec<(u32, String)>,
+    errors: Errors,
     error: Vec<u32>,
     delta: Vec<i64>,
     client: Vec<i64>,
@@ -266,6 +266,46 @@ pub struct ExchangeColumns {
     transaction: Vec<u8>,
     complete: Vec<bool>,
 }
+
+/// Distinct error texts, numbered in the order they came.
+#[derive(Debug, Default)]
+struct Errors {
+    texts: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    bytes: usize,
+    overflowed: u64,
+}
+
+/// Error texts that are kept.
+const MOST_ERRORS: usize = 100_000;
+const MOST_ERROR_BYTES: usize = 64 << 20;
+
+impl Errors {
+    /// The number of an error's text. Without room, what all share stands for it.
+    fn number(&mut self, text: &str) -> u32 {
+        let known = |texts: &Errors, text: &str| texts.numbers.get(text).copied();
+        if let Some(number) = known(self, text) {
+            return number;
+        }
+        if self.texts.len() < MOST_ERRORS && self.bytes + text.len() <= MOST_ERROR_BYTES {
+            return self.keep(text);
+        }
+        self.overflowed += 1;
+        known(self, TOO_MANY_ERRORS).unwrap_or_else(|| self.keep(TOO_MANY_ERRORS))
+    }
+
+    fn keep(&mut self, text: &str) -> u32 {
+        let text: Arc<str> = text.into();
+        self.bytes += text.len();
+        self.texts.push(Arc::clone(&text));
+        let number = self.texts.len() as u32 - 1;
+        self.numbers.insert(text, number);
+        number
+    }
+}
+
+/// What all errors share for whose texts there is no room.
+const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 
 /// Stands for null in the columns above: no frame, time, count or text has these values.
 const NO_NUMBER: u32 = u32::MAX;
@@ -305,10 +345,11 @@ impl ExchangeColumns {
         self.waited.push(exchange.waited_ns.unwrap_or(NO_TIME));
         self.rows.push(exchange.rows.unwrap_or(NO_COUNT));
         self.affected_rows.push(exchange.affected_rows.unwrap_or(NO_COUNT));
-        self.error.push(exchange.error.map_or(NO_NUMBER, |error| {
-            self.errors.push((stream, statements.error(sql, &error.code, &error.message)));
-            self.errors.len() as u32 - 1
-        }));
+        self.error.push(
+            exchange
+                .error
+                .map_or(NO_NUMBER, |error| self.errors.number(&statements.error(sql, &error.code, &error.message))),
+        );
         self.delta.push(exchange.delta_ns.unwrap_or(NO_TIME));
         self.client.push(exchange.client_ns.unwrap_or(NO_TIME));
         self.retransmissions.push(exchange.retransmissions);
@@ -316,6 +357,11 @@ impl ExchangeColumns {
         let known = |state: &str| TRANSACTIONS.iter().position(|known| *known == state);
         self.transaction.push(exchange.transaction.and_then(known).map_or(NO_CODE, |code| code as u8));
         self.complete.push(exchange.complete);
+    }
+
+    /// How many errors came when there was no room left for a text of their own.
+    pub fn errors_overflowed(&self) -> u64 {
+        self.errors.overflowed
     }
 
     fn push_marks(&mut self, request: Option<Span>, response: Option<Span>) {
@@ -382,7 +428,7 @@ impl ExchangeColumns {
         let [request_frame, request_end_frame, response_frame, response_end_frame] = self.frames.map(optional_numbers);
         let [request_time, request_end_time, response_time, response_end_time] = self.times.map(optional_times);
         let errors = &self.errors;
-        let error_text = |&row: &u32| errors.get(row as usize).map(|(_, text)| text.as_str());
+        let error_text = |&row: &u32| errors.texts.get(row as usize).map(|text| &**text);
         batch(vec![
             ("stream", Arc::new(UInt32Array::from(self.stream))),
             ("exchange", Arc::new(UInt32Array::from(self.number))),

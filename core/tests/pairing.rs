@@ -112,6 +112,51 @@ fn a_capture_of_the_client_alone_counts_its_requests() {
     assert!(seen.iter().all(|seen| seen.round_trips == 1 && !seen.complete));
 }
 
+#[test]
+fn after_a_request_is_lost_among_many_no_answer_is_taken_for_another() {
+    let mut wire = logged_in();
+    for number in 0..8u8 {
+        wire.send(Client, &query(&format!("update t set a = {number}")));
+    }
+    let lost = wire.packets.len();
+    wire.send(Client, &query("update t set a = 8"));
+    // From now on the server answers whenever the client asks: it looks as if each got its own answer.
+    for number in 0..12u8 {
+        wire.send(Server, &ok(1, number));
+        wire.send(Client, &query(&format!("update t set a = {}", 9 + number)));
+    }
+    wire.packets.remove(lost);
+    assert!(queries(wire.read()).iter().all(|seen| !seen.complete));
+}
+
+#[test]
+fn after_a_silence_pairs_are_trusted_again() {
+    let mut wire = logged_in();
+    for number in 0..8u8 {
+        wire.send(Client, &query(&format!("update t set a = {number}")));
+    }
+    let lost = wire.packets.len() - 1;
+    wire.send(Server, &(0..8).flat_map(|number| ok(1, number)).collect::<Vec<_>>());
+    wire.packets.remove(lost);
+    wire.ask(&query("update t set a = 20"), &ok(1, 20));
+    wire.now_ns += 2_000_000_000;
+    wire.ask(&query("update t set a = 21"), &ok(1, 21));
+    let told: Vec<_> = queries(wire.read()).iter().map(|seen| (seen.affected, seen.complete)).collect();
+    assert_eq!(told[told.len() - 2..], [(Some(20), false), (Some(21), true)]);
+}
+
+#[test]
+fn an_answer_that_passes_before_its_question_has_no_times() {
+    let mut wire = logged_in();
+    wire.ask(&query("update t set a = 1"), &ok(1, 1));
+    let answer = wire.packets.len() - 1;
+    let early = wire.packets[answer - 1].time_ns - 500;
+    wire.packets[answer].time_ns = early;
+    wire.ask(&query("update t set a = 2"), &ok(1, 2));
+    let told: Vec<_> = queries(wire.read()).iter().map(|seen| (seen.affected, seen.complete)).collect();
+    assert_eq!(told, [(Some(1), false), (Some(2), true)]);
+}
+
 /// Queries and answers that tell whether they belong together: query number `n` affects `n` rows.
 fn numbered(count: u8) -> Wire {
     let mut wire = logged_in();

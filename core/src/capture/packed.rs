@@ -3,6 +3,8 @@
 //! Whatever a damaged file still holds whole is given before its error is.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Error, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -10,7 +12,7 @@ use super::lz4::Lz4Frames;
 use super::zstd::ZstdFrames;
 
 type Stream = Box<dyn Read + Send>;
-type Packed = BufReader<Chain<Cursor<Vec<u8>>, Stream>>;
+type Packed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;
 
 const MAGIC: u64 = 4;
 const BUFFER: usize = 64 * 1024;
@@ -24,13 +26,55 @@ pub(super) fn unpack(mut stream: Stream) -> io::Result<(Stream, Option<&'static 
     let Some(packing) = packing else {
         return Ok((Box::new(whole), None));
     };
-    let packed = BufReader::with_capacity(BUFFER, whole);
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = Counted { stream: whole, read: Arc::clone(&read) };
+    let packed = BufReader::with_capacity(BUFFER, counted);
     let unpacked: Stream = match packing {
         "gzip" => Box::new(SmallSteps(MultiGzDecoder::new(packed))),
         "zstd" => Box::new(ZstdFrames::new(packed)),
         _ => Box::new(Lz4Frames::new(packed)),
     };
-    Ok((unpacked, Some(packing)))
+    Ok((Box::new(Honest { unpacked, read, written: 0 }), Some(packing)))
+}
+
+/// Counts what is read.
+pub(super) struct Counted<Source> {
+    stream: Source,
+    read: Arc<AtomicU64>,
+}
+
+impl<Source: Read> Read for Counted<Source> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// Ends what unpacks to far more than packets can be packed into: each has a time of its own, which takes some bytes.
+struct Honest {
+    unpacked: Stream,
+    read: Arc<AtomicU64>,
+    written: u64,
+}
+
+/// Before so many bytes nothing is suspected.
+const UNSUSPECTED: u64 = 256 << 20;
+/// Real captures stay below 50; lz4 cannot do more than 255, zlib no more than 1032.
+const HIGHEST_RATIO: u64 = 200;
+
+impl Read for Honest {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.unpacked.read(buffer)?;
+        self.written += count as u64;
+        let read = self.read.load(Ordering::Relaxed);
+        if self.written > UNSUSPECTED && self.written / HIGHEST_RATIO > read {
+            return Err(damaged(format!(
+                "{read} bytes unpack to more than {HIGHEST_RATIO} times as many, which no capture does"
+            )));
+        }
+        Ok(count)
+    }
 }
 
 fn packing(magic: &[u8]) -> Option<&'static str> {

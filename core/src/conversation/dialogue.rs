@@ -27,6 +27,9 @@ pub struct Dialogue {
     lost: bool,
     /// The server has sent something since the client last did.
     server_spoke: bool,
+    /// The client's next bytes were not captured, and what it had asked was not answered yet: if the answer was not
+    /// lost as well, the client has asked on without it.
+    asked_on: bool,
 }
 
 impl Dialogue {
@@ -43,6 +46,7 @@ impl Dialogue {
             inboxes: Default::default(),
             lost: false,
             server_spoke: false,
+            asked_on: false,
         };
         if let Some(layer) = start.layer {
             dialogue.switch(layer);
@@ -54,6 +58,9 @@ impl Dialogue {
     pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
         let side = if self.swapped { chunk.side.other() } else { chunk.side };
         let chunk = &Chunk { side, ..*chunk };
+        if side == Side::Server && std::mem::take(&mut self.asked_on) && chunk.lost == 0 {
+            self.pairing.cast_off(1);
+        }
         if chunk.lost > 0 {
             self.gap(chunk);
         }
@@ -278,6 +285,14 @@ impl Dialogue {
             Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
             Side::Server => false,
         };
+        if side == Side::Client {
+            self.decoder.missed_requests();
+        }
+        match (side, self.pairing.unanswered()) {
+            (_, 0) | (Side::Server, 1) => {}
+            (Side::Client, 1) => self.asked_on = true,
+            (_, unanswered) => self.pairing.cast_off(unanswered),
+        }
         self.lose(Lost("bytes are missing from the capture".into()));
         if unasked {
             self.pairing.unreadable_request(None);
@@ -309,6 +324,9 @@ impl Dialogue {
         self.follow_turns(&Chunk { bytes: &[], ..*chunk });
         self.server_spoke = chunk.side == Side::Server;
         self.lost = true;
+        if self.pairing.unanswered() > 1 {
+            self.pairing.cast_off(self.pairing.unanswered());
+        }
         self.pairing.cut();
         for inbox in &mut self.inboxes {
             inbox.clear();

@@ -62,6 +62,11 @@ impl Conversation {
         }
     }
 
+    /// Exchanges that are under way.
+    pub fn under_way(&self) -> usize {
+        self.dialogue().map_or(0, |dialogue| dialogue.pairing.under_way())
+    }
+
     /// No more bytes will come.
     pub fn finish(&mut self, statements: &mut Statements) {
         if let Conversation::New(recognition) = self {

@@ -54,6 +54,11 @@ impl Dissector {
         Self::default()
     }
 
+    /// Datagrams in pieces that were given up to make room for others.
+    pub fn fragments_given_up(&self) -> u64 {
+        self.fragments.given_up
+    }
+
     #[inline]
     pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
         let part = Part { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) };

@@ -25,6 +25,8 @@ pub(super) struct Fragments {
     waiting: HashMap<Key, Waiting>,
     /// In all waiting pieces.
     bytes: usize,
+    /// Datagrams that had to make room.
+    pub given_up: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,9 +90,12 @@ impl Fragments {
         while !self.has_room(bytes) {
             let oldest = self.waiting.iter().min_by_key(|(_, waiting)| waiting.since_ns);
             match oldest.map(|(key, _)| *key) {
-                Some(key) => self.remove(&key),
+                Some(key) => {
+                    self.given_up += 1;
+                    self.remove(&key);
+                }
                 None => return,
-            };
+            }
         }
     }
 

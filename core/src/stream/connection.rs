@@ -312,8 +312,8 @@ fn roles(segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (Endpoi
 }
 
 /// All connections of a recording, in Wireshark's numbering.
-#[derive(Default)]
 pub struct Connections {
+    most: usize,
     all: Vec<Connection>,
     newest: HashMap<(Endpoint, Endpoint), usize>,
     /// The connection of the last segment: most often the next one's too.
@@ -321,8 +321,13 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// The number of the connection that this segment belongs to; a new one where it begins one.
-    pub fn number_of(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> usize {
+    /// Room for `most` connections.
+    pub fn new(most: usize) -> Connections {
+        Connections { most, all: Vec::new(), newest: HashMap::new(), last: None }
+    }
+
+    /// The number of the connection that this segment belongs to; a new one where it begins one, as long as there is room.
+    pub fn number_of(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> Option<usize> {
         let key = ordered(segment.source, segment.destination);
         let known = match self.last {
             Some((last, number)) if last == key => Some(number),
@@ -330,10 +335,11 @@ impl Connections {
         };
         let number = match known {
             Some(number) if !self.begins_anew(number, segment) => number,
+            _ if self.all.len() >= self.most => return None,
             _ => self.add(key, Connection::new(segment, is_server_port)),
         };
         self.last = Some((key, number));
-        number
+        Some(number)
     }
 
     /// Ports are used again: a SYN with another initial sequence number is another connection.

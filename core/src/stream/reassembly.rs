@@ -17,6 +17,8 @@ use crate::protocols::Side;
 const GRACE_SEGMENTS: usize = 32;
 /// Bytes that wait on one connection before any hole is given up: more than the largest windows in use.
 const WAITING_BYTES: usize = 16 << 20;
+/// What a waiting segment costs beside its bytes.
+const WAITING_OVERHEAD: usize = 128;
 /// Segments that wait on one connection before any hole is given up.
 const WAITING_SEGMENTS: usize = 16_384;
 /// Where the handshake's RTT is not known: as Wireshark takes it.
@@ -230,6 +232,11 @@ impl Reassembly {
     /// At the end of the recording nothing more will come: as `release`, giving up every hole.
     pub fn finish(&mut self) -> Option<Chunk<'_>> {
         self.release_when(true)
+    }
+
+    /// What is kept of segments that wait, their bookkeeping included.
+    pub fn held_bytes(&self) -> usize {
+        self.waiting_bytes + (self.client.waiting.len() + self.server.waiting.len()) * WAITING_OVERHEAD
     }
 
     /// Payload bytes that this side sent, each once, seen or not.

@@ -111,11 +111,19 @@ impl Decoder for Firebird {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
+        // Half a login is no exchange.
+        if bytes.starts_with(&op::CONT_AUTH.to_be_bytes()) {
+            return false;
+        }
         let goes = |version| plausible(bytes, Known { version, objects: &self.objects }) != Plausibility::No;
         match self.version {
             Some(version) => goes(version),
             None => VERSIONS.into_iter().any(goes),
         }
+    }
+
+    fn missed_requests(&mut self) {
+        self.objects.forget_texts();
     }
 
     fn resume(&mut self) {

@@ -188,6 +188,13 @@ impl Objects {
 
     // --- losses -----------------------------------------------------------------------------------------------------
 
+    /// Requests were missed: handles are used again so quickly that any of them may be another statement by now.
+    pub fn forget_texts(&mut self) {
+        self.statements.values_mut().for_each(|statement| statement.sql = None);
+        self.blobs.values_mut().for_each(|sql| *sql = None);
+        (self.last_blob, self.last_fetched, self.last_with_blobs, self.last_prepared) = (None, None, None, None);
+    }
+
     /// Answers were missed: statements whose handle will never be known are forgotten.
     pub fn forget_nameless(&mut self) {
         let named: std::collections::HashSet<_> = self.handles.values().copied().collect();

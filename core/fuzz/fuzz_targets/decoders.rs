@@ -1,0 +1,95 @@
+//! Any bytes on both sides of a connection of any registered protocol, cut into packets at random.
+//!
+//! The input is `protocol u8 | flags u8 | cuts u8`, then turns ([`Turn`]). As long as the decoder does not lose its
+//! footing, how the bytes were cut must not change what comes out.
+#![no_main]
+
+use latpcap_core::conversation::{Conversation, Forced, Hints};
+use latpcap_core::exchange::Exchange;
+use latpcap_core::protocols::REGISTRY;
+use latpcap_core::sql::Statements;
+use latpcap_core::stream::{Chunk, Mark, START};
+use latpcap_fuzz::{Feed, Sizes, Turn};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let mut feed = Feed(input);
+    let (protocol, flags, cuts) = (feed.u8(), feed.u8(), feed.u8());
+    let protocol = REGISTRY[usize::from(protocol) % REGISTRY.len()];
+    let hints = Hints {
+        forced: (flags & 1 != 0).then_some(Forced::Protocol(protocol)),
+        by_port: Some(protocol),
+        oriented: flags & 2 == 0,
+        from_start: flags & 4 == 0,
+    };
+    let mut turns = Vec::new();
+    while !feed.is_empty() {
+        turns.push(Turn::read(&mut feed));
+    }
+    let show_literals = flags & 8 != 0;
+    let whole = told(hints, &turns, None, show_literals);
+    let cut = told(hints, &turns, Some(Sizes(u64::from(cuts))), show_literals);
+    if let (Some(whole), Some(cut)) = (whole, cut) {
+        assert_eq!(whole, cut, "how the bytes were cut has changed what they mean");
+    }
+});
+
+/// The exchanges of a dialogue without their times, or `None` where its end depends on the packets.
+fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bool) -> Option<Vec<Exchange>> {
+    let mut statements = Statements::new(show_literals);
+    let mut conversation = Conversation::new(hints);
+    let mut wire = Wire { cuts, next: [START; 2], frame: 0 };
+    let mut finished = Vec::new();
+    let gaps = turns.iter().any(|turn| turn.lost || turn.cut);
+    for turn in turns {
+        wire.send(turn, &mut |chunk| {
+            conversation.read(chunk, &mut statements);
+            if let Some(dialogue) = conversation.dialogue_mut() {
+                finished.extend(dialogue.pairing.finished());
+            }
+        });
+    }
+    conversation.finish(&mut statements);
+    let dialogue = conversation.dialogue_mut()?;
+    finished.extend(dialogue.pairing.finished());
+    // In mid-connection the first packet tells which layer is in force.
+    let settled = hints.forced.is_some() && hints.from_start && !gaps && dialogue.losses == 0 && dialogue.session.encryption.is_none();
+    finished.iter_mut().for_each(without_times);
+    settled.then_some(finished)
+}
+
+struct Wire {
+    cuts: Option<Sizes>,
+    next: [u64; 2],
+    frame: u64,
+}
+
+impl Wire {
+    fn send(&mut self, turn: &Turn<'_>, take: &mut dyn FnMut(&Chunk<'_>)) {
+        let lost = if turn.lost { 1 + turn.bytes.len() as u64 } else { 0 };
+        self.next[turn.side as usize] += lost;
+        let mut rest = turn.bytes;
+        let mut lost_before = lost;
+        while !rest.is_empty() {
+            let size = self.cuts.as_mut().map_or(rest.len(), |cuts| cuts.next(rest.len().min(64)));
+            let (part, after) = rest.split_at(size);
+            rest = after;
+            let cut = if turn.cut && rest.is_empty() { 7 } else { 0 };
+            let acknowledged = self.next[turn.side.other() as usize];
+            let offset = self.next[turn.side as usize];
+            self.frame += 1;
+            let mark = Mark { frame: self.frame, time_ns: self.frame as i64 * 1000 };
+            let lost = std::mem::take(&mut lost_before);
+            self.next[turn.side as usize] += part.len() as u64 + cut;
+            take(&Chunk { side: turn.side, mark, acknowledged, offset, lost, bytes: part, cut });
+        }
+    }
+}
+
+fn without_times(exchange: &mut Exchange) {
+    exchange.request = None;
+    exchange.response = None;
+    exchange.waited_ns = None;
+    exchange.delta_ns = None;
+    exchange.client_ns = None;
+}

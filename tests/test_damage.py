@@ -1,0 +1,121 @@
+"""Damaged captures: each defect is named, and no request is paired with the answer to another."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import damage
+import mispaired
+import pytest
+from conftest import load_fixture
+
+import latpcap
+
+GOOD = "mysql/nplus1-300-client"
+OTHERS = ("postgresql/psycopg3-nplus1-100", "firebird/fbclient3-nplus1")
+SEEDS = range(2)
+
+NAMED = {
+    "lose": "capture-loss",
+    "cut-packets": "snap-length",
+    "drop-handshakes": "missing-handshake",
+    "begin-in-the-middle": "missing-handshake",
+    "set-clock-back": "clock-backwards",
+    "duplicate": "duplicate-packets",
+    "reorder": "reordered",
+    "only-client": "one-direction",
+    "only-server": "one-direction",
+    "coarsen-clock": "coarse-clock",
+    "step-clock": "clock-step",
+    "merge-segments": "offloaded",
+    "close-windows": "zero-window",
+    "stall": "delayed-ack",
+    "lose-on-path": "retransmissions",
+    "refuse": "refused",
+    "leave-unanswered": "unanswered",
+    "truncate-file": "file-cut",
+}
+"""What `health` calls each defect (docs/health.md)."""
+
+
+@pytest.fixture(scope="module")
+def good() -> damage.Packets:
+    return damage.read(load_fixture(GOOD).path)
+
+
+def codes(file: bytes) -> set[str]:
+    return {note.code for note in latpcap.read(file).analyze().health}
+
+
+def test_the_good_capture_has_none_of_the_defects(good: damage.Packets) -> None:
+    assert not codes(damage.pcapng(good)) & set(NAMED.values())
+
+
+@pytest.mark.parametrize("defect", NAMED)
+def test_a_defect_is_named(good: damage.Packets, defect: str) -> None:
+    assert NAMED[defect] in codes(damage.damaged(good, defect))
+
+
+@pytest.mark.parametrize("defect", [*damage.PACKET_DEFECTS, "flip-bits", "truncate-file"])
+def test_a_damaged_capture_is_analysed(good: damage.Packets, defect: str) -> None:
+    read = latpcap.read(damage.damaged(good, defect, seed=1)).analyze()
+    assert read.summary.exchanges > 0
+
+
+NOT_COMPARED = {
+    "scramble",  # below, over every fixture
+    "merge-segments",  # the packets are others, so there is nothing to compare
+    "stall",
+}
+
+
+@pytest.mark.parametrize("defect", sorted(set(damage.PACKET_DEFECTS) - NOT_COMPARED))
+def test_no_defect_makes_a_wrong_pair(defect: str) -> None:
+    tally = mispaired.Tally()
+    for name in (
+        GOOD,
+        "postgresql/psycopg3-nplus1-100",
+        "firebird/fbclient3-nplus1",
+        "mysql/jdbc-mariadb-batch-pipelined",
+    ):
+        mispaired.run(load_fixture(name).path, defect, SEEDS, tally)
+    assert not mispairs(tally), "\n".join(tally.examples)
+
+
+@pytest.mark.parametrize("path", mispaired.fixtures(), ids=lambda path: f"{path.parent.name}/{path.name.split('.')[0]}")
+def test_losses_copies_and_another_order_make_no_wrong_pair(path: Path) -> None:
+    seeds = SEEDS[:1] if path.stat().st_size > 300_000 else SEEDS
+    tally = mispaired.Tally()
+    mispaired.run(path, "scramble", seeds, tally)
+    assert not mispairs(tally), "\n".join(tally.examples)
+
+
+def mispairs(tally: mispaired.Tally) -> dict[str, int]:
+    """Exchanges of other packets than in the good capture."""
+    return {kind: count for kind, count in tally.wrong.items() if not kind.startswith("says other")}
+
+
+def test_a_wrong_pair_would_be_found() -> None:
+    """The comparison sees it when answers change places: it must not be blind."""
+    packets = damage.read(load_fixture(GOOD).path)
+    good = mispaired.truth(packets)
+    first, second = (next(iter(good[key])) for key in list(good)[10:12])
+    swapped = mispaired.Exchange((*first.places[:2], *second.places[2:]), {}, first.said, complete=True)
+    tally = mispaired.Tally()
+    mispaired.judge(swapped, good[swapped.key], tally, "swapped")
+    assert tally.wrong == {"has another response": 1}
+
+
+def test_a_lost_packet_costs_only_its_own_exchange(good: damage.Packets) -> None:
+    tally = mispaired.Tally()
+    middle = next(
+        place for place, packet in enumerate(good) if place > 200 and packet.tcp and packet.tcp.payload_length
+    )
+    mispaired.compare(mispaired.truth(good), good[:middle] + good[middle + 1 :], tally, "one lost")
+    assert tally.complete >= tally.good - 2
+    assert not tally.wrong
+
+
+def test_the_same_seed_makes_the_same_damage(good: damage.Packets) -> None:
+    assert damage.scramble(good, random.Random(7)) == damage.scramble(good, random.Random(7))
