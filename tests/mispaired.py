@@ -23,7 +23,7 @@ import latpcap
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARKS = ("request", "request_end", "response", "response_end")
-SAID = ("command", "fingerprint", "parameters", "rows", "affected_rows", "round_trips", "error")
+SAID = ("command", "fingerprint", "rows", "affected_rows", "round_trips", "error")
 
 Place = tuple[Any, Any, int] | None
 """A packet: from where, to where, which sequence number."""
@@ -133,7 +133,7 @@ def _differing(exchange: Exchange, good: Exchange) -> list[str]:
     fingerprint = exchange.said["fingerprint"]
     # A PostgreSQL statement whose text was lost goes by its name.
     unknown = fingerprint is None or re.fullmatch(r"execute \S+", fingerprint)
-    silent = {"fingerprint", "parameters"} if unknown else set()
+    silent = {"fingerprint"} if unknown else set()
     return [what for what in SAID if what not in silent and exchange.said[what] != good.said[what]]
 
 

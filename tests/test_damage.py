@@ -73,12 +73,7 @@ NOT_COMPARED = {
 @pytest.mark.parametrize("defect", sorted(set(damage.PACKET_DEFECTS) - NOT_COMPARED))
 def test_no_defect_makes_a_wrong_pair(defect: str) -> None:
     tally = mispaired.Tally()
-    for name in (
-        GOOD,
-        "postgresql/psycopg3-nplus1-100",
-        "firebird/fbclient3-nplus1",
-        "mysql/jdbc-mariadb-batch-pipelined",
-    ):
+    for name in (GOOD, *OTHERS):
         mispaired.run(load_fixture(name).path, defect, SEEDS, tally)
     assert not mispairs(tally), "\n".join(tally.examples)
 
