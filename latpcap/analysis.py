@@ -20,7 +20,7 @@ from latpcap.findings import Evidence, FindingResult, find, finding_results
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.fixes import costs_of
 from latpcap.health import HealthNote, core_notes, measured_notes
-from latpcap.projection import Projection, basis, project
+from latpcap.projection import Conditions, Projection, basis, project
 from latpcap.purposes import PurposeResult, purpose_results
 from latpcap.recording import Recording
 from latpcap.routes import RouteResult, route_results
@@ -224,9 +224,14 @@ class Measures:
         found = find(self.evidence, self.costs, max(rtt_ms, default=TYPICAL_RTT_MS))
         return tuple(finding_results(self.evidence, found, self.costs, rtt_ms))
 
-    def project(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Projection:
+    def project(
+        self,
+        rtt_ms: Sequence[float] | None = None,
+        within_s: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
-        return replace(project(self.basis, rtt_ms, within_s), fetches=self.fetches)
+        return replace(project(self.basis, rtt_ms, within_s, conditions), fetches=self.fetches)
 
     def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
         """Build the result."""

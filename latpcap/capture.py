@@ -17,7 +17,7 @@ from latpcap.analysis import Analysis, Measures, connection_results, statement_r
 from latpcap.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.projection import DEFAULT_LADDER_MS, Projection
+from latpcap.projection import DEFAULT_LADDER_MS, Conditions, Projection
 from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.recording import MISSING, Recording
 from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
@@ -113,9 +113,23 @@ class Capture:
         """Return the whole result: verdict, health, budget, connections, statements, projection."""
         return self._measures.analyze(_ladder(rtt_ms), within_s)
 
-    def project(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Projection:
-        """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds."""
-        return self._measures.project(_ladder(rtt_ms), within_s)
+    def project(
+        self,
+        rtt_ms: float | Sequence[float] | None = None,
+        within_s: float | None = None,
+        *,
+        bandwidth_bps: float | None = None,
+        loss: float | None = None,
+        jitter_ms: float = 0.0,
+        connections: int | None = None,
+    ) -> Projection:
+        """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds.
+
+        What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
+        lost (0 to 1), the jitter, and how many connections share the work.
+        """
+        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections)
+        return self._measures.project(_ladder(rtt_ms), within_s, conditions)
 
     def what_if(self, fixes: Sequence[str | Fix], rtt_ms: float | Sequence[float] | None = None) -> WhatIf | None:
         """Return the runtimes at each RTT of `rtt_ms` as it is, with each of `fixes` (`n+1=join`, …), and with all.

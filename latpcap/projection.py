@@ -48,6 +48,9 @@ RTT_SPREAD = 0.04
 """The mean RTT differs from the asked one by so much."""
 LESS_WORK, MORE_WORK = 0.7, 1.4
 """Client and server take so much of the time that they took themselves in the capture."""
+WAKING, WAKING_SURELY = (0.3, 0.05, 0.75), (1.0, 0.1, 0.95)
+"""Hosts that wait longer for the next packet are slower to wake up: what a turn's own time loses for every tenth of the
+RTT (ms), and at most (as a part of the baseline, and of its own time). Measured; docs/model.md C.6."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
@@ -66,6 +69,7 @@ ASSUMPTIONS = (
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
     Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
+    Assumption("waking up", "all", "nearer hosts, which wait less for each packet, are quicker to go on"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
@@ -144,38 +148,70 @@ class Case:
     """Mean RTT ÷ asked RTT."""
     work: float = 1.0
     """Own time of client and server ÷ what was observed."""
+    jitter: float = 0.0
+    """How much of the jitter is added to each RTT."""
+    waking: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """What turns lose of their own time at a lower RTT, see `WAKING`."""
 
 
-CENTRAL = Case("evidence", Network())
-OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK)
-PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, MORE_WORK)
+CENTRAL = Case("evidence", Network(), waking=WAKING)
+OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK, waking=WAKING_SURELY)
+PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, MORE_WORK, 1.0)
 
 
 class Basis:
     """What a projection starts from: the observed job, ready to be replayed."""
 
-    def __init__(
-        self, runtime_s: float, network_s: float, think_s: float, statements: int, job: Job | None, usual: float
-    ) -> None:
+    def __init__(self, recording: Recording, timeline: Timeline, job: Job | None, usual: float) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
-        self.runtime_s = runtime_s
-        self.network_s = network_s
+        exchanges, budget = recording.exchanges, timeline.budget
+        self.runtime_s = timeline.runtime_s
+        self.network_s = budget.network_s + timeline.setup_network_s
         """What would be gone without any network."""
-        self.think_s = think_s
-        self.statements = statements
+        self.think_s, self.loss_s = budget.think_s, budget.loss_s
+        self.statements = int(exchanges.is_execution.sum()) or int(
+            ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
+        )
+        self.round_trips = float(timeline.round_trips.sum())
+        """TCP handshakes included."""
+        self.bits = 8 * max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
+        """What went the way that more went."""
         self.job = job
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown."""
+        self._counted_once = float(timeline.effective.sum())
         self._replays: dict[Waiting, Replay] = {}
 
-    def runtimes(self, case: Case, rtt_ms: Sequence[float]) -> Floats:
+    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
         """The runtime in seconds of `case` at each RTT."""
-        replay = self._replay(case.waiting)
+        replay, network = self._replay(case.waiting), case.network
         as_it_was = replay.run([None], Network())[0]
-        there = np.array(replay.run([rtt * case.rtt * 1e6 for rtt in rtt_ms], case.network))
-        least = self.runtime_s - self.network_s
-        replayed: Floats = np.maximum(self.runtime_s + (there - as_it_was) / 1e9, least)
-        return replayed + (case.work - 1) * self.own_s
+        if conditions.bandwidth_bps is not None:
+            network = replace(network, bandwidth=conditions.bandwidth_bps)
+        if conditions.loss is not None:
+            network = replace(network, loss=conditions.loss)
+        strayed = case.jitter * conditions.jitter_ms
+        there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
+        kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
+        least = max(kept - self.network_s, self.bits / network.bandwidth)
+        replayed: Floats = np.maximum(kept + (there - as_it_was) / 1e9, least)
+        own_s = case.work * (self.own_s - self._quicker_s(case, rtt_ms))
+        return (replayed - self.own_s + own_s) * self._crowd(conditions.connections)
+
+    def _quicker_s(self, case: Case, rtt_ms: Sequence[float]) -> Floats:
+        """What client and server spend less of their own time at each RTT below the baseline."""
+        turns = max(self.effective_round_trips, 1.0)
+        each_tenth, of_baseline, of_own = case.waking
+        nearer = np.log10(self.baseline_ms / np.clip(rtt_ms, self.baseline_ms / 1000, self.baseline_ms))
+        most = np.minimum(of_baseline * self.baseline_ms / 1000, of_own * self.own_s / turns)
+        return np.asarray(turns * np.minimum(each_tenth / 1000 * nearer, most))
+
+    def _crowd(self, connections: int | None) -> float:
+        """The runtime's factor where so many connections share the work, each at the pace of those of the capture."""
+        if connections is None:
+            return 1.0
+        at_once = max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
+        return at_once / connections
 
     @property
     def own_s(self) -> float:
@@ -192,7 +228,7 @@ class Basis:
     @property
     def effective_round_trips(self) -> float:
         """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
-        return self.seconds_per_ms * 1000 if self.job else math.nan
+        return self.seconds_per_ms * 1000 if self.job else self._counted_once
 
     def _replay(self, waiting: Waiting) -> Replay:
         if waiting not in self._replays:
@@ -203,20 +239,12 @@ class Basis:
 
 def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
-    exchanges = recording.exchanges
     usual = _weighted_median(baselines.baseline, timeline.round_trips)
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (baselines.low, baselines.baseline, baselines.high)
     )
-    executions = int(exchanges.is_execution.sum())
-    return Basis(
-        timeline.runtime_s,
-        timeline.budget.network_s + timeline.setup_network_s,
-        timeline.budget.think_s,
-        executions or int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()),
-        None if math.isnan(usual) else Job.of(recording, baselines, central, low, high),
-        usual,
-    )
+    job = None if math.isnan(usual) else Job.of(recording, baselines, central, low, high)
+    return Basis(recording, timeline, job, usual)
 
 
 def project(
@@ -231,15 +259,17 @@ def project(
     known = base.job is not None
     return Projection(
         baseline_rtt_ms=base.baseline_ms if known else None,
-        points=tuple(_points(base, asked)) if known else tuple(Point(rtt, None, None, None, None) for rtt in asked),
+        points=tuple(_points(base, asked, conditions))
+        if known
+        else tuple(Point(rtt, None, None, None, None) for rtt in asked),
         seconds_per_ms=base.seconds_per_ms if known else None,
-        within=None if within_s is None else _latency_budget(base, within_s),
+        within=None if within_s is None else _latency_budget(base, within_s, conditions),
         conditions=conditions,
     )
 
 
-def _points(base: Basis, asked: Sequence[float]) -> list[Point]:
-    central, *others = (base.runtimes(case, asked) for case in (CENTRAL, OPTIMISTIC, PESSIMISTIC))
+def _points(base: Basis, asked: Sequence[float], conditions: Conditions) -> list[Point]:
+    central, *others = (base.runtimes(case, asked, conditions) for case in (CENTRAL, OPTIMISTIC, PESSIMISTIC))
     low, high = np.minimum.reduce([central, *others]), np.maximum.reduce([central, *others])
     return [
         Point(rtt, float(runtime), float(least), float(most), base.statements / float(runtime) if runtime > 0 else None)
@@ -247,14 +277,14 @@ def _points(base: Basis, asked: Sequence[float]) -> list[Point]:
     ]
 
 
-def _latency_budget(base: Basis, target_s: float) -> LatencyBudget:
+def _latency_budget(base: Basis, target_s: float, conditions: Conditions) -> LatencyBudget:
     """Solve the central projection for the RTT."""
     target = format_s(target_s)
     if base.job is None:
         return LatencyBudget(target_s, None, f"The RTT for {target} is unknown, because the baseline RTT is.")
 
     def runtime_s(rtt_ms: float) -> float:
-        return float(base.runtimes(CENTRAL, [rtt_ms])[0])
+        return float(base.runtimes(CENTRAL, [rtt_ms], conditions)[0])
 
     if runtime_s(0.0) > target_s:
         text = f"{target} cannot be met: {format_s(runtime_s(0.0))} would remain without any network."

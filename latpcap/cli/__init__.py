@@ -13,6 +13,7 @@ import click
 
 from latpcap.cli.analyze import analyze
 from latpcap.cli.annotate import annotate
+from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
 from latpcap.cli.io import INTERRUPTED
@@ -29,6 +30,8 @@ COMMANDS = (
     analyze,
     project,
     findings,
+    compare,
+    validate,
     report,
     exchanges,
     connections,

@@ -9,17 +9,21 @@ import click
 
 from latpcap.durations import parse_list_ms, parse_ms
 from latpcap.errors import UsageError
+from latpcap.quantities import parse_bandwidth, parse_distance_km, parse_share
 
 __all__ = [
     "Duration",
     "DurationList",
     "PortProtocol",
+    "Quantity",
+    "condition_options",
     "fail_if_option",
     "fix_option",
     "json_option",
     "output_options",
     "reading_options",
     "rtt_option",
+    "two_captures_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,6 +53,22 @@ class DurationList(Duration):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
         return self._parsed(parse_list_ms, value, param, ctx) if isinstance(value, str) else value
+
+
+class Quantity(click.ParamType[Any]):
+    """A number with its unit, as one of `latpcap.quantities` reads it."""
+
+    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+        """`parse` raises `UsageError` with what is right."""
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Parse `value`."""
+        try:
+            return self._parse(value) if isinstance(value, str) else float(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 class PortProtocol(click.ParamType[Any]):
@@ -99,8 +119,7 @@ def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
     return decorate
 
 
-reading_options = _all_of(
-    click.argument("captures", nargs=-1, required=True, metavar="CAPTURE..."),
+_reading_options = (
     click.option(
         "--decode-as",
         type=PortProtocol(),
@@ -118,6 +137,9 @@ reading_options = _all_of(
     click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
 )  # fmt: skip
 
+reading_options = _all_of(click.argument("captures", nargs=-1, required=True, metavar="CAPTURE..."), *_reading_options)
+two_captures_options = _all_of(*_reading_options)
+
 rtt_option = click.option(
     "--rtt",
     "rtt",
@@ -126,6 +148,19 @@ rtt_option = click.option(
     metavar="LIST",
     help="RTTs to project onto, for instance `1ms,15ms`; repeatable.",
 )
+
+condition_options = _all_of(
+    click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
+                 help="The bottleneck there, for instance 34Mbit; by default none."),
+    click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
+                 help="Lost packets there, for instance 0.1%; by default what was lost here stays as it was."),
+    click.option("--jitter", type=Duration(), default=0.0, metavar="DURATION",
+                 help="How far the RTT strays from its mean; the pessimistic case has it on every round trip."),
+    click.option("--connections", type=click.IntRange(min=1), metavar="N",
+                 help="So many connections share the work, if the server keeps up; by default as many as here."),
+    click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
+                 help="Add the least RTT that so much fibre allows, for instance 1000km (10 ms)."),
+)  # fmt: skip
 
 fail_if_option = click.option(
     "--fail-if",

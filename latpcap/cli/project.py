@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import Duration, fail_if_option, fix_option, json_option, reading_options, rtt_option
+from latpcap.cli.options import (
+    Duration,
+    condition_options,
+    fail_if_option,
+    fix_option,
+    json_option,
+    reading_options,
+    rtt_option,
+)
+from latpcap.quantities import fibre_ms
 
 __all__ = ["project"]
 
@@ -16,6 +25,7 @@ __all__ = ["project"]
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@condition_options
 @fix_option
 @fail_if_option
 @json_option
@@ -23,6 +33,11 @@ __all__ = ["project"]
 def project(
     rtt: tuple[list[float], ...],
     within: float | None,
+    bandwidth: float | None,
+    loss: float | None,
+    jitter: float,
+    connections: int | None,
+    distance: float | None,
     fixes: tuple[list[Any], ...],
     fail_if: tuple[Any, ...],
     as_json: bool,
@@ -34,14 +49,25 @@ def project(
     \b
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
     latpcap project capture.pcapng --within 60s
+    latpcap project capture.pcapng --distance 1000km --bandwidth 34Mbit --loss 0.1%
     latpcap project capture.pcapng --rtt 500us --rtt 1.5s --json
     latpcap project capture.pcapng --rtt 15ms --fix n+1=join --fix fetch=1000
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     capture = read_capture(reading, output)
-    projection = capture.project(flat(rtt), in_seconds(within))
-    asked = [fix for given in fixes for fix in given]
-    changed = capture.what_if(asked, [point.rtt_ms for point in projection.points]) if asked else None
+    asked = flat(rtt)
+    if distance is not None:
+        asked = [*(asked or ()), fibre_ms(distance)]
+    projection = capture.project(
+        asked,
+        in_seconds(within),
+        bandwidth_bps=bandwidth,
+        loss=loss,
+        jitter_ms=jitter,
+        connections=connections,
+    )
+    tried = [fix for given in fixes for fix in given]
+    changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
     if as_json:
         from latpcap.analysis import plain
         from latpcap.report.jsonout import dump

@@ -89,7 +89,6 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::NO_TAGS;
 
     fn sql(number: u32) -> Option<Sql> {
         Some(Sql { fingerprint: number, text: number, parameters: 0, tags: crate::sql::NO_TAGS })

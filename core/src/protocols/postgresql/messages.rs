@@ -187,9 +187,10 @@ fn header(side: Side, bytes: &[u8]) -> Option<(u8, usize)> {
 fn is_plain(tag: u8, body: &[u8], whole: bool) -> bool {
     let mut cursor = Cursor::new(body);
     match tag {
-        b'Q' => is_text(&mut cursor) && (cursor.is_empty() || !whole),
-        b'P' => is_text(&mut cursor) && is_text(&mut cursor),
-        b'B' => is_text(&mut cursor) && is_text(&mut cursor),
+        b'Q' if whole => is_text(&mut cursor) && cursor.is_empty(),
+        b'Q' => !body.contains(&0) && is_text(&mut cursor),
+        b'P' => is_text(&mut cursor) && cursor.peek_u8() != Some(0) && is_text(&mut cursor),
+        b'B' => whole && is_text(&mut cursor) && is_text(&mut cursor),
         b'D' | b'C' => matches!(cursor.u8("kind"), Ok(b'S' | b'P')) && is_text(&mut cursor) && cursor.is_empty(),
         b'E' => is_text(&mut cursor) && cursor.left() == 4,
         _ => false,

@@ -1,0 +1,80 @@
+"""`latpcap compare` and `latpcap validate`: two captures of one job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from latpcap.cli.io import check_output, read_capture, write
+from latpcap.cli.options import Duration, json_option, two_captures_options
+
+__all__ = ["compare", "validate"]
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@two_captures_options
+@json_option
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+def compare(before: str, after: str, as_json: bool, output: str | None, **reading: Any) -> None:
+    """Two captures of one job: what was added, what is gone, what explains the difference.
+
+    \b
+    latpcap compare before.pcapng after.pcapng
+    latpcap compare release-1.pcapng release-2.pcapng --json
+    """
+    from latpcap.comparison import compare as set_side_by_side
+
+    first, second = _both(before, after, reading, output)
+    result = set_side_by_side(first.analyze(), second.analyze())
+    _show("latpcap.comparison/1", result, as_json, output)
+
+
+@click.command()
+@click.argument("base", metavar="BASE")
+@click.option("--against", "other", required=True, metavar="OTHER", help="A capture of the same job at another RTT.")
+@click.option("--against-rtt", type=Duration(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
+@two_captures_options
+@json_option
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+def validate(
+    base: str, other: str, against_rtt: float | None, as_json: bool, output: str | None, **reading: Any
+) -> None:
+    """Predicted against measured: project BASE onto the RTT of OTHER, and see how right that is.
+
+    \b
+    latpcap validate lan.pcapng --against wan.pcapng
+    """
+    from latpcap.validation import validate as check
+
+    first, second = _both(base, other, reading, output, against_rtt)
+    _show("latpcap.validation/1", check(first, second), as_json, output)
+
+
+def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:
+    """Read both captures; under `--pseudonymise` a host has the same name in both."""
+    given = reading.pop("rtt_baseline", None)
+    names = reading["pseudonymise"]
+    if names:
+        from latpcap.pseudonyms import Pseudonyms
+
+        reading["pseudonymise"] = Pseudonyms()
+    check_output(output, [first, second])
+    return tuple(
+        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output)
+        for path, baseline in ((first, given), (second, rtt))
+    )
+
+
+def _show(schema: str, result: Any, as_json: bool, output: str | None) -> None:
+    if as_json:
+        from latpcap.analysis import plain
+        from latpcap.report.jsonout import dump
+
+        write([dump({"schema": schema} | plain(result))], output)
+        return
+    from latpcap.report.pairs import render
+
+    write([render(result)], output)

@@ -1,0 +1,90 @@
+"""Two captures side by side, for people: a comparison, or a validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.comparison import Comparison
+from latpcap.durations import format_ms
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.terminal import print_renderables
+from latpcap.report.text import printable
+from latpcap.validation import Validation
+
+__all__ = ["render"]
+
+TOP = 20
+
+
+def render(result: Comparison | Validation) -> str:
+    """Return the result as text for standard output."""
+    parts = _comparison(result) if isinstance(result, Comparison) else _validation(result)
+    return print_renderables(parts)
+
+
+def _validation(result: Validation) -> Iterator[RenderableType]:
+    yield Text(result.text, style="bold")
+    yield Grid(
+        (Heading("part", "left"), *map(Heading, ("predicted s", "measured s", "difference s"))),
+        [
+            (
+                term.name.replace("_s", ""),
+                _seconds(term.predicted_s),
+                _seconds(term.measured_s),
+                f"{term.predicted_s - term.measured_s:+,.3f}",
+            )
+            for term in result.terms
+        ],
+    )
+    yield Text(f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other")
+
+
+def _comparison(result: Comparison) -> Iterator[RenderableType]:
+    yield Text(result.explanation, style="bold")
+    yield Grid(
+        (Heading("", "left"), *map(Heading, ("before", "after", "difference"))),
+        [
+            ("runtime s", *_both(result.runtime_before_s, result.runtime_after_s)),
+            ("round trips", *_counts(result.round_trips_before, result.round_trips_after)),
+            ("baseline RTT", _rtt(result.baseline_before_ms), _rtt(result.baseline_after_ms), ""),
+            *((f"{part.name.removesuffix('_s')} s", *_both(part.before_s, part.after_s)) for part in result.budget),
+        ],
+    )
+    if result.statements:
+        yield Text(f"\nStatements that changed ({result.unchanged:,} did not)", style="bold")
+        titles = ("ran before", "after", "round trips before", "after")
+        yield Grid(
+            (Heading("change", "left"), *map(Heading, titles), Heading("statement", "left", least=30)),
+            [
+                (
+                    change.change,
+                    f"{change.executions_before:,}",
+                    f"{change.executions_after:,}",
+                    f"{change.round_trips_before:,}",
+                    f"{change.round_trips_after:,}",
+                    printable(change.text),
+                )
+                for change in result.statements[:TOP]
+            ],
+        )
+        if len(result.statements) > TOP:
+            yield Text(f"and {len(result.statements) - TOP:,} more", style="dim")
+
+
+def _both(before: float, after: float) -> tuple[str, str, str]:
+    return _seconds(before), _seconds(after), f"{after - before:+,.3f}"
+
+
+def _counts(before: int, after: int) -> tuple[str, str, str]:
+    return f"{before:,}", f"{after:,}", f"{after - before:+,}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.3f}"
+
+
+def _rtt(value: float | None) -> str:
+    return "unknown" if value is None else format_ms(value)
