@@ -1,0 +1,66 @@
+"""What else may be different at the other place: bandwidth, loss, jitter, the number of connections."""
+
+from __future__ import annotations
+
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap.analysis import Measures
+from latpcap.errors import UsageError
+from latpcap.projection import Conditions, Point
+from latpcap.quantities import parse_bandwidth, parse_distance_km, parse_share
+
+QUERIES = [Ex(service_ms=0.2, client_ms=0.1)] * 200
+
+
+def point(*connections: Conn, rtt_ms: float = 10.0, **conditions: float) -> Point:
+    return Measures(build(list(connections))).project([rtt_ms], conditions=Conditions(**conditions)).points[0]  # type: ignore[arg-type]
+
+
+def runtime(*connections: Conn, rtt_ms: float = 10.0, **conditions: float) -> float:
+    runtime_s = point(*connections, rtt_ms=rtt_ms, **conditions).runtime_s
+    assert runtime_s is not None
+    return runtime_s
+
+
+def test_a_bottleneck_takes_at_least_what_the_bytes_need() -> None:
+    download = Conn(rtt_ms=1, exchanges=[Ex(response_bytes=10_000_000, transfer_ms=50)])
+    assert runtime(download, bandwidth_bps=8e6) == pytest.approx(10.0, rel=0.05)
+    assert runtime(download) < 1
+
+
+def test_several_connections_share_the_bottleneck() -> None:
+    downloads = [Conn(rtt_ms=1, exchanges=[Ex(response_bytes=10_000_000, transfer_ms=50)])] * 4
+    assert runtime(*downloads, bandwidth_bps=8e6) >= 40
+
+
+def test_each_lost_packet_costs_a_time_out() -> None:
+    lossy, clean = (runtime(Conn(rtt_ms=1, exchanges=QUERIES), **loss) for loss in ({"loss": 0.01}, {}))
+    assert lossy - clean == pytest.approx(200 * (1 - 0.99**2) * 0.210, rel=0.05)
+
+
+def test_observed_losses_are_taken_out_before_others_are_put_in() -> None:
+    queries = [Ex(service_ms=200, retransmissions=1), *QUERIES]
+    connection = Conn(rtt_ms=1, exchanges=queries, retransmissions=1)
+    assert runtime(connection, loss=0.0) == pytest.approx(runtime(connection) - 0.2, rel=0.02)
+
+
+def test_jitter_is_on_every_round_trip_of_the_pessimistic_case() -> None:
+    calm, jittery = (point(Conn(rtt_ms=1, exchanges=QUERIES), **jitter) for jitter in ({}, {"jitter_ms": 3.0}))
+    assert jittery.runtime_s == calm.runtime_s
+    assert (jittery.pessimistic_s or 0) - (calm.pessimistic_s or 0) == pytest.approx(0.6, rel=0.02)
+
+
+def test_more_connections_share_the_work() -> None:
+    worker = Conn(rtt_ms=1, exchanges=QUERIES)
+    assert runtime(worker, connections=4) == pytest.approx(runtime(worker) / 4, rel=0.02)
+    assert runtime(worker, worker, connections=4) == pytest.approx(runtime(worker, worker) / 2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [(parse_bandwidth, "0Mbit"), (parse_bandwidth, "34"), (parse_share, "100%"), (parse_distance_km, "-1km")],
+)
+def test_what_is_no_quantity_is_told_with_what_is(parse, text: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UsageError, match="write"):
+        parse(text)

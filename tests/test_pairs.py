@@ -1,0 +1,64 @@
+"""Two captures of one job: compared, and predicted against measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import latpcap
+from latpcap.cli import cli
+from latpcap.comparison import compare
+from latpcap.errors import UsageError
+from latpcap.validation import validate
+
+MYSQL = Path(__file__).parent.parent / "fixtures" / "mysql"
+NEAR, FAR = MYSQL / "nplus1-1000-rtt1.pcapng.zst", MYSQL / "nplus1-1000-rtt15.pcapng.zst"
+OTHER = MYSQL / "driver-connector-c.pcapng"
+
+
+def test_a_projection_is_validated_by_a_run_at_the_other_rtt() -> None:
+    result = validate(latpcap.read(NEAR), latpcap.read(FAR))
+    assert result.measured_s == pytest.approx(15.509, abs=0.001)
+    assert abs(result.error) < 0.03
+    assert result.inside
+    assert sum(term.measured_s for term in result.terms) == pytest.approx(result.measured_s)
+    assert sum(term.predicted_s for term in result.terms) == pytest.approx(result.predicted_s)
+
+
+def test_another_job_is_refused() -> None:
+    with pytest.raises(UsageError, match="not the same job: 1,003 round trips against 52"):
+        validate(latpcap.read(NEAR), latpcap.read(OTHER))
+
+
+def test_a_farther_database_explains_the_difference() -> None:
+    result = compare(latpcap.read(NEAR).analyze(), latpcap.read(FAR).analyze())
+    assert result.statements == ()
+    assert "slower" in result.explanation
+    assert "because the RTT is 15" in result.explanation
+
+
+def test_what_was_added_and_what_is_gone_is_named() -> None:
+    result = compare(latpcap.read(NEAR).analyze(), latpcap.read(OTHER).analyze())
+    changes = {change.text: change for change in result.statements}
+    salaries = changes["select salary, from_date from salaries where emp_no = ?"]
+    assert (salaries.change, salaries.executions_before, salaries.executions_after) == ("changed", 1000, 50)
+    assert changes["set names utf8mb4"].change == "gone"
+
+
+def test_a_capture_equals_itself() -> None:
+    analysis = latpcap.read(NEAR).analyze()
+    assert compare(analysis, analysis).explanation == "Both take the same time."
+
+
+def test_the_command_line_shows_both() -> None:
+    run = CliRunner().invoke
+    told = json.loads(run(cli, ["validate", str(NEAR), "--against", str(FAR), "--json", "--quiet"]).stdout)
+    assert told["schema"] == "latpcap.validation/1"
+    assert told["inside"]
+    shown = run(cli, ["compare", str(NEAR), str(FAR), "--pseudonymise", "--quiet"]).stdout
+    assert "round trips" in shown
+    told = json.loads(run(cli, ["compare", str(NEAR), str(FAR), "--json", "--quiet"]).stdout)
+    assert told["round_trips_before"] == told["round_trips_after"] == 1003
