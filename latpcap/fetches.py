@@ -1,7 +1,7 @@
 """Small fetch sizes: statements whose rows come a few at a time, and what larger fetches would save.
 
 A cursor of R rows fetched f at a time waits ⌈R / f⌉ times; with f' rows at a time it would wait ⌈R / f'⌉ times
-(docs/model.md C.5).
+(docs/model.md C.9).
 """
 
 from __future__ import annotations

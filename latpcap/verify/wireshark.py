@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 from typing import IO, Any
 
@@ -171,8 +172,13 @@ class Dissection:
 
 def version() -> str:
     """The version of the tshark that is installed."""
+    return _version(_program("tshark"))
+
+
+@cache
+def _version(program: str) -> str:
     with _home() as environment:
-        done = subprocess.run([_program("tshark"), "--version"], capture_output=True, env=environment, check=False)
+        done = subprocess.run([program, "--version"], capture_output=True, env=environment, check=False)
     words = done.stdout.decode("utf-8", "replace").split("\n")[0].split()
     return next((word for word in words if word[:1].isdigit()), "unknown")
 

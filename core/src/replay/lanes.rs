@@ -179,7 +179,7 @@ fn colours(spans: &[Span], connections: usize) -> Vec<u32> {
 /// The connections that each connection was busy beside, more often than by mistake; clients never share a lane.
 fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
     let mut turns = vec![0_usize; connections];
-    let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut counts = Pairs::new(connections);
     let mut running: Vec<&Span> = Vec::new();
     for span in working(spans) {
         turns[span.connection as usize] += 1;
@@ -187,8 +187,7 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
         for other in running.iter().filter(|other| other.connection != span.connection) {
             let shared = other.end.min(span.end) - span.begin;
             if shared > MEETING * (other.end - other.begin).min(span.end - span.begin) {
-                let pair = (span.connection.min(other.connection), span.connection.max(other.connection));
-                *counts.entry(pair).or_default() += 1;
+                counts.add(span.connection.min(other.connection), span.connection.max(other.connection));
             }
         }
         if running.len() < ENOUGH {
@@ -196,7 +195,7 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
         }
     }
     let mut met = vec![Vec::new(); connections];
-    for ((a, b), count) in counts {
+    for ((a, b), count) in counts.counted() {
         let fewer = turns[a as usize].min(turns[b as usize]);
         if count >= if fewer < 10 { 1 } else { 2.max(fewer / 100) } {
             met[a as usize].push(b);
@@ -204,6 +203,36 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
         }
     }
     met
+}
+
+/// How often each pair of connections met: a table, or where that would be too large, only the pairs that did.
+struct Pairs {
+    connections: usize,
+    table: Vec<u32>,
+    sparse: HashMap<(u32, u32), u32>,
+}
+
+impl Pairs {
+    fn new(connections: usize) -> Pairs {
+        let cells = if connections <= ENOUGH { connections * connections } else { 0 };
+        Pairs { connections, table: vec![0; cells], sparse: HashMap::new() }
+    }
+
+    fn add(&mut self, a: u32, b: u32) {
+        match self.table.get_mut(a as usize * self.connections + b as usize) {
+            Some(count) => *count += 1,
+            None => *self.sparse.entry((a, b)).or_default() += 1,
+        }
+    }
+
+    fn counted(self) -> impl Iterator<Item = ((u32, u32), usize)> {
+        let width = self.connections.max(1);
+        let pair = move |cell: usize| ((cell / width) as u32, (cell % width) as u32);
+        let table = self.table.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        table
+            .map(move |(cell, count)| (pair(cell), count as usize))
+            .chain(self.sparse.into_iter().map(|(pair, count)| (pair, count as usize)))
+    }
 }
 
 #[derive(Clone, Copy)]
