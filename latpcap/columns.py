@@ -163,6 +163,8 @@ def empty(kind: DataType) -> Array:
 
 
 def _one_array(chunked: ChunkedArray) -> Array:
+    if chunked.num_chunks == 0:
+        return empty(chunked.type)
     return chunked.chunk(0) if chunked.num_chunks == 1 else chunked.combine_chunks()
 
 

@@ -48,9 +48,9 @@ RTT_SPREAD = 0.04
 """The mean RTT differs from the asked one by so much."""
 LESS_WORK, MORE_WORK = 0.7, 1.4
 """Client and server take so much of the time that they took themselves in the capture."""
-WAKING, WAKING_SURELY = (0.3, 0.05, 0.75), (1.0, 0.1, 0.95)
-"""Hosts that wait longer for the next packet are slower to wake up: what a turn's own time loses for every tenth of the
-RTT (ms), and at most (as a part of the baseline, and of its own time). Measured; docs/model.md C.6."""
+WAKING = (1.0, 0.1, 0.95)
+"""Hosts that wait longer for the next packet are slower to wake up: what a turn's own time may lose for every tenth of
+the RTT (ms), and at most (as a part of the RTTs' difference, and of its own time). Measured; docs/model.md C.6."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
@@ -69,7 +69,7 @@ ASSUMPTIONS = (
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
     Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
-    Assumption("waking up", "all", "nearer hosts, which wait less for each packet, are quicker to go on"),
+    Assumption("waking up", "optimistic", "nearer hosts, which wait less for each packet, are quicker to go on"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
@@ -154,8 +154,8 @@ class Case:
     """What turns lose of their own time at a lower RTT, see `WAKING`."""
 
 
-CENTRAL = Case("evidence", Network(), waking=WAKING)
-OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK, waking=WAKING_SURELY)
+CENTRAL = Case("evidence", Network())
+OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK, waking=WAKING)
 PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, MORE_WORK, 1.0)
 
 
@@ -200,11 +200,15 @@ class Basis:
 
     def _quicker_s(self, case: Case, rtt_ms: Sequence[float]) -> Floats:
         """What client and server spend less of their own time at each RTT below the baseline."""
+        if self.baseline_ms <= 0:
+            return np.zeros(len(rtt_ms))
         turns = max(self.effective_round_trips, 1.0)
-        each_tenth, of_baseline, of_own = case.waking
-        nearer = np.log10(self.baseline_ms / np.clip(rtt_ms, self.baseline_ms / 1000, self.baseline_ms))
-        most = np.minimum(of_baseline * self.baseline_ms / 1000, of_own * self.own_s / turns)
-        return np.asarray(turns * np.minimum(each_tenth / 1000 * nearer, most))
+        each_tenth, of_difference, of_own = case.waking
+        there = np.clip(rtt_ms, self.baseline_ms / 1000, self.baseline_ms)
+        quicker = np.minimum(
+            each_tenth * np.log10(self.baseline_ms / there), of_difference * (self.baseline_ms - there)
+        )
+        return np.asarray(turns * np.minimum(quicker / 1000, of_own * self.own_s / turns))
 
     def _crowd(self, connections: int | None) -> float:
         """The runtime's factor where so many connections share the work, each at the pace of those of the capture."""

@@ -27,8 +27,15 @@ PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
 SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql")
 """Real servers' messages about secrets: see record_secrets.py."""
-WITHOUT_CAPTURE = {"completion"}
-"""Commands that read no capture."""
+WITHOUT_CAPTURE = {"completion", "verify", "annotate"}
+"""Commands that read no capture; that show what Wireshark says of it; that hand on the packets themselves."""
+RUNS: dict[str, list[list[str]]] = {
+    "compare": [["{capture}"], ["{capture}", "--json"]],
+    "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
+    "report": [["-o", "{tmp}/report.md"], ["-o", "{tmp}/report.html"]],
+    "sql": [[f"select * from {table}"] for table in latpcap.capture.TABLES],
+}
+"""Commands that need more than a capture."""
 MORE: dict[str, list[list[str]]] = {
     "analyze": [["--rtt", "1ms,15ms", "--within", "60s"]],
     "project": [["--rtt", "15ms"]],
@@ -65,7 +72,10 @@ def outputs(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
     directory = tmp_path_factory.mktemp("out")
     found = {}
     for arguments in runs(directory):
-        result = CliRunner().invoke(cli, [arguments[0], str(capture), *arguments[1:], *WAYS[way]])
+        rest = [part.replace("{capture}", str(capture)) for part in arguments[1:]]
+        result = CliRunner().invoke(cli, [arguments[0], str(capture), *rest, *WAYS[way]])
+        if result.exit_code and result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
         assert result.exit_code == 0, f"{arguments}: {result.output}: tell in MORE how it is run"
         found[" ".join(arguments)] = result.output
         for file in sorted(directory.iterdir()):
@@ -80,7 +90,10 @@ def runs(directory: Path) -> Iterator[list[str]]:
         options = {option.name: option for option in command.params}
         if name in WITHOUT_CAPTURE:
             continue
-        assert "captures" in options, f"`{name}` reads no capture? Then it belongs to WITHOUT_CAPTURE"
+        if name in RUNS:
+            yield from ([name, *(part.replace("{tmp}", str(directory)) for part in run)] for run in RUNS[name])
+            continue
+        assert "captures" in options, f"`{name}` reads no capture? Then it belongs to WITHOUT_CAPTURE or RUNS"
         yield [name]
         if "as_json" in options:
             yield [name, "--json"]

@@ -100,14 +100,14 @@ def test_workers_side_by_side_need_not_wait_for_each_other_in_the_optimistic_cas
     workers[1].at_ms = 2.5
     point = project(*workers, rtt_ms=[101]).points[0]
     alone = central(workers[0], rtt_ms=101)
-    assert point.optimistic_s == pytest.approx(alone, rel=0.05)
+    assert point.optimistic_s == pytest.approx(alone, rel=0.06)
     assert (point.runtime_s or 0) > alone
 
 
 def test_a_connection_for_every_query_is_a_row_in_every_case() -> None:
     queries = [Conn(rtt_ms=1, at_ms=10 * number, exchanges=[Ex(service_ms=1)]) for number in range(50)]
     point = project(*queries, rtt_ms=[101]).points[0]
-    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.05)
+    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.06)
 
 
 def test_the_connection_that_ends_last_is_the_pessimistic_case() -> None:

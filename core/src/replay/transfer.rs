@@ -80,12 +80,11 @@ impl Sender {
 
     /// After a pause the window halves for every time-out that passed, down to the initial one.
     fn rest(&mut self, now: f64, path: &Path) {
-        let timeout = LEAST_TIMEOUT_NS + path.rtt_ns;
-        let mut idle = now - self.sent_at;
-        while path.restarts && idle > timeout && self.window > INITIAL_WINDOW {
+        let mut idle = now - self.sent_at - path.rtt_ns;
+        while path.restarts && idle > LEAST_TIMEOUT_NS && self.window > INITIAL_WINDOW {
             self.window = (self.window / 2.0).max(INITIAL_WINDOW);
             self.used = 0.0;
-            idle -= timeout;
+            idle -= LEAST_TIMEOUT_NS;
         }
     }
 }
