@@ -72,9 +72,9 @@ EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "seladb-PcapPlusPlus__pcapng-example.pcapng.zst": {TIMES: {network.TOP_BIT: 2}, RTT: {network.BY_RST: 1}},
     "zeek-zeek__gre-aruba.pcap": {STREAMS: {network.IN_80211: 23}, RTT: {network.IN_80211: 17}},
     "zeek-zeek__gre-aruba-amsdu.pcap": {STREAMS: {network.IN_80211: 1}},
-    "zeek-zeek__mysql8-navicat-login-failed.pcap": {COMMANDS: {mysql.LOGIN: 1}, RTT: {network.TWO_SYNS: 1}},
+    "zeek-zeek__mysql8-navicat-login-failed.pcap": {COMMANDS: {mysql.LOGIN: 1}, RTT: {network.CAPTURED_TWICE: 1}},
     "zeek-zeek__mysql-9.0.0-query-attributes.pcap": {STATEMENTS: {mysql.ATTRIBUTES: 1}},
-    "zeek-zeek__psql-login-no-role.pcap": {RTT: {network.TWO_SYNS: 1}},
+    "zeek-zeek__psql-login-no-role.pcap": {RTT: {network.CAPTURED_TWICE: 1}},
 }
 """Reasons by file and measure, and how often each holds."""
 

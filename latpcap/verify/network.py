@@ -17,6 +17,9 @@ TOP_BIT = "times with the top bit set: 2^64 µs and some for Wireshark, before 1
 IN_80211 = "inside of Wi-Fi frames, where latpcap does not look"
 BY_RST = "SYN, then RST: Wireshark calls that an initial RTT too; for latpcap there was no handshake"
 NO_SYN_ACK = "the SYN/ACK was not captured: Wireshark uses SYN → ACK, latpcap gives nothing"
+CAPTURED_TWICE = (
+    "packets were captured twice: Wireshark measures from the second copy of the SYN, latpcap from the first"
+)
 TWO_SYNS = "the SYN came twice: Wireshark measures from the last, latpcap from the first (and does not use it)"
 PORT_AGAIN = "the port was used before: Wireshark takes a late packet of the connection before for the handshake's ACK"
 
@@ -96,6 +99,8 @@ def _why(connections: dict[int, Connection], stream: int, theirs: Dissection) ->
         return NO_SYN_ACK
     if connection.handshake_retransmitted:
         return TWO_SYNS
+    if connection.captured_twice:
+        return CAPTURED_TWICE
     if any(each.ends == connection.ends for each in connections.values() if each.stream < stream):
         return PORT_AGAIN
     return None

@@ -39,6 +39,8 @@ class Connection:
     syn_ack_ns: int | None
     ack_ns: int | None
     handshake_retransmitted: bool
+    captured_twice: bool
+    """Some of its packets were."""
     lost: bool
     """The capture misses bytes of it."""
     replication: bool
@@ -146,6 +148,7 @@ def _connections(table: Table) -> Iterator[Connection]:
             syn_ack_ns=syn_ack[index],
             ack_ns=ack[index],
             handshake_retransmitted=row["handshake_retransmitted"],
+            captured_twice=row["duplicate_packets"] > 0,
             lost=row["lost_bytes"] > 0 or row["gaps"] > 0,
             replication=row["replication"],
         )
