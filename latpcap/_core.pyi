@@ -62,9 +62,5 @@ class Replay:
     def __init__(self, columns: object, network: object, waiting: str) -> None:
         """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
 
-    @property
-    def lanes(self) -> int:
-        """How many chains of turns run side by side."""
-
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""

@@ -10,21 +10,15 @@ from dataclasses import dataclass
 
 from latpcap.analysis import Analysis, StatementResult
 from latpcap.durations import format_ms, format_s
+from latpcap.verdict import PART_NAMES
 
 __all__ = ["Comparison", "Part", "StatementChange", "compare"]
 
 SMALL = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
 
-NAMES = {
-    "service_s": "the server",
-    "transfer_s": "transferring data",
-    "client_s": "the application between its requests",
-    "think_s": "think time",
-    "setup_s": "setting up connections",
-    "loss_s": "lost packets",
-    "unknown_s": "exchanges that were captured in part",
-}
+NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
+"""The parts that have nothing to do with the distance."""
 
 
 @dataclass(frozen=True, slots=True)

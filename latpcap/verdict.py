@@ -10,7 +10,7 @@ from latpcap.health import HealthNote
 from latpcap.projection import Basis, Point, Projection
 from latpcap.purposes import PURPOSES, PurposeResult
 
-__all__ = ["TYPICAL_RTT_MS", "verdict"]
+__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]
 
 TYPICAL_RTT_MS = 15.0
 """The RTT that the verdict speaks of when none was asked: two sites of one country."""

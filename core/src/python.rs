@@ -354,12 +354,6 @@ impl Replay {
         Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network(0.0)))))
     }
 
-    /// How many chains of turns run side by side.
-    #[getter]
-    fn lanes(&self) -> usize {
-        self.0.lanes()
-    }
-
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
     fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
         py.detach(|| rtts_ns.into_iter().map(|rtt| self.0.run(&network.network(rtt.unwrap_or(f64::NAN)))).collect())

@@ -1,7 +1,7 @@
 //! The job of a recording again, at another RTT: what the network took is computed anew, everything else stays.
 //!
 //! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
-//! whom are replayed (docs/model.md C.4), so the runtime at the baseline is the observed one, exactly.
+//! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
 mod lanes;
 mod transfer;
@@ -172,10 +172,6 @@ impl Replay {
         run.latest
     }
 
-    pub fn lanes(&self) -> usize {
-        self.lanes
-    }
-
     fn find_bulks(&self) -> Vec<Bulk> {
         let turns = self.turns.iter().zip(0..);
         turns.flat_map(|(turn, number)| self.bulks_of(turn, number)).flatten().collect()
@@ -190,7 +186,10 @@ impl Replay {
         match turn.whole {
             true if request > response => [bulk(Side::Client, Stretch::Whole, request), None],
             true => [bulk(Side::Server, Stretch::Whole, response), None],
-            false => [bulk(Side::Client, Stretch::Request, request), bulk(Side::Server, Stretch::Response, response)],
+            false => [
+                bulk(Side::Client, Stretch::Request, request),
+                bulk(Side::Server, Stretch::Response, response).filter(|_| turn.answered),
+            ],
         }
     }
 
@@ -381,3 +380,71 @@ impl Bulk {
 
 /// Production times are found to this, ns.
 const PRECISION_NS: f64 = 1e3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
+    fn job(answers: &[(Option<i64>, f64)]) -> Job {
+        let times = |shift: i64| (0..).zip(answers).map(move |(turn, _)| 10 * turn * MS + shift).collect::<Vec<i64>>();
+        let asked: Vec<i64> = answers.iter().map(|(asked, _)| asked.map_or(UNSEEN, |time| time * MS)).collect();
+        Job {
+            client: vec![0],
+            opened_ns: vec![UNSEEN],
+            established_ns: vec![UNSEEN],
+            server_first: vec![false],
+            baseline_ns: vec![MS as f64],
+            low_ns: vec![MS as f64],
+            high_ns: vec![MS as f64],
+            near_ns: vec![0.0],
+            segment_bytes: vec![1448.0],
+            client_window_bytes: vec![f64::INFINITY],
+            server_window_bytes: vec![f64::INFINITY],
+            connection: vec![0; answers.len()],
+            request_ns: asked.clone(),
+            request_end_ns: asked.clone(),
+            response_ns: times(MS),
+            response_end_ns: times(2 * MS),
+            round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect(),
+            request_segments: vec![1.0; answers.len()],
+            response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
+            setup: vec![false; answers.len()],
+        }
+    }
+
+    fn network(rtt_ms: f64) -> Network {
+        Network {
+            rtt_ns: rtt_ms * MS as f64,
+            added_ns: 0.0,
+            bandwidth: f64::INFINITY,
+            loss: 0.0,
+            growth: 2.0,
+            window_bytes: 4e6,
+            timeout_ns: 2e8,
+            restarts: true,
+            baseline: 0,
+        }
+    }
+
+    fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
+        let replay = Replay::new(job(answers), Waiting::Evidence, &network(1.0));
+        (replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64
+    }
+
+    #[test]
+    fn a_round_trip_grows_by_the_difference() {
+        assert_eq!(grows_by_ms(&[(Some(0), 1.0), (Some(10), 1.0)]), 200.0);
+    }
+
+    #[test]
+    fn what_the_server_pushes_does_not_hide_the_rounds_of_what_follows() {
+        let answer = (Some(10), 400.0);
+        let alone = grows_by_ms(&[(Some(0), 1.0), answer]);
+        assert!((alone - 300.0).abs() < 1.0, "two round trips and one more for the window: {alone}");
+        let behind_a_push = grows_by_ms(&[(None, 400.0), answer]);
+        assert!((behind_a_push - (alone - 100.0)).abs() < 1.0, "{behind_a_push}");
+    }
+}

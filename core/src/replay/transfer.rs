@@ -81,7 +81,7 @@ impl Sender {
     /// After a pause the window halves for every time-out that passed, down to the initial one.
     fn rest(&mut self, now: f64, path: &Path) {
         let mut idle = now - self.sent_at - path.rtt_ns;
-        while path.restarts && idle > LEAST_TIMEOUT_NS && self.window > INITIAL_WINDOW {
+        while path.restarts && idle.is_finite() && idle > LEAST_TIMEOUT_NS && self.window > INITIAL_WINDOW {
             self.window = (self.window / 2.0).max(INITIAL_WINDOW);
             self.used = 0.0;
             idle -= LEAST_TIMEOUT_NS;
