@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from latpcap._core import Replay
 from latpcap.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.rtt import Baselines
+from latpcap.stalls import ack_stalls
 
 __all__ = ["Job", "Network", "Replay", "Waiting"]
 
@@ -56,6 +57,8 @@ class Job:
     response: Ints
     response_end: Ints
     round_trips: Floats
+    held_before: Floats
+    held_within: Floats
     request_segments: Floats
     response_segments: Floats
     setup: NDArray[np.bool_]
@@ -69,6 +72,7 @@ class Job:
         sooner, later = half[exchanges.connection], half[exchanges.connection]
         segment_bytes = _segment_bytes(connections)
         size = segment_bytes[exchanges.connection]
+        stalls = ack_stalls(exchanges, np.nan_to_num(baseline)[exchanges.connection])
         return cls(
             client=_hosts(connections.client),
             opened=_shifted(connections.syn, -half),
@@ -87,8 +91,10 @@ class Job:
             response=_shifted(exchanges.response, later),
             response_end=_shifted(exchanges.response_end, later),
             round_trips=exchanges.round_trips.astype(np.float64),
-            request_segments=_segments(exchanges.request_bytes, exchanges.request, size),
-            response_segments=_segments(exchanges.response_bytes, exchanges.response, size),
+            held_before=(stalls.before > 0).astype(np.float64),
+            held_within=(stalls.inside > 0).astype(np.float64),
+            request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
+            response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
         )
 
@@ -114,11 +120,15 @@ def _segment_bytes(connections: Connections) -> Floats:
     return payload
 
 
-def _segments(sizes: Ints, begin: Ints, segment_bytes: Floats) -> Floats:
-    """How many segments messages fill; those that begin in the packet of the one before share it."""
-    shares = np.diff(begin, prepend=MISSING) == 0
-    full: Floats = sizes / segment_bytes
-    segments: Floats = np.where(shares, full, np.ceil(full))
+def _segments(sizes: Ints, begin: Ints, end: Ints, segment_bytes: Floats) -> Floats:
+    """How many segments messages fill; one that begins in the last packet of another fills it with that."""
+    segments: Floats = sizes / segment_bytes
+    begins_one = np.ones(len(segments), bool)
+    begins_one[1:] = begin[1:] != end[:-1]
+    first = np.flatnonzero(begins_one)
+    if len(first):
+        together = np.add.reduceat(segments, first)
+        segments[first] += np.ceil(together) - together
     return segments
 
 

@@ -21,7 +21,7 @@ AuthServer = Srp
 UserManager = Srp
 CONF
   echo "lab = $data/lab.fdb" >>"$data/conf/databases.conf"
-  printf "create or alter user SYSDBA password 'masterkey' using plugin Srp;\ncommit;\n" >"$LAB/run/firebird.sql"
+  printf "create or alter user SYSDBA password 'masterkey' using plugin Srp;\nalter database set linger to 86400;\ncommit;\n" >"$LAB/run/firebird.sql"
   with_configuration "$1" "isql-fb -q -user SYSDBA '$data/security.fdb' -i '$LAB/run/firebird.sql'" >"$LAB/logs/firebird-$1-init.log" 2>&1
   chown -R firebird "$data"; chmod 755 "$LAB" "$LAB/data" "$data"
 }

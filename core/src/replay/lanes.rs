@@ -23,7 +23,7 @@ pub enum Waiting {
 
 /// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once
 /// than these ever were; and when that is beyond doubt.
-const SUSPECT: f64 = 10.0;
+const SUSPECT: f64 = 5.0;
 const PROVEN: f64 = 100.0;
 /// Threads share a pool when at most this part of the connections that meet is ever busy at once.
 const SHARED: f64 = 0.75;
@@ -285,14 +285,17 @@ impl Lanes {
     }
 
     fn lane_for(&mut self, span: &Span) -> u32 {
+        let own = self.own[span.connection as usize];
         let planned = match &self.plan {
             Plan::Fixed(lanes) => lanes[span.connection as usize],
             Plan::Shared(most) => {
                 let most = *most;
-                let chosen = self.free_lane(span);
+                let chosen = own.filter(|_| span.setup).or_else(|| self.free_lane(span, own.is_none()));
                 let mine = self.lanes.iter().filter(|lane| lane.client == span.client).count();
                 return match chosen {
-                    Some(lane) if mine >= most || self.waiting == Waiting::Chained => lane,
+                    Some(lane) if mine >= most || own.is_some() && span.setup || self.waiting == Waiting::Chained => {
+                        lane
+                    }
                     _ => self.open(span.client),
                 };
             }
@@ -318,11 +321,12 @@ impl Lanes {
         lanes.filter(move |(_, lane)| lane.client == client && lane.free <= begin && lane.connection != u32::MAX)
     }
 
-    /// The lane that takes the next turn of a shared pool.
-    fn free_lane(&self, span: &Span) -> Option<u32> {
+    /// The lane that takes the next turn of a shared pool; whoever `opens` a connection was busy until just before.
+    fn free_lane(&self, span: &Span, opens: bool) -> Option<u32> {
         let by_time = |a: &(u32, &Lane), b: &(u32, &Lane)| a.1.free.total_cmp(&b.1.free);
         let free = self.free(span);
-        let lane = if self.waiting == Waiting::Chained { free.max_by(by_time) } else { free.min_by(by_time) };
+        let newest = opens || self.waiting == Waiting::Chained;
+        let lane = if newest { free.max_by(by_time) } else { free.min_by(by_time) };
         lane.map(|(number, _)| number)
     }
 

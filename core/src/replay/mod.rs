@@ -41,6 +41,9 @@ pub struct Job {
     pub response_ns: Vec<i64>,
     pub response_end_ns: Vec<i64>,
     pub round_trips: Vec<f64>,
+    /// Round trips that a small packet waited for an ACK (Nagle): before the request, and within request and response.
+    pub held_before: Vec<f64>,
+    pub held_within: Vec<f64>,
     /// Full segments; a message that shares a packet with the one before has a part of one.
     pub request_segments: Vec<f64>,
     pub response_segments: Vec<f64>,
@@ -68,6 +71,8 @@ impl Job {
             self.response_ns.len(),
             self.response_end_ns.len(),
             self.round_trips.len(),
+            self.held_before.len(),
+            self.held_within.len(),
             self.request_segments.len(),
             self.response_segments.len(),
             self.setup.len(),
@@ -246,13 +251,18 @@ impl<'a> Run<'a> {
         let connection = turn.connection as usize;
         let rtt = self.rtt(&replay.job, connection);
         let before = self.connections[connection];
+        let longer = rtt - replay.job.baseline_ns[connection];
+        let gap = turn.gap + turn.held_before * longer;
         let asked = match turn.starts {
-            Starts::AtFirst => turn.gap,
-            Starts::After => self.lanes[turn.after as usize] + turn.gap,
-            Starts::AfterOther => (self.lanes[turn.after as usize] + turn.gap).max(before.over),
-            Starts::With => before.asked + turn.gap,
+            Starts::AtFirst => gap,
+            Starts::After => self.lanes[turn.after as usize] + gap,
+            Starts::AfterOther => (self.lanes[turn.after as usize] + gap).max(before.over),
+            Starts::With => before.asked + gap,
         };
-        let sent = asked + self.stretch(replay, turn, number, Stretch::Request, asked, turn.request, rtt);
+        let sent = match turn.whole {
+            true => asked,
+            false => asked + self.stretch(replay, turn, number, Stretch::Request, asked, turn.request, rtt),
+        };
         let over = if turn.whole {
             sent + turn.round_trips * rtt + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
         } else if turn.answered {
@@ -261,7 +271,7 @@ impl<'a> Run<'a> {
         } else {
             sent
         };
-        let over = over + self.resent(replay, turn, rtt);
+        let over = over + turn.held_within * longer + self.resent(replay, turn, rtt);
         let progress = &mut self.connections[connection];
         progress.asked = sent;
         progress.over = progress.over.max(over);
@@ -409,6 +419,8 @@ mod tests {
             response_ns: times(MS),
             response_end_ns: times(2 * MS),
             round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect(),
+            held_before: vec![0.0; answers.len()],
+            held_within: vec![0.0; answers.len()],
             request_segments: vec![1.0; answers.len()],
             response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
             setup: vec![false; answers.len()],
@@ -437,6 +449,22 @@ mod tests {
     #[test]
     fn a_round_trip_grows_by_the_difference() {
         assert_eq!(grows_by_ms(&[(Some(0), 1.0), (Some(10), 1.0)]), 200.0);
+    }
+
+    #[test]
+    fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
+        let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+        (job.held_before[1], job.held_within[1]) = (1.0, 1.0);
+        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 400.0);
+    }
+
+    #[test]
+    fn the_rounds_of_an_upload_hide_behind_the_server_that_takes_it_in() {
+        let mut job = job(&[(Some(0), 1.0)]);
+        (job.request_segments[0], job.round_trips[0], job.response_end_ns[0]) = (1000.0, 2.0, 2000 * MS);
+        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 200.0);
     }
 
     #[test]

@@ -40,23 +40,24 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// The time from `now`, when the first of `segments` can be sent, to the last; the application produces them evenly
-    /// within `production_ns`.
+    /// The time from `now`, when the first of `segments` can be sent, to the last; the applications need `production_ns`
+    /// for all of them. They make no head start while the window is closed: the send buffer holds about a window.
     pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
         self.rest(now, path);
+        let segment_ns = path.segment_ns.max(production_ns / segments.max(1.0));
         if now >= self.round_at + path.rtt_ns {
             self.next_round(now, path);
         }
         let (mut sent, mut time) = (0.0, 0.0_f64);
         while sent + self.window - self.used < segments {
-            sent += self.window - self.used;
-            let line = (self.window * path.segment_ns).max(path.rtt_ns + path.segment_ns);
-            time = (self.round_at + line - now).max(time).max(production_ns * sent / segments);
+            let part = (self.window - self.used).max(0.0);
+            sent += part;
+            time = (self.round_at + path.rtt_ns + path.segment_ns - now).max(time + part * segment_ns);
             self.used = self.window;
             self.next_round(now + time, path);
         }
         self.used += segments - sent;
-        let rest = (segments - sent - 1.0).max(0.0) * path.segment_ns;
+        let rest = (segments - sent - 1.0).max(0.0) * segment_ns;
         time = (time + rest).max(production_ns);
         self.sent_at = now + time;
         time

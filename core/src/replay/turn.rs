@@ -19,6 +19,9 @@ pub struct Turn {
     /// First → last packet of the request.
     pub request: f64,
     pub round_trips: f64,
+    /// Round trips that a packet of the gap, and of the rest, waited for an ACK.
+    pub held_before: f64,
+    pub held_within: f64,
     /// What the wait took beyond its round trips; a little below zero where the path was faster than on average.
     pub service: f64,
     /// First → last packet of the response.
@@ -164,6 +167,7 @@ impl Cut<'_> {
         let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
         let mut turn =
             Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
+        (turn.held_before, turn.held_within) = (job.held_before[row], job.held_within[row]);
         match response {
             Some(_) if whole => {
                 turn.request = 0.0;
@@ -223,6 +227,8 @@ const EMPTY: Turn = Turn {
     gap: 0.0,
     request: 0.0,
     round_trips: 0.0,
+    held_before: 0.0,
+    held_within: 0.0,
     service: 0.0,
     response: 0.0,
     answered: false,
