@@ -274,6 +274,7 @@ struct JobColumns<'py> {
     request_segments: PyReadonlyArray1<'py, f64>,
     response_segments: PyReadonlyArray1<'py, f64>,
     setup: PyReadonlyArray1<'py, bool>,
+    ends_transaction: PyReadonlyArray1<'py, bool>,
 }
 
 fn copied<T: numpy::Element + Clone>(column: &PyReadonlyArray1<'_, T>) -> Vec<T> {
@@ -305,6 +306,7 @@ impl JobColumns<'_> {
             request_segments: copied(&self.request_segments),
             response_segments: copied(&self.response_segments),
             setup: copied(&self.setup),
+            ends_transaction: copied(&self.ends_transaction),
         }
     }
 }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from latpcap import columns
 from latpcap.budget import Timeline
-from latpcap.findings.statement import Deed, deed_of, reads_catalog
+from latpcap.deeds import END_COMMANDS, Deed, deed_of, reads_catalog
 from latpcap.purposes import purpose_of
 from latpcap.recording import MISSING, Exchanges, Recording
 from latpcap.rtt import Baselines
@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 BEGIN_COMMANDS = frozenset({"transaction", "start_transaction", "reconnect"})
-END_COMMANDS = frozenset({"commit", "rollback", "commit_retaining", "rollback_retaining"})
 SESSION_COMMANDS = frozenset({"init_db", "set_option", "reset_connection", "change_user", "info_database", "session"})
 PING_COMMANDS = frozenset({"ping"})
 DESCRIBES = frozenset({"describe", "info_sql"})

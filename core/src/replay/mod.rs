@@ -4,10 +4,12 @@
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
 mod lanes;
+mod locks;
 mod transfer;
 mod turn;
 
 pub use lanes::Waiting;
+use locks::Lock;
 use transfer::{INITIAL_WINDOW, Path, Sender};
 use turn::{HANDSHAKE, Starts, Turn};
 
@@ -48,6 +50,7 @@ pub struct Job {
     pub request_segments: Vec<f64>,
     pub response_segments: Vec<f64>,
     pub setup: Vec<bool>,
+    pub ends_transaction: Vec<bool>,
 }
 
 impl Job {
@@ -76,6 +79,7 @@ impl Job {
             self.request_segments.len(),
             self.response_segments.len(),
             self.setup.len(),
+            self.ends_transaction.len(),
         ];
         let fit = connections.iter().all(|&length| length == self.connections())
             && rows.iter().all(|&length| length == self.rows())
@@ -122,6 +126,8 @@ pub struct Replay {
     job: Job,
     turns: Vec<Turn>,
     lanes: usize,
+    /// By holder.
+    locks: Vec<Lock>,
     /// Transfers that need more than a few segments, in the order of their turns.
     bulks: Vec<Bulk>,
 }
@@ -160,9 +166,9 @@ const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
     pub fn new(job: Job, waiting: Waiting, network: &Network) -> Replay {
-        let turns = turn::turns(&job, waiting);
+        let (turns, locks) = turn::turns(&job, waiting);
         let lanes = turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0);
-        let mut replay = Replay { bulks: Vec::new(), job, turns, lanes };
+        let mut replay = Replay { bulks: Vec::new(), job, turns, lanes, locks };
         replay.bulks = replay.find_bulks();
         let mut run = Run::new(&replay, network, true);
         run.all(&replay);
@@ -217,6 +223,9 @@ struct Run<'a> {
     connections: Vec<Progress>,
     bulks: Vec<Bulk>,
     next_bulk: usize,
+    next_lock: usize,
+    /// When the lock that each turn waits for was free; empty where none does.
+    free: Vec<f64>,
     latest: f64,
 }
 
@@ -237,6 +246,8 @@ impl<'a> Run<'a> {
             connections: vec![Progress::default(); replay.job.connections()],
             bulks: replay.bulks.clone(),
             next_bulk: 0,
+            next_lock: 0,
+            free: if replay.locks.is_empty() { Vec::new() } else { vec![f64::NEG_INFINITY; replay.turns.len()] },
             latest: 0.0,
         }
     }
@@ -266,14 +277,20 @@ impl<'a> Run<'a> {
         let over = if turn.whole {
             sent + turn.round_trips * rtt + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
         } else if turn.answered {
-            let response = (sent + rtt).max(before.answered) + turn.service;
+            let free = self.free.get(number as usize).copied().unwrap_or(f64::NEG_INFINITY);
+            let response = ((sent + rtt).max(before.answered) + turn.service).max(free);
+            self.release(replay, number, response);
             response + self.stretch(replay, turn, number, Stretch::Response, response, turn.response, rtt)
         } else {
             sent
         };
         let over = over + turn.held_within * longer + self.resent(replay, turn, rtt);
-        let progress = &mut self.connections[connection];
-        progress.asked = sent;
+        self.connections[connection].asked = sent;
+        self.over(turn, over);
+    }
+
+    fn over(&mut self, turn: &Turn, over: f64) {
+        let progress = &mut self.connections[turn.connection as usize];
         progress.over = progress.over.max(over);
         if turn.answered {
             progress.answered = progress.answered.max(over);
@@ -281,6 +298,21 @@ impl<'a> Run<'a> {
         let lane = &mut self.lanes[turn.lane as usize];
         *lane = lane.max(over);
         self.latest = self.latest.max(over);
+    }
+
+    /// The turn is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
+    /// its lane began before.
+    fn release(&mut self, replay: &Replay, holder: u32, answered: f64) {
+        while let Some(lock) = replay.locks.get(self.next_lock).filter(|lock| lock.holder <= holder) {
+            self.next_lock += 1;
+            if lock.holder == holder {
+                let waiter = &replay.turns[lock.waiter as usize];
+                self.free[lock.waiter as usize] = answered + lock.lag;
+                if lock.waiter < holder {
+                    self.over(waiter, answered + lock.lag + waiter.response);
+                }
+            }
+        }
     }
 
     /// The mean RTT of a connection; where its baseline was really higher, less of what was observed was service.
@@ -424,6 +456,7 @@ mod tests {
             request_segments: vec![1.0; answers.len()],
             response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
             setup: vec![false; answers.len()],
+            ends_transaction: vec![false; answers.len()],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Turns: the exchanges of a recording, cut into what the network took and what it did not.
 
 use super::lanes::{self, Waiting};
+use super::locks::{self, Lock};
 use super::{FEW_SEGMENTS, Job, UNSEEN};
 
 /// Stands for the exchange of a TCP handshake.
@@ -27,6 +28,8 @@ pub struct Turn {
     /// First → last packet of the response.
     pub response: f64,
     pub answered: bool,
+    /// A commit, or a rollback.
+    pub ends_transaction: bool,
     /// Round trips in its middle: `service` then holds everything but the round trips.
     pub whole: bool,
     /// The exchange it is.
@@ -70,8 +73,8 @@ pub struct Start {
     pub gap: f64,
 }
 
-/// The turns of `job` in the order in which they began.
-pub fn turns(job: &Job, waiting: Waiting) -> Vec<Turn> {
+/// The turns of `job` in the order in which they began, and who of them waited for whose lock.
+pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
     let mut cut = Cut {
         job,
         deferred: deferred(job),
@@ -168,6 +171,7 @@ impl Cut<'_> {
         let mut turn =
             Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
         (turn.held_before, turn.held_within) = (job.held_before[row], job.held_within[row]);
+        turn.ends_transaction = job.ends_transaction[row];
         match response {
             Some(_) if whole => {
                 turn.request = 0.0;
@@ -199,7 +203,7 @@ impl Cut<'_> {
         self.spans.push(Span { connection, client, waits, ..span });
     }
 
-    fn in_order(self, waiting: Waiting) -> Vec<Turn> {
+    fn in_order(self, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
         let Cut { job, mut turns, mut spans, .. } = self;
         if !spans.is_sorted_by(|a, b| a.begin <= b.begin) {
             let mut order: Vec<u32> = (0..spans.len() as u32).collect();
@@ -215,7 +219,11 @@ impl Cut<'_> {
                 turn.gap = start.gap;
             }
         }
-        turns
+        let locks = locks::locks(&turns, &spans);
+        for lock in &locks {
+            turns[lock.waiter as usize].service = lock.lag;
+        }
+        (turns, locks)
     }
 }
 
@@ -232,6 +240,7 @@ const EMPTY: Turn = Turn {
     service: 0.0,
     response: 0.0,
     answered: false,
+    ends_transaction: false,
     whole: false,
     row: HANDSHAKE,
 };

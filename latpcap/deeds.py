@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-__all__ = ["Deed", "deed_of", "is_volatile", "reads_any", "reads_catalog", "written_table"]
+__all__ = ["END_COMMANDS", "Deed", "deed_of", "is_volatile", "reads_any", "reads_catalog", "written_table"]
+
+
+END_COMMANDS = frozenset({"commit", "rollback", "commit_retaining", "rollback_retaining"})
+"""Commands of a protocol that end a transaction without a statement."""
 
 
 class Deed(IntEnum):

@@ -1,0 +1,67 @@
+//! Who waited for whose lock: a statement that was answered right after another connection had ended its transaction.
+//!
+//! A transaction of several round trips holds its locks for as long as these take, so what others wait for them grows
+//! with the RTT too. The capture shows no locks, only that waits end where transactions end, far more often than by
+//! chance (docs/model.md C.5).
+
+use super::turn::{Span, Turn};
+
+/// One wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lock {
+    /// The turn that ended the transaction, and the one that waited for that.
+    pub holder: u32,
+    pub waiter: u32,
+    /// From the answer of the one to the answer of the other, ns.
+    pub lag: f64,
+}
+
+/// A server goes on with a waiting statement within so long after the transaction that held it up, ns.
+const LAG_NS: f64 = 2e5;
+/// Shorter service is no wait for a lock, ns.
+const WAIT_NS: f64 = 2.0 * LAG_NS;
+/// Waits for locks are believed where so many end with a transaction, and so many times as many as would by chance.
+const LEAST: f64 = 10.0;
+const TIMES: f64 = 3.0;
+
+/// So many ends of transactions within one lag are looked at.
+const ENOUGH: usize = 64;
+
+/// The waits for locks among turns in the order in which they began, by holder; none where chance explains them.
+pub fn locks(turns: &[Turn], spans: &[Span]) -> Vec<Lock> {
+    let ends = transaction_ends(turns, spans);
+    let (mut locks, mut by_chance) = (Vec::new(), 0.0);
+    for (waiter, (turn, span)) in (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| may_wait(turn, span)) {
+        let answered = span.end - turn.response;
+        let before = &ends[..ends.partition_point(|&(end, _)| end <= answered)];
+        let earlier = before.partition_point(|&(end, _)| end <= answered - turn.service);
+        by_chance += ((before.len() - earlier) as f64 * LAG_NS / turn.service).min(1.0);
+        let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - LAG_NS);
+        let mut of_others = just_before.filter(|&&(_, holder)| turns[holder as usize].connection != turn.connection);
+        locks.extend(of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end }));
+    }
+    let found = locks.len() as f64;
+    if found < LEAST || found < TIMES * by_chance {
+        return Vec::new();
+    }
+    locks.sort_unstable_by_key(|lock| lock.holder);
+    locks
+}
+
+/// Commits that wait for each other wait for the disk.
+fn may_wait(turn: &Turn, span: &Span) -> bool {
+    turn.service >= WAIT_NS
+        && turn.answered
+        && !turn.whole
+        && !turn.ends_transaction
+        && !span.setup
+        && !span.follows_own
+}
+
+/// When transactions were over, and the turns that ended them, in the order of time.
+fn transaction_ends(turns: &[Turn], spans: &[Span]) -> Vec<(f64, u32)> {
+    let ending = (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, _))| turn.ends_transaction && turn.answered);
+    let mut ends: Vec<(f64, u32)> = ending.map(|(number, (turn, span))| (span.end - turn.response, number)).collect();
+    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    ends
+}
