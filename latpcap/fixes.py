@@ -97,7 +97,7 @@ def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, bas
     exchanges, connections = recording.exchanges, recording.connections
     near = np.nan_to_num(baselines.near)[exchanges.connection]
     gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
-    gap = gap - ack_stalls(exchanges, np.nan_to_num(baselines.baseline)[exchanges.connection]).before
+    gap = gap - ack_stalls(exchanges).before
     client = np.where(gap > think_s * 1e9, 0, np.maximum(gap, 0)) * timeline.weight
     in_exchanges = np.bincount(exchanges.connection, exchanges.round_trips * timeline.weight, len(connections))
     return Costs(

@@ -48,8 +48,9 @@ RTT_SPREAD = 0.04
 """The mean RTT differs from the asked one by so much."""
 LESS_WORK, MORE_WORK = 0.7, 1.4
 """Client and server take so much of the time that they took themselves in the capture."""
-WAKING = (1.0, 0.1, 0.95)
-"""Hosts that wait longer for the next packet are slower to wake up: what a turn's own time may lose for every tenth of
+WAKING = (0.3, 0.05, 0.7)
+MUCH_WAKING = (1.0, 0.1, 0.95)
+"""Hosts that wait longer for the next packet are slower to wake up: what a turn's own time loses for every tenth of
 the RTT (ms), and at most (as a part of the RTTs' difference, and of its own time). Measured; docs/model.md C.6."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -69,7 +70,7 @@ ASSUMPTIONS = (
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
     Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
-    Assumption("waking up", "optimistic", "nearer hosts, which wait less for each packet, are quicker to go on"),
+    Assumption("waking up", "both", "nearer hosts, which wait less for each packet, are quicker to go on; or are not"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
@@ -142,8 +143,11 @@ class Projection:
 class Case:
     """One way in which things may be: who waits for whom, and on what network."""
 
-    waiting: Waiting
+    waiting: tuple[Waiting, ...]
+    """The range takes the end of all of them."""
     network: Network
+    learned: Network = field(default_factory=Network)
+    """How the transfers of the capture are taken to have gone."""
     rtt: float = 1.0
     """Mean RTT ÷ asked RTT."""
     work: float = 1.0
@@ -154,9 +158,18 @@ class Case:
     """What turns lose of their own time at a lower RTT, see `WAKING`."""
 
 
-CENTRAL = Case("evidence", Network())
-OPTIMISTIC = Case("independent", Network(restarts=False, baseline=1), 1 - RTT_SPREAD, LESS_WORK, waking=WAKING)
-PESSIMISTIC = Case("chained", Network(growth=1.5, baseline=-1), 1 + RTT_SPREAD, MORE_WORK, 1.0)
+ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
+SLOW_GROWTH = 1.5
+CENTRAL = Case(("evidence",), Network(), waking=WAKING)
+OPTIMISTIC = Case(
+    ANY,
+    Network(restarts=False, baseline=1),
+    Network(growth=SLOW_GROWTH),
+    rtt=1 - RTT_SPREAD,
+    work=LESS_WORK,
+    waking=MUCH_WAKING,
+)
+PESSIMISTIC = Case(ANY, Network(growth=SLOW_GROWTH, baseline=-1), rtt=1 + RTT_SPREAD, work=MORE_WORK, jitter=1.0)
 
 
 class Basis:
@@ -168,7 +181,7 @@ class Basis:
         self.runtime_s = timeline.runtime_s
         self.network_s = budget.network_s + timeline.setup_network_s
         """What would be gone without any network."""
-        self.think_s, self.loss_s = budget.think_s, budget.loss_s
+        self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
         )
@@ -180,11 +193,15 @@ class Basis:
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown."""
         self._counted_once = float(timeline.effective.sum())
-        self._replays: dict[Waiting, Replay] = {}
+        self._replays: dict[tuple[Waiting, Network], Replay] = {}
 
-    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
-        """The runtime in seconds of `case` at each RTT."""
-        replay, network = self._replay(case.waiting), case.network
+    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions) -> list[Floats]:
+        """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
+        ways = case.waiting if self.job is None or len(self.job.opened) > 1 else case.waiting[:1]
+        return [self._runtimes(case, self._replay(waiting, case.learned), rtt_ms, conditions) for waiting in ways]
+
+    def _runtimes(self, case: Case, replay: Replay, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
+        network = case.network
         as_it_was = replay.run([None], Network())[0]
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
@@ -193,7 +210,7 @@ class Basis:
         strayed = case.jitter * conditions.jitter_ms
         there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
-        least = max(kept - self.network_s, self.bits / network.bandwidth)
+        least = max(kept - self.network_s - self.transfer_s, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - as_it_was) / 1e9, least)
         own_s = case.work * (self.own_s - self._quicker_s(case, rtt_ms))
         return (replayed - self.own_s + own_s) * self._crowd(conditions.connections)
@@ -225,7 +242,7 @@ class Basis:
     @cached_property
     def seconds_per_ms(self) -> float:
         """What the next millisecond of RTT adds."""
-        replay = self._replay(CENTRAL.waiting)
+        replay = self._replay(CENTRAL.waiting[0], CENTRAL.learned)
         now, then = (replay.run([None], replace(CENTRAL.network, added_ns=added))[0] for added in (0.0, 1e6))
         return (then - now) / 1e9
 
@@ -234,11 +251,11 @@ class Basis:
         """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
         return self.seconds_per_ms * 1000 if self.job else self._counted_once
 
-    def _replay(self, waiting: Waiting) -> Replay:
-        if waiting not in self._replays:
+    def _replay(self, waiting: Waiting, learned: Network) -> Replay:
+        if (waiting, learned) not in self._replays:
             assert self.job is not None
-            self._replays[waiting] = Replay(self.job, CENTRAL.network, waiting)
-        return self._replays[waiting]
+            self._replays[waiting, learned] = Replay(self.job, learned, waiting)
+        return self._replays[waiting, learned]
 
 
 def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
@@ -273,8 +290,9 @@ def project(
 
 
 def _points(base: Basis, asked: Sequence[float], conditions: Conditions) -> list[Point]:
-    central, *others = (base.runtimes(case, asked, conditions) for case in (CENTRAL, OPTIMISTIC, PESSIMISTIC))
-    low, high = np.minimum.reduce([central, *others]), np.maximum.reduce([central, *others])
+    [central] = base.runtimes(CENTRAL, asked, conditions)
+    ends = [*base.runtimes(OPTIMISTIC, asked, conditions), *base.runtimes(PESSIMISTIC, asked, conditions)]
+    low, high = np.minimum.reduce([central, *ends]), np.maximum.reduce([central, *ends])
     return [
         Point(rtt, float(runtime), float(least), float(most), base.statements / float(runtime) if runtime > 0 else None)
         for rtt, runtime, least, most in zip(asked, central, low, high, strict=True)
@@ -288,7 +306,7 @@ def _latency_budget(base: Basis, target_s: float, conditions: Conditions) -> Lat
         return LatencyBudget(target_s, None, f"The RTT for {target} is unknown, because the baseline RTT is.")
 
     def runtime_s(rtt_ms: float) -> float:
-        return float(base.runtimes(CENTRAL, [rtt_ms], conditions)[0])
+        return float(base.runtimes(CENTRAL, [rtt_ms], conditions)[0][0])
 
     if runtime_s(0.0) > target_s:
         text = f"{target} cannot be met: {format_s(runtime_s(0.0))} would remain without any network."

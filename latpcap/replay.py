@@ -77,7 +77,7 @@ class Job:
         sooner, later = half[exchanges.connection], half[exchanges.connection]
         segment_bytes = _segment_bytes(connections)
         size = segment_bytes[exchanges.connection]
-        stalls = ack_stalls(exchanges, np.nan_to_num(baseline)[exchanges.connection])
+        stalls = ack_stalls(exchanges)
         return cls(
             client=_hosts(connections.client),
             opened=_shifted(connections.syn, -half),

@@ -16,14 +16,7 @@ from latpcap.recording import MISSING, Exchanges
 
 __all__ = ["AckStalls", "ack_stalls"]
 
-
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-TIMERS_MS = ((38.0, 48.0), (190.0, 220.0))
-"""The usual timers, with what scheduling adds; the RTT comes on top."""
-SMALL_BYTES = 2 * 1460
-"""A message in a full segment and a rest: longer ones may be held up by the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +34,10 @@ class AckStalls:
         return self.before + self.inside
 
 
-def ack_stalls(exchanges: Exchanges, baseline_ns: Floats) -> AckStalls:
-    """Find the stalls; `baseline_ns`: the RTT of each exchange's connection."""
-    unanswered = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
-    same = np.diff(exchanges.connection, prepend=-1) == 0
-    wrote_before = np.where(np.roll(unanswered, 1) & same, np.roll(exchanges.request_end, 1), MISSING)
-    before = _held(wrote_before, exchanges.request, exchanges.request_bytes, baseline_ns)
-    asked = _held(exchanges.request, exchanges.request_end, exchanges.request_bytes, baseline_ns)
-    answered = _held(exchanges.response, exchanges.response_end, exchanges.response_bytes, baseline_ns)
+def ack_stalls(exchanges: Exchanges) -> AckStalls:
+    """Tell where the stalls are that the core saw: new data right after an ACK that came late and alone."""
     clean = exchanges.complete & (exchanges.retransmissions == 0) & ~exchanges.is_setup
-    return AckStalls(np.where(clean, before, 0.0), np.where(clean, asked + answered, 0.0))
-
-
-def _held(first: Ints, last: Ints, size: Ints, baseline_ns: Floats) -> Floats:
-    """The time between two packets of which the second is small, where it is about that of a timer and an RTT."""
-    known = (first != MISSING) & (last != MISSING)
-    span_ms = (np.where(known, last - first, 0) - baseline_ns) / 1e6
-    of_timer = np.zeros(len(span_ms), bool)
-    for least, most in TIMERS_MS:
-        of_timer |= (span_ms >= least) & (span_ms <= most)
-    return np.where(of_timer & (size <= SMALL_BYTES), span_ms * 1e6, 0.0)
+    stalled = np.where(clean, exchanges.stalled, 0).astype(float)
+    asked, answered = exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response
+    inside = (asked >= stalled) | ((exchanges.response != MISSING) & (answered >= stalled))
+    return AckStalls(np.where(inside, 0.0, stalled), np.where(inside, stalled, 0.0))

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class Setting:
     ticking: Metronome
     link_is_set: bool = False
     """Several jobs share the link, so that none may touch it."""
+    link: dict[str, float] = field(default_factory=dict)
+    """What else the link is set to."""
 
 
 def parse() -> argparse.Namespace:
@@ -132,7 +134,7 @@ def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -
         watchdog = threading.Timer(PATIENCE_S, process.kill)
         watchdog.start()
         if not setting.link_is_set:
-            lab.set_link(setting.rtt_ms)
+            lab.set_link(setting.rtt_ms, **setting.link)
         for file, place in captured.items():
             captures.enter_context(lab.capturing(place, file, packets))
         begin, load = time.time_ns(), os.getloadavg()[0]

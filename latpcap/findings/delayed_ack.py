@@ -17,8 +17,7 @@ FEWEST = 3
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording."""
     exchanges = evidence.exchanges
-    baseline = np.nan_to_num(evidence.baselines.baseline)[exchanges.connection]
-    stall = ack_stalls(exchanges, baseline).total
+    stall = ack_stalls(exchanges).total
     rows = np.flatnonzero(stall > 0)
     if len(rows) < FEWEST:
         return

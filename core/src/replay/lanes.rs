@@ -254,6 +254,8 @@ struct Lanes {
     own: Vec<Option<u32>>,
     /// When each connection is used last.
     last: Vec<f64>,
+    /// When each client host opened its newest connection so far.
+    opened: HashMap<u32, f64>,
 }
 
 impl Lanes {
@@ -263,14 +265,25 @@ impl Lanes {
             let end = &mut last[span.connection as usize];
             *end = end.max(span.end);
         }
-        Lanes { plan, waiting, lanes: Vec::new(), planned: HashMap::new(), own: vec![None; connections], last }
+        Lanes {
+            plan,
+            waiting,
+            lanes: Vec::new(),
+            planned: HashMap::new(),
+            own: vec![None; connections],
+            last,
+            opened: HashMap::new(),
+        }
     }
 
     fn start(&mut self, span: &Span) -> Start {
         let own = self.own[span.connection as usize];
+        if own.is_none() {
+            self.opened.insert(span.client, span.begin);
+        }
         let lane = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
         let known = self.lanes[lane as usize].connection != u32::MAX;
-        let after = if known { Some(lane) } else { self.opened_after(span) };
+        let after = if known { self.filled(lane, span).or(Some(lane)) } else { self.opened_after(span) };
         let start = match after.map(|after| (after, self.lanes[after as usize])) {
             None => Start { lane, after: lane, starts: Starts::AtFirst, gap: span.begin },
             Some((after, Lane { connection, free, .. })) => {
@@ -290,12 +303,11 @@ impl Lanes {
             Plan::Fixed(lanes) => lanes[span.connection as usize],
             Plan::Shared(most) => {
                 let most = *most;
-                let chosen = own.filter(|_| span.setup).or_else(|| self.free_lane(span, own.is_none()));
+                let kept = own.filter(|&lane| self.lanes[lane as usize].connection == span.connection);
+                let chosen = kept.or_else(|| self.free_lane(span, own.is_none()));
                 let mine = self.lanes.iter().filter(|lane| lane.client == span.client).count();
                 return match chosen {
-                    Some(lane) if mine >= most || own.is_some() && span.setup || self.waiting == Waiting::Chained => {
-                        lane
-                    }
+                    Some(lane) if kept.is_some() || mine >= most || self.waiting == Waiting::Chained => lane,
                     _ => self.open(span.client),
                 };
             }
@@ -328,6 +340,16 @@ impl Lanes {
         let newest = opens || self.waiting == Waiting::Chained;
         let lane = if newest { free.max_by(by_time) } else { free.min_by(by_time) };
         lane.map(|(number, _)| number)
+    }
+
+    /// Work begins when the last connection of a pool is set up.
+    fn filled(&self, lane: u32, span: &Span) -> Option<u32> {
+        let opened = self.opened.get(&span.client).copied().unwrap_or(f64::NEG_INFINITY);
+        if self.lanes[lane as usize].free >= opened || self.waiting == Waiting::Independent {
+            return None;
+        }
+        let just_over = self.free(span).filter(|(_, lane)| span.begin - lane.free <= SOON_NS);
+        just_over.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
     }
 
     /// A connection opens after one that is closed, or right after any answer.

@@ -65,3 +65,45 @@ fn transaction_ends(turns: &[Turn], spans: &[Span]) -> Vec<(f64, u32)> {
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::turn::{EMPTY, NOWHERE};
+
+    const MS: f64 = 1e6;
+
+    /// Twenty commits of connection 0 every 10 ms, and statements of connection 1 that are answered so long after them.
+    fn pairs(lag: impl Fn(u32) -> f64) -> (Vec<Turn>, Vec<Span>) {
+        let pair = |number: u32| {
+            let begin = 10.0 * MS * f64::from(number);
+            let turn = Turn { answered: true, round_trips: 1.0, ..EMPTY };
+            let statement = Turn { connection: 1, service: 5.0 * MS, ..turn };
+            let asked = Span { connection: 1, begin, end: begin + 6.0 * MS + lag(number), ..NOWHERE };
+            let commit = Turn { ends_transaction: true, ..turn };
+            [(statement, asked), (commit, Span { begin: begin + 5.0 * MS, end: begin + 6.0 * MS, ..NOWHERE })]
+        };
+        (0..20).flat_map(pair).unzip()
+    }
+
+    #[test]
+    fn statements_that_end_with_a_transaction_waited_for_it() {
+        let (turns, spans) = pairs(|_| 0.05 * MS);
+        let found = locks(&turns, &spans);
+        assert_eq!(found.len(), 20);
+        assert_eq!((found[3].holder, found[3].waiter), (7, 6));
+        assert!((found[3].lag - 0.05 * MS).abs() < 1.0);
+    }
+
+    #[test]
+    fn statements_that_end_at_any_time_waited_for_nobody() {
+        let (turns, spans) = pairs(|number| f64::from(number) * 0.15 * MS);
+        assert_eq!(locks(&turns, &spans), []);
+    }
+
+    #[test]
+    fn a_few_are_a_coincidence() {
+        let (turns, spans) = pairs(|_| 0.05 * MS);
+        assert_eq!(locks(&turns[..18], &spans[..18]), []);
+    }
+}

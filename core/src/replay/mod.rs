@@ -130,6 +130,8 @@ pub struct Replay {
     locks: Vec<Lock>,
     /// Transfers that need more than a few segments, in the order of their turns.
     bulks: Vec<Bulk>,
+    /// How often each side's window was halved before it sent in each turn: the pauses of the capture.
+    halvings: Vec<[u8; 2]>,
 }
 
 /// A transfer of many segments.
@@ -168,11 +170,12 @@ impl Replay {
     pub fn new(job: Job, waiting: Waiting, network: &Network) -> Replay {
         let (turns, locks) = turn::turns(&job, waiting);
         let lanes = turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0);
-        let mut replay = Replay { bulks: Vec::new(), job, turns, lanes, locks };
+        let mut replay = Replay { bulks: Vec::new(), halvings: vec![[0; 2]; turns.len()], job, turns, lanes, locks };
         replay.bulks = replay.find_bulks();
         let mut run = Run::new(&replay, network, true);
         run.all(&replay);
-        replay.bulks = run.bulks;
+        let Run { bulks, halvings, .. } = run;
+        (replay.bulks, replay.halvings) = (bulks, halvings);
         replay
     }
 
@@ -222,6 +225,7 @@ struct Run<'a> {
     lanes: Vec<f64>,
     connections: Vec<Progress>,
     bulks: Vec<Bulk>,
+    halvings: Vec<[u8; 2]>,
     next_bulk: usize,
     next_lock: usize,
     /// When the lock that each turn waits for was free; empty where none does.
@@ -245,6 +249,7 @@ impl<'a> Run<'a> {
             lanes: vec![0.0; replay.lanes],
             connections: vec![Progress::default(); replay.job.connections()],
             bulks: replay.bulks.clone(),
+            halvings: if learning { replay.halvings.clone() } else { Vec::new() },
             next_bulk: 0,
             next_lock: 0,
             free: if replay.locks.is_empty() { Vec::new() } else { vec![f64::NEG_INFINITY; replay.turns.len()] },
@@ -348,7 +353,14 @@ impl<'a> Run<'a> {
         };
         let connection = turn.connection as usize;
         let path = self.network.path(&replay.job, connection, sender, rtt, self.learning);
-        let sender = &mut self.connections[connection].senders[sender as usize];
+        let side = sender as usize;
+        let sender = &mut self.connections[connection].senders[side];
+        if self.learning {
+            self.halvings[number as usize][side] = sender.halvings(now, &path);
+            sender.halve(self.halvings[number as usize][side]);
+        } else if self.network.restarts {
+            sender.halve(replay.halvings[number as usize][side]);
+        }
         let Some(bulk) = bulk else {
             let time = sender.send(now, segments, observed.max(0.0), &path);
             return if self.learning { observed } else { time + observed.min(0.0) };
@@ -391,7 +403,7 @@ impl Network {
         let segment_ns = if free { 0.0 } else { segment_bytes * 8e9 / self.bandwidth };
         let lossy = if learning || self.loss <= 0.0 { f64::INFINITY } else { MATHIS / self.loss.sqrt() };
         let largest = (self.window_bytes.min(taken) / segment_bytes).min(lossy);
-        Path { rtt_ns, largest, growth: self.growth, segment_ns, restarts: self.restarts }
+        Path { rtt_ns, largest, growth: self.growth, segment_ns }
     }
 }
 
@@ -460,6 +472,13 @@ mod tests {
         }
     }
 
+    impl Job {
+        fn set(&mut self, row: usize, asked: i64, answered: i64) {
+            (self.request_ns[row], self.request_end_ns[row]) = (asked, asked);
+            (self.response_ns[row], self.response_end_ns[row]) = (answered, answered);
+        }
+    }
+
     fn network(rtt_ms: f64) -> Network {
         Network {
             rtt_ns: rtt_ms * MS as f64,
@@ -498,6 +517,31 @@ mod tests {
         (job.request_segments[0], job.round_trips[0], job.response_end_ns[0]) = (1000.0, 2.0, 2000 * MS);
         let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
         assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 200.0);
+    }
+
+    /// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.
+    #[test]
+    fn who_waited_for_a_lock_waits_for_its_holder() {
+        let mut job = job(&[(Some(0), 1.0); 36]);
+        job.connection[24..].fill(1);
+        job.connection.sort_unstable();
+        (job.client, job.opened_ns, job.established_ns) = (vec![0; 2], vec![UNSEEN; 2], vec![UNSEEN; 2]);
+        (job.server_first, job.near_ns) = (vec![false; 2], vec![0.0; 2]);
+        (job.baseline_ns, job.low_ns, job.high_ns) = (vec![MS as f64; 2], vec![MS as f64; 2], vec![MS as f64; 2]);
+        (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2], vec![f64::INFINITY; 2]);
+        job.server_window_bytes = vec![f64::INFINITY; 2];
+        for turn in 0..12 {
+            let begin = 20 * turn * MS;
+            for (row, asked, answered) in [(0, 0, 1), (1, 2, 10)] {
+                job.set(2 * turn as usize + row, begin + asked * MS, begin + answered * MS);
+                job.ends_transaction[2 * turn as usize + row] = row == 1;
+            }
+            job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
+        }
+        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        assert_eq!(replay.locks.len(), 12);
+        let grown = (replay.run(&network(2.0)) - replay.run(&network(1.0))) / MS as f64;
+        assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
     }
 
     #[test]

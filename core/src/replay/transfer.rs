@@ -19,8 +19,6 @@ pub struct Path {
     pub growth: f64,
     /// The bottleneck's time for one segment; 0 for no limit.
     pub segment_ns: f64,
-    /// A pause makes the sender start slowly again.
-    pub restarts: bool,
 }
 
 /// One direction of one connection.
@@ -43,7 +41,6 @@ impl Sender {
     /// The time from `now`, when the first of `segments` can be sent, to the last; the applications need `production_ns`
     /// for all of them. They make no head start while the window is closed: the send buffer holds about a window.
     pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
-        self.rest(now, path);
         let segment_ns = path.segment_ns.max(production_ns / segments.max(1.0));
         if now >= self.round_at + path.rtt_ns {
             self.next_round(now, path);
@@ -79,13 +76,17 @@ impl Sender {
         self.window
     }
 
-    /// After a pause the window halves for every time-out that passed, down to the initial one.
-    fn rest(&mut self, now: f64, path: &Path) {
-        let mut idle = now - self.sent_at - path.rtt_ns;
-        while path.restarts && idle.is_finite() && idle > LEAST_TIMEOUT_NS && self.window > INITIAL_WINDOW {
-            self.window = (self.window / 2.0).max(INITIAL_WINDOW);
+    /// How often the window is halved by `now`: once for every time-out that passes in silence.
+    pub fn halvings(&self, now: f64, path: &Path) -> u8 {
+        let idle = now - self.sent_at - path.rtt_ns;
+        if idle.is_finite() { (idle / LEAST_TIMEOUT_NS) as u8 } else { 0 }
+    }
+
+    /// After a pause, down to the initial window.
+    pub fn halve(&mut self, times: u8) {
+        if times > 0 && self.window > INITIAL_WINDOW {
+            self.window = (self.window / f64::from(times).exp2()).max(INITIAL_WINDOW);
             self.used = 0.0;
-            idle -= LEAST_TIMEOUT_NS;
         }
     }
 }
@@ -97,7 +98,7 @@ mod tests {
     const MS: f64 = 1e6;
 
     fn path(rtt_ms: f64) -> Path {
-        Path { rtt_ns: rtt_ms * MS, largest: 4096.0, growth: 2.0, segment_ns: 0.0, restarts: true }
+        Path { rtt_ns: rtt_ms * MS, largest: 4096.0, growth: 2.0, segment_ns: 0.0 }
     }
 
     fn rounds(segments: f64) -> f64 {
@@ -137,8 +138,11 @@ mod tests {
     fn the_window_is_kept_between_transfers_and_decays_in_pauses() {
         let mut sender = Sender::default();
         sender.send(0.0, 100.0, 0.0, &path(1.0));
+        assert_eq!(sender.halvings(10.0 * MS, &path(1.0)), 0);
         assert_eq!(sender.send(10.0 * MS, 60.0, 0.0, &path(1.0)), 0.0);
-        assert_eq!(sender.send(10_000.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
+        assert_eq!(sender.halvings(1020.0 * MS, &path(1.0)), 5);
+        sender.halve(5);
+        assert_eq!(sender.send(1020.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
     }
 
     #[test]

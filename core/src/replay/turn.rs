@@ -227,7 +227,7 @@ impl Cut<'_> {
     }
 }
 
-const EMPTY: Turn = Turn {
+pub const EMPTY: Turn = Turn {
     connection: 0,
     lane: 0,
     after: 0,
@@ -245,5 +245,5 @@ const EMPTY: Turn = Turn {
     row: HANDSHAKE,
 };
 
-const NOWHERE: Span =
+pub const NOWHERE: Span =
     Span { connection: 0, client: 0, begin: 0.0, end: 0.0, setup: false, waits: false, follows_own: false };
