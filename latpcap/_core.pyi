@@ -62,5 +62,8 @@ class Replay:
     def __init__(self, columns: object, network: object, waiting: str) -> None:
         """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
 
+    def changed(self, changes: object) -> Replay:
+        """Return the job with fixes made: the columns of a `latpcap.replay.Changes`."""
+
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""

@@ -217,7 +217,7 @@ class Measures:
 
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
-        return what_if(self.evidence, self.costs, self.project(rtt_ms).points, fixes)
+        return what_if(self.evidence, self.costs, self.basis, self.project(rtt_ms).points, fixes)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""

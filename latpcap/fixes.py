@@ -13,6 +13,7 @@ window must grow for them: `rounds`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,14 @@ from numpy.typing import NDArray
 from latpcap.budget import Timeline
 from latpcap.projection import Basis
 from latpcap.recording import MISSING, Recording
+from latpcap.replay import Changes, Job
 from latpcap.rtt import Baselines
 from latpcap.stalls import ack_stalls
 
 if TYPE_CHECKING:
     from latpcap.findings.finding import Effect
 
-__all__ = ["REMOVED", "Costs", "costs_of", "saved_seconds"]
+__all__ = ["REMOVED", "Costs", "changes_of", "costs_of", "saved_seconds"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -70,6 +72,8 @@ class Costs:
     round_trips: Ints
     response_bytes: Ints
     connection: Ints
+    thinks: NDArray[np.bool_]
+    """The client thought before it."""
     handshake_trips: Floats
     """Round trips of a connection's TCP handshake and greeting × their weight."""
     baseline_ms: float
@@ -98,7 +102,8 @@ def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, bas
     near = np.nan_to_num(baselines.near)[exchanges.connection]
     gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
     gap = gap - ack_stalls(exchanges).before
-    client = np.where(gap > think_s * 1e9, 0, np.maximum(gap, 0)) * timeline.weight
+    thinks = gap > think_s * 1e9
+    client = np.where(thinks, 0, np.maximum(gap, 0)) * timeline.weight
     in_exchanges = np.bincount(exchanges.connection, exchanges.round_trips * timeline.weight, len(connections))
     return Costs(
         weight=timeline.weight,
@@ -107,6 +112,7 @@ def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, bas
         round_trips=exchanges.round_trips,
         response_bytes=exchanges.response_bytes,
         connection=exchanges.connection,
+        thinks=thinks,
         handshake_trips=np.maximum(timeline.effective - in_exchanges, 0),
         baseline_ms=base.baseline_ms,
     )
@@ -122,6 +128,32 @@ def saved_seconds(effect: Effect, rtt_ms: float, costs: Costs) -> float:
     worked = float((share * (of_client * costs.client_s[rows] + of_service * costs.service_s[rows])).sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)
+
+
+def changes_of(effects: Sequence[Effect], costs: Costs, job: Job) -> Changes:
+    """What the fixes leave of the job, for its replay."""
+    trips, gap, service = np.ones((3, len(costs.weight)))
+    stall, closed = np.zeros(len(costs.weight)), np.zeros(len(costs.handshake_trips), bool)
+    requests, responses = job.request_segments.copy(), job.response_segments.copy()
+    for effect in effects:
+        rows, (of_client, of_service) = effect.rows, REMOVED[effect.kind]
+        share = effect.saved / np.maximum(costs.round_trips[rows], 1)
+        trips[rows] -= share
+        gap[rows] -= np.where(costs.thinks[rows], 0, share * of_client)
+        service[rows] -= share * of_service
+        stall[rows] += effect.stall_ns
+        closed[effect.closed] = True
+        together = rows[effect.saved > 0]
+        requests[together], responses[together] = job.request_share[together], job.response_share[together]
+    return Changes(
+        trips=np.maximum(trips, 0),
+        gap=np.maximum(gap, 0),
+        service=np.maximum(service, 0),
+        stall=stall,
+        closed=closed,
+        request_segments=requests,
+        response_segments=responses,
+    )
 
 
 def _slow_start_rounds(response_bytes: NDArray[np.generic]) -> Floats:

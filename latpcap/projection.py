@@ -24,7 +24,7 @@ from latpcap.budget import Timeline
 from latpcap.durations import format_ms, format_s
 from latpcap.fetches import FetchSaving
 from latpcap.recording import Recording
-from latpcap.replay import Job, Network, Replay, Waiting
+from latpcap.replay import Changes, Job, Network, Replay, Waiting
 from latpcap.rtt import Baselines
 
 __all__ = [
@@ -214,6 +214,13 @@ class Basis:
         replayed: Floats = np.maximum(kept + (there - as_it_was) / 1e9, least)
         own_s = case.work * (self.own_s - self._quicker_s(case, rtt_ms))
         return (replayed - self.own_s + own_s) * self._crowd(conditions.connections)
+
+    def saved_s(self, changes: Changes, rtt_ms: Sequence[float]) -> list[float]:
+        """How many seconds of the central runtime the changes save at each RTT."""
+        replay = self._replay(CENTRAL.waiting[0], CENTRAL.learned)
+        rtts: list[float | None] = [rtt * 1e6 for rtt in rtt_ms]
+        before, after = (np.array(job.run(rtts, CENTRAL.network)) for job in (replay, replay.changed(changes)))
+        return [float(seconds) for seconds in np.maximum(before - after, 0) / 1e9]
 
     def _quicker_s(self, case: Case, rtt_ms: Sequence[float]) -> Floats:
         """What client and server spend less of their own time at each RTT below the baseline."""

@@ -20,7 +20,7 @@ from latpcap.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.rtt import Baselines
 from latpcap.stalls import ack_stalls
 
-__all__ = ["Job", "Network", "Replay", "Waiting"]
+__all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -67,6 +67,9 @@ class Job:
     response_segments: Floats
     setup: NDArray[np.bool_]
     ends_transaction: NDArray[np.bool_]
+    request_share: Floats
+    """Segments that messages fill when they share packets with others."""
+    response_share: Floats
 
     @classmethod
     def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
@@ -102,7 +105,27 @@ class Job:
             response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
             ends_transaction=_ends_transaction(recording),
+            request_share=exchanges.request_bytes / size,
+            response_share=exchanges.response_bytes / size,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What fixes leave of a job: one value an exchange, `closed` one a connection."""
+
+    trips: Floats
+    """Which part of its round trips."""
+    gap: Floats
+    """Which part of the client time before it, and of its service."""
+    service: Floats
+    stall: Floats
+    """How long it no longer waits for a delayed ACK, ns."""
+    closed: NDArray[np.bool_]
+    """Not opened any more."""
+    request_segments: Floats
+    """What requests and responses fill from now on: what travels together shares packets."""
+    response_segments: Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,6 +225,26 @@ def test_a_join_saves_its_round_trips_times_the_rtt() -> None:
     assert saved["100"] - saved["1"] == pytest.approx(40 * 0.099)
 
 
+def test_workers_side_by_side_save_what_one_of_them_saves() -> None:
+    workers = [only(*nplus1().exchanges, client=f"10.0.0.{number}:1") for number in range(1, 5)]
+    one, four = (Capture(build(jobs)).what_if(["n+1=join"], [100]) for jobs in (workers[:1], workers))
+    assert one is not None
+    assert four is not None
+    assert four.all_fixes.round_trips_saved == 4 * one.all_fixes.round_trips_saved
+    assert four.all_fixes.saved_s["100"] == pytest.approx(one.all_fixes.saved_s["100"], rel=0.01)
+
+
+def test_the_bytes_stay_and_their_window_must_grow() -> None:
+    large, small = (
+        Capture(build([only(SOURCE, *(child(n, response_bytes=size) for n in range(40)))])).what_if(["n+1"], [100])
+        for size in (14_000, 100)
+    )
+    assert large is not None
+    assert small is not None
+    grown = small.all_fixes.saved_s["100"] - large.all_fixes.saved_s["100"]
+    assert grown == pytest.approx(5 * 0.1, abs=0.11), "400 segments need five windows more than one"
+
+
 def test_an_in_list_leaves_one_query_for_each_list() -> None:
     changed = Capture(build([nplus1()])).what_if(["n+1=in:10"], [15])
     assert changed is not None

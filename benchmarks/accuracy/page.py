@@ -37,8 +37,8 @@ def way(row: Row) -> str:
     return UP if row["to_ms"] > row["from_ms"] else DOWN
 
 
-def page(rows: list[Row], runs: list[Row], statistic: str) -> str:
-    """The whole page as Markdown."""
+def page(rows: list[Row], runs: list[Row], statistic: str, validated: str = "") -> str:
+    """The whole page as Markdown; `validated`: what `latpcap validate` prints of one pair."""
     counted = [row for row in rows if row["same_job"]]
     up = [row for row in counted if way(row) == UP]
     down = [row for row in counted if way(row) == DOWN]
@@ -57,6 +57,11 @@ def page(rows: list[Row], runs: list[Row], statistic: str) -> str:
         section("The twelve worst, up", pairs(worst(up, 12))),
         section("Error of every workload, in percent", grid(rows)),
         section("The RTTs", rtts(rows)),
+        *(
+            [section("One pair, as `latpcap validate` tells it", ["```console", *validated.splitlines(), "```"])]
+            if validated
+            else []
+        ),
         *(
             section(f"Measured and predicted, {shown}", pairs([row for row in rows if direction(row) == shown]))
             for shown in SHOWN

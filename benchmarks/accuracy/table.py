@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
@@ -84,11 +85,22 @@ def main() -> None:
         if re.search(arguments.only, workload):
             rows += compare(lab, siblings)
     write_csv(arguments.csv or lab / "accuracy.csv", rows)
-    text = page([asdict(row) for row in rows], runs, STATISTIC)
+    text = page([asdict(row) for row in rows], runs, STATISTIC, validated(lab, by_workload(runs)))
     if arguments.stdout:
         sys.stdout.write(text)
     else:
         arguments.page.write_text(text)
+
+
+def validated(lab: Path, workloads: dict[str, dict[float, list[Run]]]) -> str:
+    """What `latpcap validate` prints of two captures of one job."""
+    name = next((name for name, runs in workloads.items() if {1.0, 15.0} <= set(runs)), None)
+    if name is None:
+        return ""
+    files = [median_run(workloads[name][rtt])["capture"] for rtt in (1.0, 15.0)]
+    argv = ["-m", "latpcap", "validate", files[0], "--against", files[1]]
+    ended = subprocess.run([sys.executable, *argv], cwd=lab, capture_output=True, text=True, check=True)
+    return f"$ latpcap {' '.join(argv[2:])}\n{ended.stdout}"
 
 
 def parse() -> argparse.Namespace:

@@ -21,7 +21,7 @@ use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source
 use crate::conversation::Forced;
 use crate::pipeline::{self, Options};
 use crate::protocols::REGISTRY;
-use crate::replay::{self, Job, Network, Waiting};
+use crate::replay::{self, Changes, Job, Network, Waiting};
 use crate::table::Tables;
 
 create_exception!(_core, CaptureError, PyException, "A capture cannot be read: one line says which, where and why.");
@@ -311,6 +311,31 @@ impl JobColumns<'_> {
     }
 }
 
+/// The columns of `latpcap.replay.Changes`.
+#[derive(FromPyObject)]
+struct ChangesColumns<'py> {
+    trips: PyReadonlyArray1<'py, f64>,
+    gap: PyReadonlyArray1<'py, f64>,
+    service: PyReadonlyArray1<'py, f64>,
+    stall: PyReadonlyArray1<'py, f64>,
+    closed: PyReadonlyArray1<'py, bool>,
+    request_segments: PyReadonlyArray1<'py, f64>,
+    response_segments: PyReadonlyArray1<'py, f64>,
+}
+
+impl ChangesColumns<'_> {
+    fn changes(&self) -> Changes {
+        Changes {
+            trips: copied(&self.trips),
+            gap: copied(&self.gap),
+            service: copied(&self.service),
+            stall_ns: copied(&self.stall),
+            closed: copied(&self.closed),
+            segments: [copied(&self.request_segments), copied(&self.response_segments)],
+        }
+    }
+}
+
 /// A network to replay on; see `crate::replay::Network`.
 #[derive(FromPyObject)]
 struct NetworkFields {
@@ -358,6 +383,12 @@ impl Replay {
         let job = columns.job();
         job.check().map_err(PyValueError::new_err)?;
         Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network(0.0)))))
+    }
+
+    /// The job with fixes made: see `crate::replay::Changes`.
+    fn changed(&self, py: Python<'_>, changes: ChangesColumns<'_>) -> PyResult<Replay> {
+        let changes = changes.changes();
+        py.detach(|| self.0.changed(changes)).map(Replay).map_err(PyValueError::new_err)
     }
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.

@@ -11,8 +11,8 @@ from latpcap.findings.claims import share_out
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.recognise import candidates
 from latpcap.findings.registry import PATTERNS
-from latpcap.fixes import Costs, saved_seconds
-from latpcap.projection import Point
+from latpcap.fixes import Costs, changes_of, saved_seconds
+from latpcap.projection import Basis, Point
 
 __all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
 
@@ -99,25 +99,31 @@ def _value(text: str, choices: Sequence[str], value: str) -> int | None:
     raise UsageError(f"`{text}` is no fix: {grammar()}")
 
 
-def what_if(evidence: Evidence, costs: Costs, points: Sequence[Point], fixes: Sequence[Fix]) -> WhatIf | None:
+def what_if(
+    evidence: Evidence, costs: Costs, base: Basis, points: Sequence[Point], fixes: Sequence[Fix]
+) -> WhatIf | None:
     """The runtimes at `points` with `fixes`; `None` where the baseline RTT is unknown."""
     as_is = {point.rtt_ms: point.runtime_s for point in points if point.runtime_s is not None}
     if not as_is:
         return None
-    each = tuple(_result(evidence, costs, as_is, [fix], fix.text) for fix in fixes)
-    together = _result(evidence, costs, as_is, fixes, "all fixes")
+    each = tuple(_result(evidence, costs, base, as_is, [fix], fix.text) for fix in fixes)
+    together = _result(evidence, costs, base, as_is, fixes, "all fixes")
     told = tuple(result for fix, result in zip(fixes, each, strict=True) if result.findings or len(fixes) < 3)
     return WhatIf(_by_rtt(as_is), told, together, _answer(as_is, together, costs, evidence.timeline.runtime_s))
 
 
-def _result(evidence: Evidence, costs: Costs, as_is: dict[float, float], fixes: Sequence[Fix], name: str) -> FixResult:
+def _result(
+    evidence: Evidence, costs: Costs, base: Basis, as_is: dict[float, float], fixes: Sequence[Fix], name: str
+) -> FixResult:
     values = {fix.name: fix.value for fix in fixes if fix.value is not None}
     names = {fix.name for fix in fixes}
     found = [claimed for claimed in candidates(evidence, values) if claimed[0].fix in names]
     farthest = max(as_is)
     kept = share_out(evidence, found, lambda effect: saved_seconds(effect, farthest, costs))
     effects = [candidate.effect for _, candidate in kept]
-    saved = {rtt: sum(saved_seconds(effect, rtt, costs) for effect in effects) for rtt in as_is}
+    job = base.job
+    saved_s = [0.0] * len(as_is) if job is None else base.saved_s(changes_of(effects, costs, job), list(as_is))
+    saved = dict(zip(as_is, saved_s, strict=True))
     least = evidence.timeline.budget.think_s
     return FixResult(
         name=name,

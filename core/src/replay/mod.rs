@@ -3,11 +3,15 @@
 //! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
+use std::sync::Arc;
+
+mod changes;
 mod lanes;
 mod locks;
 mod transfer;
 mod turn;
 
+pub use changes::Changes;
 pub use lanes::Waiting;
 use locks::Lock;
 use transfer::{INITIAL_WINDOW, Path, Sender};
@@ -123,7 +127,9 @@ pub struct Network {
 
 /// A job, ready to be replayed at any RTT.
 pub struct Replay {
-    job: Job,
+    job: Arc<Job>,
+    /// Of each row, how many its request and its response have.
+    segments: Arc<[Vec<f64>; 2]>,
     turns: Vec<Turn>,
     lanes: usize,
     /// By holder.
@@ -167,16 +173,40 @@ const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
-    pub fn new(job: Job, waiting: Waiting, network: &Network) -> Replay {
+    pub fn new(mut job: Job, waiting: Waiting, network: &Network) -> Replay {
         let (turns, locks) = turn::turns(&job, waiting);
+        let segments = [&mut job.request_segments, &mut job.response_segments].map(std::mem::take);
         let lanes = turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0);
-        let mut replay = Replay { bulks: Vec::new(), halvings: vec![[0; 2]; turns.len()], job, turns, lanes, locks };
+        let mut replay = Replay {
+            bulks: Vec::new(),
+            halvings: vec![[0; 2]; turns.len()],
+            job: Arc::new(job),
+            segments: Arc::new(segments),
+            turns,
+            lanes,
+            locks,
+        };
         replay.bulks = replay.find_bulks();
         let mut run = Run::new(&replay, network, true);
         run.all(&replay);
         let Run { bulks, halvings, .. } = run;
         (replay.bulks, replay.halvings) = (bulks, halvings);
         replay
+    }
+
+    /// The job with fixes made.
+    pub fn changed(&self, changes: Changes) -> Result<Replay, &'static str> {
+        changes.check(&self.job)?;
+        let turns = self.turns.iter().map(|turn| changes.apply(&self.job, turn)).collect();
+        Ok(Replay {
+            job: self.job.clone(),
+            segments: Arc::new(changes.segments),
+            turns,
+            lanes: self.lanes,
+            locks: self.locks.clone(),
+            bulks: self.bulks.clone(),
+            halvings: self.halvings.clone(),
+        })
     }
 
     /// When the last turn is over, in ns since the beginning.
@@ -211,7 +241,7 @@ impl Replay {
     fn segments(&self, turn: &Turn) -> [f64; 2] {
         match turn.row {
             HANDSHAKE => [0.0, 0.0],
-            row => [self.job.request_segments[row as usize], self.job.response_segments[row as usize]],
+            row => [self.segments[0][row as usize], self.segments[1][row as usize]],
         }
     }
 }
@@ -280,10 +310,11 @@ impl<'a> Run<'a> {
             false => asked + self.stretch(replay, turn, number, Stretch::Request, asked, turn.request, rtt),
         };
         let over = if turn.whole {
-            sent + turn.round_trips * rtt + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
+            sent + turn.trips * turn.round_trips * rtt
+                + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
         } else if turn.answered {
             let free = self.free.get(number as usize).copied().unwrap_or(f64::NEG_INFINITY);
-            let response = ((sent + rtt).max(before.answered) + turn.service).max(free);
+            let response = ((sent + turn.trips * rtt).max(before.answered) + turn.service).max(free);
             self.release(replay, number, response);
             response + self.stretch(replay, turn, number, Stretch::Response, response, turn.response, rtt)
         } else {
@@ -416,10 +447,13 @@ impl Bulk {
             sender.send(now, segments, production, path)
         };
         let observed = observed.max(0.0);
+        let grown = sender.window();
         while time(sender, 0.0) > observed && sender.window() < segments {
             sender.widen(2.0 * sender.window());
         }
-        self.window = sender.window();
+        if sender.window() > grown {
+            self.window = sender.window();
+        }
         let (mut low, mut high) = (0.0, observed);
         if time(sender, observed) <= observed {
             low = observed;
@@ -517,6 +551,25 @@ mod tests {
         (job.request_segments[0], job.round_trips[0], job.response_end_ns[0]) = (1000.0, 2.0, 2000 * MS);
         let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
         assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 200.0);
+    }
+
+    #[test]
+    fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
+        let replay =
+            Replay::new(job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network(1.0));
+        let mut changes = Changes {
+            trips: vec![1.0, 0.0, 0.0],
+            gap: vec![1.0, 0.5, 1.0],
+            service: vec![1.0; 3],
+            stall_ns: vec![0.0; 3],
+            closed: vec![false],
+            segments: [vec![1.0; 3], vec![1.0; 3]],
+        };
+        let fixed = replay.changed(changes.clone()).unwrap();
+        let saved = |rtt: f64| (replay.run(&network(rtt)) - fixed.run(&network(rtt))) / MS as f64;
+        assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
+        changes.trips.pop();
+        assert!(replay.changed(changes).is_err());
     }
 
     /// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.

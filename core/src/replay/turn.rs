@@ -20,6 +20,8 @@ pub struct Turn {
     /// First → last packet of the request.
     pub request: f64,
     pub round_trips: f64,
+    /// Which part of them is left when fixes are made.
+    pub trips: f64,
     /// Round trips that a packet of the gap, and of the rest, waited for an ACK.
     pub held_before: f64,
     pub held_within: f64,
@@ -235,6 +237,7 @@ pub const EMPTY: Turn = Turn {
     gap: 0.0,
     request: 0.0,
     round_trips: 0.0,
+    trips: 1.0,
     held_before: 0.0,
     held_within: 0.0,
     service: 0.0,
