@@ -26,6 +26,7 @@ from latpcap.fetches import FetchSaving
 from latpcap.recording import Recording
 from latpcap.replay import Changes, Job, Network, Replay, Waiting
 from latpcap.rtt import Baselines
+from latpcap.saturation import capacity_per_s
 
 __all__ = [
     "ASSUMPTIONS",
@@ -213,7 +214,10 @@ class Basis:
         least = max(kept - self.network_s - self.transfer_s, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - as_it_was) / 1e9, least)
         own_s = case.work * (self.own_s - self._quicker_s(case, rtt_ms))
-        return (replayed - self.own_s + own_s) * self._crowd(conditions.connections)
+        runtime: Floats = replayed - self.own_s + own_s
+        if conditions.connections is None:
+            return runtime
+        return np.maximum(runtime * self._crowd(conditions.connections), self._served_s)
 
     def saved_s(self, changes: Changes, rtt_ms: Sequence[float]) -> list[float]:
         """How many seconds of the central runtime the changes save at each RTT."""
@@ -234,10 +238,20 @@ class Basis:
         )
         return np.asarray(turns * np.minimum(quicker / 1000, of_own * self.own_s / turns))
 
-    def _crowd(self, connections: int | None) -> float:
+    @cached_property
+    def capacity_per_s(self) -> float | None:
+        """Answers that the server can give in a second, where the capture shows its limit."""
+        return None if self.job is None else capacity_per_s(self.job)
+
+    @property
+    def _served_s(self) -> float:
+        """What the server needs for all answers at its limit."""
+        assert self.job is not None
+        answers = int(((self.job.round_trips > 0) & ~self.job.setup).sum())
+        return answers / self.capacity_per_s if self.capacity_per_s else 0.0
+
+    def _crowd(self, connections: int) -> float:
         """The runtime's factor where so many connections share the work, each at the pace of those of the capture."""
-        if connections is None:
-            return 1.0
         at_once = max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
         return at_once / connections
 

@@ -162,7 +162,9 @@ def test_fetches_of_few_rows_are_found_with_their_size() -> None:
 
 
 def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
-    (finding,) = Capture(build([only(*(write(n, request_ms=41, stalled_ms=40) for n in range(8)))])).analyze([15]).findings
+    (finding,) = (
+        Capture(build([only(*(write(n, request_ms=41, stalled_ms=40) for n in range(8)))])).analyze([15]).findings
+    )
     assert (finding.code, finding.round_trips_saved) == ("delayed-ack", 0)
     assert finding.saved_s["15"] == pytest.approx(8 * 0.040, rel=0.05)
 

@@ -35,7 +35,7 @@ def test_a_projection_meets_what_the_same_work_takes_there(here: float, there: f
 
 
 def test_nearer_hosts_go_on_sooner_or_not() -> None:
-    """Own time of 0.3 ms a turn: at 0.4 ms instead of 15 ms the central case keeps 30 % of it, the pessimistic one all."""
+    """Own time of 0.3 ms a turn: at 0.4 instead of 15 ms the central case keeps 30 %, the pessimistic all."""
     queries = [Ex(client_ms=0.1, service_ms=0.2)] * 1000
     there, here = (build([Conn(rtt_ms=rtt, exchanges=queries)]).runtime_s for rtt in (0.4, 15.0))
     [point] = project(Conn(rtt_ms=15, exchanges=queries), rtt_ms=[0.4]).points

@@ -1,0 +1,57 @@
+"""The server's limit, from queues that are worked out by hand."""
+
+from __future__ import annotations
+
+import heapq
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from latpcap.saturation import capacity_per_s
+
+MS = 1_000_000
+
+
+def queue(
+    connections: int, servers: int, *, service_ms: float = 4.0, think_ms: float = 6.0, turns: int = 100
+) -> SimpleNamespace:
+    """A closed loop: each connection thinks, asks, and waits for one of `servers`; some go home earlier than others."""
+    random = np.random.default_rng(7)
+    free = [0.0] * servers
+    asking = [(random.exponential(think_ms), number, 0) for number in range(connections)]
+    rows = []
+    while asking:
+        asked, number, turn = heapq.heappop(asking)
+        begun = max(heapq.heappop(free), asked)
+        done = begun + random.exponential(service_ms)
+        heapq.heappush(free, done)
+        rows.append((number, asked, done))
+        if turn < turns * (number + 1) // connections:
+            heapq.heappush(asking, (done + random.exponential(think_ms), number, turn + 1))
+    connection, asked, answered = np.array(sorted(rows)).T
+    times = (asked * MS).astype(np.int64)
+    return SimpleNamespace(
+        connection=connection.astype(int),
+        baseline=np.full(connections, 0.0),
+        request=times,
+        request_end=times,
+        response=(answered * MS).astype(np.int64),
+        round_trips=np.ones(len(rows)),
+        setup=np.zeros(len(rows), bool),
+    )
+
+
+@pytest.mark.parametrize("servers", [1, 2, 4])
+def test_a_server_at_its_limit_shows_it(servers: int) -> None:
+    capacity = capacity_per_s(queue(connections=8 * servers, servers=servers))  # type: ignore[arg-type]
+    assert capacity == pytest.approx(servers * 250, rel=0.15)
+
+
+@pytest.mark.parametrize("connections", [1, 2, 8])
+def test_a_server_with_room_has_no_known_limit(connections: int) -> None:
+    assert capacity_per_s(queue(connections, servers=64)) is None  # type: ignore[arg-type]
+
+
+def test_a_limit_that_is_seldom_met_is_none() -> None:
+    assert capacity_per_s(queue(connections=4, servers=2, think_ms=40.0)) is None  # type: ignore[arg-type]
