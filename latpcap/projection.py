@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ WAKING = (0.3, 0.05, 0.7)
 MUCH_WAKING = (1.0, 0.1, 0.95)
 """Hosts that wait longer for the next packet are slower to wake up: what a turn's own time loses for every tenth of
 the RTT (ms), and at most (as a part of the RTTs' difference, and of its own time). Measured; docs/model.md C.6."""
+LOSS_SPREAD = 2.0
+"""Standard deviations of the number of lost packets, which is random (Poisson)."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
@@ -72,6 +75,7 @@ ASSUMPTIONS = (
     Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
     Assumption("waking up", "both", "nearer hosts, which wait less for each packet, are quicker to go on; or are not"),
+    Assumption("luck", "both", f"the number of lost packets strays by {LOSS_SPREAD:g} standard deviations (`--loss`)"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
@@ -155,6 +159,8 @@ class Case:
     """Own time of client and server ÷ what was observed."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
+    luck: float = 0.0
+    """How many standard deviations more packets are lost than on average."""
     waking: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """What turns lose of their own time at a lower RTT, see `WAKING`."""
 
@@ -168,9 +174,17 @@ OPTIMISTIC = Case(
     Network(growth=SLOW_GROWTH),
     rtt=1 - RTT_SPREAD,
     work=LESS_WORK,
+    luck=-LOSS_SPREAD,
     waking=MUCH_WAKING,
 )
-PESSIMISTIC = Case(ANY, Network(growth=SLOW_GROWTH, baseline=-1), rtt=1 + RTT_SPREAD, work=MORE_WORK, jitter=1.0)
+PESSIMISTIC = Case(
+    ANY,
+    Network(growth=SLOW_GROWTH, baseline=-1),
+    rtt=1 + RTT_SPREAD,
+    work=MORE_WORK,
+    jitter=1.0,
+    luck=LOSS_SPREAD,
+)
 
 
 class Basis:
@@ -207,7 +221,7 @@ class Basis:
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.loss is not None:
-            network = replace(network, loss=conditions.loss)
+            network = replace(network, loss=self._lost(conditions.loss, case.luck))
         strayed = case.jitter * conditions.jitter_ms
         there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
@@ -238,6 +252,20 @@ class Basis:
         )
         return np.asarray(turns * np.minimum(quicker / 1000, of_own * self.own_s / turns))
 
+    def _lost(self, loss: float, luck: float) -> float:
+        """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
+        assert self.job is not None
+        at_once = self._at_once
+        segments = float(self.job.request_segments.sum() + self.job.response_segments.sum())
+        expected = loss * segments / at_once
+        unluckiest = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
+        return min(max(loss * (1 + (luck + unluckiest) / math.sqrt(expected)), 0.0), 1.0) if expected > 0 else 0.0
+
+    @property
+    def _at_once(self) -> float:
+        """How many work side by side."""
+        return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
+
     @cached_property
     def capacity_per_s(self) -> float | None:
         """Answers that the server can give in a second, where the capture shows its limit."""
@@ -252,8 +280,7 @@ class Basis:
 
     def _crowd(self, connections: int) -> float:
         """The runtime's factor where so many connections share the work, each at the pace of those of the capture."""
-        at_once = max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
-        return at_once / connections
+        return self._at_once / connections
 
     @property
     def own_s(self) -> float:

@@ -157,7 +157,7 @@ condition_options = _all_of(
     click.option("--jitter", type=Duration(), default=0.0, metavar="DURATION",
                  help="How far the RTT strays from its mean; the pessimistic case has it on every round trip."),
     click.option("--connections", type=click.IntRange(min=1), metavar="N",
-                 help="So many connections share the work, if the server keeps up; by default as many as here."),
+                 help="So many connections share the work, up to the server's limit where the capture shows it."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
                  help="Add the least RTT that so much fibre allows, for instance 1000km (10 ms)."),
 )  # fmt: skip

@@ -405,19 +405,25 @@ impl<'a> Run<'a> {
         if self.learning { observed } else { time + observed.min(0.0) }
     }
 
-    /// What retransmissions add on average.
+    /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.
     fn resent(&self, replay: &Replay, turn: &Turn, rtt: f64) -> f64 {
         let loss = self.network.loss;
         if self.learning || loss <= 0.0 || !turn.answered {
             return 0.0;
         }
-        let timeout = if turn.row == HANDSHAKE { SYN_TIMEOUT_NS } else { self.network.timeout_ns + rtt };
-        let [request, response] = replay.segments(turn);
-        let packets = (request + response).min(2.0 * INITIAL_WINDOW);
-        (1.0 - (1.0 - loss).powf(packets)) * timeout
+        let hit = |packets: f64| 1.0 - (1.0 - loss).powf(packets);
+        if turn.row == HANDSHAKE {
+            return turn.trips * hit(2.0) * SYN_TIMEOUT_NS;
+        }
+        let cost = |segments: f64| {
+            hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.network.timeout_ns + rtt }
+        };
+        replay.segments(turn).into_iter().map(cost).sum()
     }
 }
 
+/// A sender that hears nothing of the end of a flight sends it again after so many round trips (RFC 8985, section 7).
+const PROBE_RTTS: f64 = 2.0;
 /// How long a client waits for the answer to its SYN before it asks again (RFC 6298), ns.
 const SYN_TIMEOUT_NS: f64 = 1e9;
 /// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
