@@ -56,6 +56,8 @@ MUCH_WAKING = (1.0, 0.1, 0.95)
 the RTT (ms), and at most (as a part of the RTTs' difference, and of its own time). Measured; docs/model.md C.6."""
 LOSS_SPREAD = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
+WITH_HEADERS = 1500 / 1448
+"""A full packet ÷ what it carries, on Ethernet."""
 LARGEST_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
@@ -202,7 +204,8 @@ class Basis:
         )
         self.round_trips = float(timeline.round_trips.sum())
         """TCP handshakes included."""
-        self.bits = 8 * max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
+        payload = max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
+        self.bits = 8 * payload * WITH_HEADERS
         """What went the way that more went."""
         self.job = job
         self.baseline_ms = usual / 1e6

@@ -39,6 +39,33 @@ def test_each_lost_packet_costs_a_time_out() -> None:
     assert lossy - clean == pytest.approx(200 * (1 - 0.99**2) * 0.210, rel=0.05)
 
 
+def test_a_lost_handshake_costs_a_second() -> None:
+    visits = [Conn(rtt_ms=1, at_ms=10 * number, exchanges=[Ex(service_ms=1)]) for number in range(50)]
+    lossy, clean = (runtime(*visits, **loss) for loss in ({"loss": 0.01}, {}))
+    assert lossy - clean == pytest.approx(50 * (1 - 0.99**2) * (1 + 0.21), rel=0.05)
+
+
+def test_what_is_missing_of_several_packets_is_found_by_a_probe() -> None:
+    large = Conn(rtt_ms=1, exchanges=[Ex(response_bytes=5 * 1448)] * 200)
+    lossy, clean = (runtime(large, **loss) for loss in ({"loss": 0.01}, {}))
+    assert lossy - clean == pytest.approx(200 * (0.01 * 0.21 + (1 - 0.99**5) * 0.02), rel=0.05)
+
+
+def test_how_many_packets_are_lost_is_luck() -> None:
+    """Of 400 packets 4 ± 2 are lost: none to eight within two standard deviations."""
+    lossy, clean = (point(Conn(rtt_ms=1, exchanges=QUERIES), **loss) for loss in ({"loss": 0.01}, {}))
+    assert lossy.optimistic_s == pytest.approx(clean.optimistic_s, rel=0.01)
+    assert (lossy.pessimistic_s or 0) - (clean.pessimistic_s or 0) == pytest.approx(8 * 0.21, rel=0.05)
+
+
+def test_of_several_workers_the_unluckiest_counts() -> None:
+    def added(*workers: Conn) -> float:
+        return runtime(*workers, loss=0.01) - runtime(*workers)
+
+    worker = Conn(rtt_ms=1, exchanges=QUERIES)
+    assert added(*[worker] * 8) > 1.5 * added(worker)
+
+
 def test_observed_losses_are_taken_out_before_others_are_put_in() -> None:
     queries = [Ex(service_ms=200, retransmissions=1), *QUERIES]
     connection = Conn(rtt_ms=1, exchanges=queries, retransmissions=1)

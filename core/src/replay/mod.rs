@@ -426,6 +426,8 @@ impl<'a> Run<'a> {
 const PROBE_RTTS: f64 = 2.0;
 /// How long a client waits for the answer to its SYN before it asks again (RFC 6298), ns.
 const SYN_TIMEOUT_NS: f64 = 1e9;
+/// IPv4 and TCP with timestamps, of every segment.
+const HEADER_BYTES: f64 = 52.0;
 /// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
 const MATHIS: f64 = 1.22;
 
@@ -437,7 +439,7 @@ impl Network {
             Side::Server => job.client_window_bytes[connection],
         };
         let free = learning || !self.bandwidth.is_finite();
-        let segment_ns = if free { 0.0 } else { segment_bytes * 8e9 / self.bandwidth };
+        let segment_ns = if free { 0.0 } else { (segment_bytes + HEADER_BYTES) * 8e9 / self.bandwidth };
         let lossy = if learning || self.loss <= 0.0 { f64::INFINITY } else { MATHIS / self.loss.sqrt() };
         let largest = (self.window_bytes.min(taken) / segment_bytes).min(lossy);
         Path { rtt_ns, largest, growth: self.growth, segment_ns }
