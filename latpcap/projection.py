@@ -211,12 +211,11 @@ class Basis:
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown."""
         self._counted_once = float(timeline.effective.sum())
-        self._replays: dict[tuple[Waiting, Network], Replay] = {}
 
     def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions) -> list[Floats]:
         """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
         ways = case.waiting if self.job is None or len(self.job.opened) > 1 else case.waiting[:1]
-        return [self._runtimes(case, self._replay(waiting, case.learned), rtt_ms, conditions) for waiting in ways]
+        return [self._runtimes(case, self._replay(case, waiting), rtt_ms, conditions) for waiting in ways]
 
     def _runtimes(self, case: Case, replay: Replay, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
         network = case.network
@@ -238,7 +237,7 @@ class Basis:
 
     def saved_s(self, changes: Changes, rtt_ms: Sequence[float]) -> list[float]:
         """How many seconds of the central runtime the changes save at each RTT."""
-        replay = self._replay(CENTRAL.waiting[0], CENTRAL.learned)
+        replay = self._central
         rtts: list[float | None] = [rtt * 1e6 for rtt in rtt_ms]
         before, after = (np.array(job.run(rtts, CENTRAL.network)) for job in (replay, replay.changed(changes)))
         return [float(seconds) for seconds in np.maximum(before - after, 0) / 1e9]
@@ -293,7 +292,7 @@ class Basis:
     @cached_property
     def seconds_per_ms(self) -> float:
         """What the next millisecond of RTT adds."""
-        replay = self._replay(CENTRAL.waiting[0], CENTRAL.learned)
+        replay = self._central
         now, then = (replay.run([None], replace(CENTRAL.network, added_ns=added))[0] for added in (0.0, 1e6))
         return (then - now) / 1e9
 
@@ -302,11 +301,17 @@ class Basis:
         """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
         return self.seconds_per_ms * 1000 if self.job else self._counted_once
 
-    def _replay(self, waiting: Waiting, learned: Network) -> Replay:
-        if (waiting, learned) not in self._replays:
-            assert self.job is not None
-            self._replays[waiting, learned] = Replay(self.job, learned, waiting)
-        return self._replays[waiting, learned]
+    @cached_property
+    def _central(self) -> Replay:
+        assert self.job is not None
+        return Replay(self.job, CENTRAL.learned, CENTRAL.waiting[0])
+
+    def _replay(self, case: Case, waiting: Waiting) -> Replay:
+        """The job as `case` learns it; only the central one is worth its memory for longer than it takes to run."""
+        if (case.learned, waiting) == (CENTRAL.learned, CENTRAL.waiting[0]):
+            return self._central
+        assert self.job is not None
+        return Replay(self.job, case.learned, waiting)
 
 
 def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
