@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn production_hides_the_rounds() {
+    fn slow_production_hides_the_rounds() {
         assert_eq!(Sender::default().send(0.0, 100.0, 50.0 * MS, &path(1.0)), 50.0 * MS);
     }
 
