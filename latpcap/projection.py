@@ -133,6 +133,9 @@ class Projection:
     """Statements that fetch few rows at a time, and what larger fetches would save."""
     assumptions: tuple[Assumption, ...] = ASSUMPTIONS
     conditions: Conditions = field(default_factory=Conditions)
+    capacity_per_s: float | None = None
+    """Answers that the server can give in a second, where another number of connections was asked for and the capture
+    shows that limit."""
 
     def plot(self) -> Any:
         """An Altair chart of the runtime over the RTT with its range (extra `notebook`)."""
@@ -233,7 +236,7 @@ class Basis:
         runtime: Floats = replayed - self.own_s + own_s
         if conditions.connections is None:
             return runtime
-        return np.maximum(runtime * self._crowd(conditions.connections), self._served_s)
+        return np.maximum(runtime * self._crowd(conditions.connections), case.work * self._served_s)
 
     def saved_s(self, changes: Changes, rtt_ms: Sequence[float]) -> list[float]:
         """How many seconds of the central runtime the changes save at each RTT."""
@@ -342,6 +345,7 @@ def project(
         seconds_per_ms=base.seconds_per_ms if known else None,
         within=None if within_s is None else _latency_budget(base, within_s, conditions),
         conditions=conditions,
+        capacity_per_s=base.capacity_per_s if known and conditions.connections else None,
     )
 
 

@@ -7,7 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from builder import Conn, Ex, build
 
+from latpcap.analysis import Measures
+from latpcap.projection import Conditions
 from latpcap.saturation import capacity_per_s
 
 MS = 1_000_000
@@ -51,6 +54,22 @@ def test_a_server_at_its_limit_shows_it(servers: int) -> None:
 @pytest.mark.parametrize("connections", [1, 2, 8])
 def test_a_server_with_room_has_no_known_limit(connections: int) -> None:
     assert capacity_per_s(queue(connections, servers=64)) is None  # type: ignore[arg-type]
+
+
+def test_more_connections_get_nothing_done_sooner_at_the_limit() -> None:
+    """Two servers at 4 ms give 500 answers a second; 16 connections keep them busy, and 64 do no better."""
+    job = queue(connections=16, servers=2)
+    connections = []
+    for number in range(16):
+        mine = job.connection == number
+        times = zip(job.request[mine] / MS, job.response[mine] / MS, strict=True)
+        exchanges = [Ex(at_ms=asked, waited_ms=answered - asked) for asked, answered in times]
+        connections.append(Conn(exchanges=exchanges, rtt_ms=0.05))
+    projection = Measures(build(connections)).project([0.05], conditions=Conditions(connections=64))
+    assert projection.capacity_per_s == pytest.approx(500, rel=0.15)
+    [point] = projection.points
+    assert point.runtime_s == pytest.approx(len(job.request) / (projection.capacity_per_s or 1), rel=0.01)
+    assert (point.optimistic_s or 0) < (point.runtime_s or 0) < (point.pessimistic_s or 0)
 
 
 def test_a_limit_that_is_seldom_met_is_none() -> None:

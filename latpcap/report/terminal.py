@@ -167,11 +167,19 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         ],
     )
     yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
+    if projection.conditions.connections is not None:
+        yield Text(_limit(projection.capacity_per_s))
     if projection.within is not None:
         yield Text(projection.within.text)
     farthest = max((point.rtt_ms for point in projection.points), default=projection.baseline_rtt_ms)
     for saving in projection.fetches[:SAVINGS]:
         yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
+
+
+def _limit(capacity_per_s: float | None) -> str:
+    if capacity_per_s is None:
+        return "The capture does not show the server at its limit: more connections are taken to be served as well."
+    return f"The server was at its limit: {capacity_per_s:,.0f} answers per second, whatever the number of connections."
 
 
 def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
