@@ -210,9 +210,13 @@ def test_ctrl_c_ends_a_reading_that_waits_quietly() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 128 + signal.SIGINT
+    try:
+        assert process.wait(20) == 128 + signal.SIGINT
+    finally:
+        process.kill()
     stdout, stderr = process.communicate()
     assert (stdout, stderr) == (b"", b"")
