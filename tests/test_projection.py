@@ -1,3 +1,5 @@
+import heapq
+from collections import deque
 from itertools import pairwise
 
 import pytest
@@ -111,6 +113,33 @@ def test_workers_side_by_side_need_not_wait_for_each_other_in_the_optimistic_cas
     alone = central(workers[0], rtt_ms=101)
     assert point.optimistic_s == pytest.approx(alone, rel=0.06)
     assert (point.runtime_s or 0) > alone
+
+
+def pool(rtt_ms: float, *, threads: int, connections: int, queries: int) -> list[Conn]:
+    """Connections are opened one after the other, then shared: each query takes what was free for longest."""
+    opened, free, now = [], deque[int](), 0.0
+    for number in range(connections):
+        login = Ex("connect", at_ms=rtt_ms + 0.05, waited_ms=rtt_ms + 0.4)
+        first = Ex("query", sql="set autocommit = ?", at_ms=2 * rtt_ms + 0.5, waited_ms=rtt_ms + 0.1)
+        opened.append(Conn(rtt_ms=rtt_ms, at_ms=now, exchanges=[login, first]))
+        free.append(number)
+        now += 3 * rtt_ms + 0.7
+    working = [(now + 0.01 * number, number, -1) for number in range(threads)]
+    for number in range(queries):
+        asked, thread, held = heapq.heappop(working)
+        free.extend([held] if held >= 0 else [])
+        connection = free.popleft()
+        waited = rtt_ms + 0.2 + 0.01 * (number % 7)
+        ask = Ex("query", sql="select ?", at_ms=asked - opened[connection].at_ms, waited_ms=waited)
+        opened[connection].exchanges.append(ask)
+        heapq.heappush(working, (asked + waited + 0.1, thread, connection))
+    return opened
+
+
+@pytest.mark.parametrize(("threads", "connections"), [(1, 1), (1, 4), (4, 8), (3, 16), (4, 4)])
+def test_a_pool_meets_what_the_same_pool_takes_there(threads: int, connections: int) -> None:
+    here, there = (pool(rtt, threads=threads, connections=connections, queries=400) for rtt in (1.0, 11.0))
+    assert central(*here, rtt_ms=11.0) == pytest.approx(build(there).runtime_s, rel=0.02)
 
 
 def test_a_connection_for_every_query_is_a_row_in_every_case() -> None:

@@ -23,6 +23,7 @@ RTT was projected onto the RTT of another, and the prediction compared with what
 - Of several runs of a workload at one RTT, the one with the median duration counts. *run to run* is half the range of the target's durations (median): no
   projection can be expected to be better than that. Runs during which a CPU stood still for more than 1 % of the time count only where there is no other.
 - From 0 ms is told apart: there the link itself (about 0.1 ms) is most of the RTT.
+- Links that lose packets, are uneven or narrow: [accuracy-conditions.md](accuracy-conditions.md).
 """
 
 AT_SERVER = "captured at the server"
