@@ -192,6 +192,14 @@ PESSIMISTIC = Case(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The job, ready to be replayed, and when it is over on the network that it was captured on."""
+
+    replay: Replay
+    as_it_was_ns: float
+
+
 class Basis:
     """What a projection starts from: the observed job, ready to be replayed."""
 
@@ -218,20 +226,19 @@ class Basis:
     def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions) -> list[Floats]:
         """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
         ways = case.waiting if self.job is None or len(self.job.opened) > 1 else case.waiting[:1]
-        return [self._runtimes(case, self._replay(case, waiting), rtt_ms, conditions) for waiting in ways]
+        return [self._runtimes(case, self._learned(case, waiting), rtt_ms, conditions) for waiting in ways]
 
-    def _runtimes(self, case: Case, replay: Replay, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
+    def _runtimes(self, case: Case, learned: Learned, rtt_ms: Sequence[float], conditions: Conditions) -> Floats:
         network = case.network
-        as_it_was = replay.run([None], Network())[0]
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.luck))
         strayed = case.jitter * conditions.jitter_ms
-        there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
+        there = np.array(learned.replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         least = max(kept - self.network_s - self.transfer_s, self.bits / network.bandwidth)
-        replayed: Floats = np.maximum(kept + (there - as_it_was) / 1e9, least)
+        replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / 1e9, least)
         own_s = case.work * (self.own_s - self._quicker_s(case, rtt_ms))
         runtime: Floats = replayed - self.own_s + own_s
         if conditions.connections is None:
@@ -240,7 +247,7 @@ class Basis:
 
     def saved_s(self, changes: Changes, rtt_ms: Sequence[float]) -> list[float]:
         """How many seconds of the central runtime the changes save at each RTT."""
-        replay = self._central
+        replay = self._central.replay
         rtts: list[float | None] = [rtt * 1e6 for rtt in rtt_ms]
         before, after = (np.array(job.run(rtts, CENTRAL.network)) for job in (replay, replay.changed(changes)))
         return [float(seconds) for seconds in np.maximum(before - after, 0) / 1e9]
@@ -295,9 +302,8 @@ class Basis:
     @cached_property
     def seconds_per_ms(self) -> float:
         """What the next millisecond of RTT adds."""
-        replay = self._central
-        now, then = (replay.run([None], replace(CENTRAL.network, added_ns=added))[0] for added in (0.0, 1e6))
-        return (then - now) / 1e9
+        then = self._central.replay.run([None], replace(CENTRAL.network, added_ns=1e6))[0]
+        return (then - self._central.as_it_was_ns) / 1e9
 
     @property
     def effective_round_trips(self) -> float:
@@ -305,16 +311,19 @@ class Basis:
         return self.seconds_per_ms * 1000 if self.job else self._counted_once
 
     @cached_property
-    def _central(self) -> Replay:
-        assert self.job is not None
-        return Replay(self.job, CENTRAL.learned, CENTRAL.waiting[0])
+    def _central(self) -> Learned:
+        return self._learn(CENTRAL.learned, CENTRAL.waiting[0])
 
-    def _replay(self, case: Case, waiting: Waiting) -> Replay:
+    def _learned(self, case: Case, waiting: Waiting) -> Learned:
         """The job as `case` learns it; only the central one is worth its memory for longer than it takes to run."""
         if (case.learned, waiting) == (CENTRAL.learned, CENTRAL.waiting[0]):
             return self._central
+        return self._learn(case.learned, waiting)
+
+    def _learn(self, network: Network, waiting: Waiting) -> Learned:
         assert self.job is not None
-        return Replay(self.job, case.learned, waiting)
+        replay = Replay(self.job, network, waiting)
+        return Learned(replay, replay.run([None], Network())[0])
 
 
 def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:

@@ -393,7 +393,8 @@ impl Replay {
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
     fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
-        py.detach(|| rtts_ns.into_iter().map(|rtt| self.0.run(&network.network(rtt.unwrap_or(f64::NAN)))).collect())
+        let networks: Vec<Network> = rtts_ns.into_iter().map(|rtt| network.network(rtt.unwrap_or(f64::NAN))).collect();
+        py.detach(|| self.0.run_all(&networks))
     }
 }
 

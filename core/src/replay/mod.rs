@@ -3,7 +3,9 @@
 //! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 mod changes;
 mod lanes;
@@ -214,6 +216,22 @@ impl Replay {
         let mut run = Run::new(self, network, false);
         run.all(self);
         run.latest
+    }
+
+    /// The same on several networks, on all processors.
+    pub fn run_all(&self, networks: &[Network]) -> Vec<f64> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let share = networks.len().div_ceil(processors).max(1);
+        let run_share = |share: &[Network]| share.iter().map(|network| self.run(network)).collect::<Vec<f64>>();
+        thread::scope(|scope| {
+            let (first, others) = networks.split_at(share.min(networks.len()));
+            let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(move || run_share(share))).collect();
+            let mut over = run_share(first);
+            for other in others {
+                over.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            over
+        })
     }
 
     fn find_bulks(&self) -> Vec<Bulk> {
