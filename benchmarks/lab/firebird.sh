@@ -21,7 +21,7 @@ AuthServer = Srp
 UserManager = Srp
 CONF
   echo "lab = $data/lab.fdb" >>"$data/conf/databases.conf"
-  printf "create or alter user SYSDBA password 'masterkey' using plugin Srp;\nalter database set linger to 86400;\ncommit;\n" >"$LAB/run/firebird.sql"
+  printf "create or alter user SYSDBA password 'masterkey' using plugin Srp;\ncommit;\n" >"$LAB/run/firebird.sql"
   with_configuration "$1" "isql-fb -q -user SYSDBA '$data/security.fdb' -i '$LAB/run/firebird.sql'" >"$LAB/logs/firebird-$1-init.log" 2>&1
   chown -R firebird "$data"; chmod 755 "$LAB" "$LAB/data" "$data"
 }
@@ -32,8 +32,17 @@ start() {
     export FIREBIRD_LOCK='$(folder "$1")/lock'; exec ip netns exec $SERVER_NS chrt -r 10 /usr/sbin/firebird" \
     >"$LAB/logs/firebird-$1.log" 2>&1 </dev/null &
   echo $! >"$LAB/run/firebird-$1.pid"
-  for _ in $(seq 100); do ip netns exec $SERVER_NS bash -c "exec 3<>/dev/tcp/$SERVER_IP/$2" 2>/dev/null && return 0; sleep .1; done
+  for _ in $(seq 100); do ip netns exec $SERVER_NS bash -c "exec 3<>/dev/tcp/$SERVER_IP/$2" 2>/dev/null && { stay "$1" "$2"; return 0; }; sleep .1; done
   echo "firebird ($1) did not start: see $LAB/logs/firebird-$1.log" >&2; return 1
+}
+
+# Who attaches to a database that nobody uses may wait for a second: a guest stays attached.
+stay() {
+  [ -s "$(folder "$1")/lab.fdb" ] || return 0
+  guest=$LAB/run/firebird-$1.guest; rm -f "$guest"; mkfifo "$guest"
+  setsid ip netns exec $SERVER_NS isql-fb -q -user SYSDBA -password masterkey "inet://$SERVER_IP:$2/$(folder "$1")/lab.fdb" \
+    <>"$guest" >/dev/null 2>&1 &
+  echo $! >"$guest.pid"
 }
 
 load() {
@@ -47,6 +56,8 @@ load() {
 }
 
 stop() {
+  [ -s "$LAB/run/firebird-$1.guest.pid" ] && kill "$(cat "$LAB/run/firebird-$1.guest.pid")" 2>/dev/null
+  rm -f "$LAB/run/firebird-$1.guest" "$LAB/run/firebird-$1.guest.pid"
   up "$1" || { rm -f "$LAB/run/firebird-$1.pid"; return 0; }
   kill "$(cat "$LAB/run/firebird-$1.pid")"
   for _ in $(seq 200); do up "$1" || break; sleep .1; done

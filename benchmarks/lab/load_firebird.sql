@@ -1,4 +1,3 @@
-alter database set linger to 86400; -- a database that nobody uses is closed, and opening it again takes up to a second
 create table employees(emp_no int not null primary key, first_name varchar(14), last_name varchar(16), hire_date date);
 create table salaries(emp_no int not null, salary int, from_date date not null, to_date date, primary key(emp_no, from_date));
 create table big(id int not null primary key, payload varchar(1000));
