@@ -56,7 +56,7 @@ load() {
 }
 
 stop() {
-  [ -s "$LAB/run/firebird-$1.guest.pid" ] && kill "$(cat "$LAB/run/firebird-$1.guest.pid")" 2>/dev/null
+  [ -s "$LAB/run/firebird-$1.guest.pid" ] && kill -KILL "$(cat "$LAB/run/firebird-$1.guest.pid")" 2>/dev/null
   rm -f "$LAB/run/firebird-$1.guest" "$LAB/run/firebird-$1.guest.pid"
   up "$1" || { rm -f "$LAB/run/firebird-$1.pid"; return 0; }
   kill "$(cat "$LAB/run/firebird-$1.pid")"
