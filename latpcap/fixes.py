@@ -8,6 +8,8 @@ n: round trips saved of an exchange, f: their share of all its round trips, C, S
 how much of these its fix removes, w, v: what a round trip of the exchange or of its connection's set-up counts
 (parallel work once), h: those of a TCP handshake. The bytes of removed exchanges travel with another response, whose
 window must grow for them: `rounds`.
+
+That is for the list of findings, each alone; `changes_of` tells the replay of `project --fix` what fixes leave.
 """
 
 from __future__ import annotations
@@ -70,6 +72,7 @@ class Costs:
     client_s: Floats
     service_s: Floats
     round_trips: Ints
+    request_bytes: Ints
     response_bytes: Ints
     connection: Ints
     thinks: NDArray[np.bool_]
@@ -110,6 +113,7 @@ def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, bas
         client_s=client / 1e9,
         service_s=np.asarray(timeline.service_ns, float) / 1e9,
         round_trips=exchanges.round_trips,
+        request_bytes=exchanges.request_bytes,
         response_bytes=exchanges.response_bytes,
         connection=exchanges.connection,
         thinks=thinks,
@@ -144,7 +148,9 @@ def changes_of(effects: Sequence[Effect], costs: Costs, job: Job) -> Changes:
         stall[rows] += effect.stall_ns
         closed[effect.closed] = True
         together = rows[effect.saved > 0]
-        requests[together], responses[together] = job.request_share[together], job.response_share[together]
+        size = job.segment_bytes[job.connection[together]]
+        requests[together] = costs.request_bytes[together] / size
+        responses[together] = costs.response_bytes[together] / size
     return Changes(
         trips=np.maximum(trips, 0),
         gap=np.maximum(gap, 0),

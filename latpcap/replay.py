@@ -67,9 +67,6 @@ class Job:
     response_segments: Floats
     setup: NDArray[np.bool_]
     ends_transaction: NDArray[np.bool_]
-    request_share: Floats
-    """Segments that messages fill when they share packets with others."""
-    response_share: Floats
 
     @classmethod
     def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
@@ -105,8 +102,6 @@ class Job:
             response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
             ends_transaction=_ends_transaction(recording),
-            request_share=exchanges.request_bytes / size,
-            response_share=exchanges.response_bytes / size,
         )
 
 

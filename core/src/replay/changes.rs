@@ -46,10 +46,12 @@ impl Changes {
         }
         if self.stall_ns[row] > 0.0 {
             let waited = self.stall_ns[row] + job.baseline_ns[turn.connection as usize];
+            let before = turn.held_before > 0.0;
             (turn.held_before, turn.held_within) = (0.0, 0.0);
-            let parts = [&mut turn.gap, &mut turn.request, &mut turn.response, &mut turn.service];
-            if let Some(part) = parts.into_iter().find(|part| **part >= waited) {
-                *part -= waited;
+            let within = [&mut turn.request, &mut turn.response, &mut turn.service];
+            let mut parts = if before { vec![&mut turn.gap] } else { Vec::from(within) };
+            if let Some(part) = parts.iter_mut().find(|part| ***part >= waited) {
+                **part -= waited;
             }
         }
         turn

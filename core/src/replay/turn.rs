@@ -2,7 +2,8 @@
 
 use super::lanes::{self, Waiting};
 use super::locks::{self, Lock};
-use super::{FEW_SEGMENTS, Job, UNSEEN};
+use super::run::FEW_SEGMENTS;
+use super::{Job, UNSEEN};
 
 /// Stands for the exchange of a TCP handshake.
 pub const HANDSHAKE: u32 = u32::MAX;
