@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from latpcap.analysis import Analysis
-from latpcap.budget import Budget
+from latpcap.result.analysis import Analysis
+from latpcap.measures.budget import Budget
 from latpcap.capture import Capture, read
 from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
-from latpcap.projection import Projection
-from latpcap.pseudonyms import Pseudonyms
-from latpcap.table import Table
+from latpcap.projection.project import Projection
+from latpcap.tables.pseudonyms import Pseudonyms
+from latpcap.tables.table import Table
 
 __all__ = [
     "Analysis",

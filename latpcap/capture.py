@@ -12,18 +12,20 @@ import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
-from latpcap import columns, sources, views
-from latpcap.analysis import Analysis, Measures, connection_results, statement_results
-from latpcap.columns import nullable, take
+from latpcap.tables import columns
+from latpcap.tables import sources
+from latpcap.measures import views
+from latpcap.result.analysis import Analysis, Measures, connection_results, statement_results
+from latpcap.tables.columns import nullable, take
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.projection import DEFAULT_LADDER_MS, Conditions, Projection
-from latpcap.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
-from latpcap.recording import MISSING, Recording
-from latpcap.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
-from latpcap.table import Table
-from latpcap.tcp import TcpResult
-from latpcap.views import Deltas, Timeline
+from latpcap.projection.project import DEFAULT_LADDER_MS, Conditions, Projection
+from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
+from latpcap.tables.recording import MISSING, Recording
+from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
+from latpcap.tables.table import Table
+from latpcap.measures.tcp import TcpResult
+from latpcap.measures.views import Deltas, Timeline
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -168,7 +170,7 @@ class Capture:
 
         >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
         """
-        from latpcap import sql
+        from latpcap.tables import sql
 
         return sql.query(self.tables(), query)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from arro3.core import Array, DataType, Table
 
-from latpcap.recording import Recording
+from latpcap.tables.recording import Recording
 
 EPOCH_NS = 1_600_000_000_000_000_000
 TIME = DataType.timestamp("ns", tz="UTC")

@@ -15,7 +15,7 @@ from conftest import FIXTURES, SHARED, load_fixture
 
 import latpcap
 from latpcap import _core
-from latpcap.table import Table
+from latpcap.tables.table import Table
 from latpcap.verify import Verification, mysql, network, postgresql, responses, verify
 
 Find = Callable[[str], Path]

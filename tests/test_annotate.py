@@ -12,7 +12,7 @@ import pytest
 from conftest import Fixture, load_fixture
 
 import latpcap as package
-from latpcap.annotate import annotate, comments
+from latpcap.report.annotate import annotate, comments
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -3,8 +3,8 @@ from builder import Conn, Ex, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latpcap.budget import Timeline, timeline
-from latpcap.recording import Recording
+from latpcap.measures.budget import Timeline, timeline
+from latpcap.tables.recording import Recording
 from latpcap.rtt import estimate
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from latpcap.clock import SharedClock
+from latpcap.measures.shared_time import SharedClock
 
 
 def clock(*stretches: tuple[int, int]) -> SharedClock:

@@ -4,7 +4,7 @@ from arro3.core import Array, ChunkedArray, DataType, Table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latpcap import columns
+from latpcap.tables import columns
 
 
 def table(array: Array) -> Table:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.analysis import Measures
+from latpcap.result.analysis import Measures
 from latpcap.errors import UsageError
-from latpcap.projection import Conditions, Point
-from latpcap.quantities import parse_bandwidth, parse_distance_km, parse_share
+from latpcap.projection.project import Conditions, Point
+from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
 
 QUERIES = [Ex(service_ms=0.2, client_ms=0.1)] * 200
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from latpcap import UsageError
-from latpcap.durations import format_ms, format_s, parse_list_ms, parse_ms
+from latpcap.units import format_ms, format_s, parse_list_ms, parse_ms
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.analysis import Measures
+from latpcap.result.analysis import Measures
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MOST_STATEMENTS

@@ -15,7 +15,7 @@ from conftest import FIXTURES, load_fixture
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
 import latpcap
-from latpcap import columns
+from latpcap.tables import columns
 
 if shutil.which("tshark") is None:
     pytest.skip("tshark is not installed", allow_module_level=True)

@@ -13,7 +13,7 @@ from builder import Conn, Ex, build
 from latpcap.capture import Capture
 from latpcap.cli.io import check_gates
 from latpcap.errors import GateFailed, UsageError
-from latpcap.gates import parse
+from latpcap.result.gates import parse
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "mysql" / "commit-each-row.pcapng"
 

@@ -14,8 +14,8 @@ import pytest
 from builder import Conn, Ex, build
 
 import latpcap
-from latpcap import health
-from latpcap.analysis import Measures
+from latpcap.measures import health
+from latpcap.result.analysis import Measures
 
 DOCS = Path(__file__).parent.parent / "docs" / "health.md"
 SYN, ACK, FIN, RST = 2, 16, 1, 4

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import latpcap
 from latpcap.cli import cli
-from latpcap.comparison import compare
+from latpcap.result.comparison import compare
 from latpcap.errors import UsageError
-from latpcap.validation import validate
+from latpcap.result.validation import validate
 
 MYSQL = Path(__file__).parent.parent / "fixtures" / "mysql"
 NEAR, FAR = MYSQL / "nplus1-1000-rtt1.pcapng.zst", MYSQL / "nplus1-1000-rtt15.pcapng.zst"

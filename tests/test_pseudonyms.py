@@ -8,8 +8,8 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap.capture import Capture, read
-from latpcap.pseudonyms import PseudonymousTables, Pseudonyms
-from latpcap.recording import Recording
+from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms
+from latpcap.tables.recording import Recording
 
 
 def named(*connections: Conn, names: Pseudonyms | None = None, notes: Any = None) -> Capture:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.analysis import Measures
+from latpcap.result.analysis import Measures
 
 
 def predicted_s(connections: int, each: int, cycle_ms: float, rtt_ms: float, there_ms: float) -> float:

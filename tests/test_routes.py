@@ -12,7 +12,7 @@ from conftest import FIXTURES
 
 from latpcap.capture import Capture
 from latpcap.report import terminal
-from latpcap.routes import parse_tags
+from latpcap.measures.routes import parse_tags
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

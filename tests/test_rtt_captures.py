@@ -11,7 +11,7 @@ from conftest import load_fixture
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
 import latpcap
-from latpcap.analysis import Analysis
+from latpcap.result.analysis import Analysis
 
 PAIRS = (
     "mysql/nplus1-300",

@@ -1,6 +1,6 @@
 from builder import Conn, Ex, build
 
-from latpcap.analysis import Measures
+from latpcap.result.analysis import Measures
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
 

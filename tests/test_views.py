@@ -12,7 +12,7 @@ import pytest
 from conftest import load_fixture
 
 import latpcap
-from latpcap.views import SHOWN_EACH
+from latpcap.measures.views import SHOWN_EACH
 
 
 @pytest.fixture(scope="module")

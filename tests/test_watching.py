@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-from latpcap.watching import watch
+from latpcap.cli.progress import watch
 
 
 def test_the_result_of_the_work_comes_back() -> None:

@@ -26,10 +26,10 @@ def annotate(force: bool, **reading: Any) -> None:
     latpcap annotate capture.pcap annotated.pcapng
     latpcap annotate 'ring/*.pcapng' annotated.pcapng
     """
-    from latpcap import sources
-    from latpcap.annotate import annotate as write
-    from latpcap.annotate import check_output
-    from latpcap.watching import watch
+    from latpcap.tables import sources
+    from latpcap.report.annotate import annotate as write
+    from latpcap.report.annotate import check_output
+    from latpcap.cli.progress import watch
 
     if reading["pseudonymise"]:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")

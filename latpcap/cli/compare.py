@@ -25,7 +25,7 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     latpcap compare before.pcapng after.pcapng
     latpcap compare release-1.pcapng release-2.pcapng --json
     """
-    from latpcap.comparison import compare as set_side_by_side
+    from latpcap.result.comparison import compare as set_side_by_side
 
     first, second = _both(before, after, reading, output)
     result = set_side_by_side(first.analyze(), second.analyze())
@@ -47,7 +47,7 @@ def validate(
     \b
     latpcap validate lan.pcapng --against wan.pcapng
     """
-    from latpcap.validation import validate as check
+    from latpcap.result.validation import validate as check
 
     first, second = _both(base, other, reading, output, against_rtt)
     _show("latpcap.validation/1", check(first, second), as_json, output)
@@ -58,7 +58,7 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
     given = reading.pop("rtt_baseline", None)
     names = reading["pseudonymise"]
     if names:
-        from latpcap.pseudonyms import Pseudonyms
+        from latpcap.tables.pseudonyms import Pseudonyms
 
         reading["pseudonymise"] = Pseudonyms()
     check_output(output, [first, second])
@@ -70,7 +70,7 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
 
 def _show(schema: str, result: Any, as_json: bool, output: str | None) -> None:
     if as_json:
-        from latpcap.analysis import plain
+        from latpcap.result.analysis import plain
         from latpcap.report.jsonout import dump
 
         write([dump({"schema": schema} | plain(result))], output)

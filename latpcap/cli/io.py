@@ -15,9 +15,9 @@ from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
-    from latpcap.analysis import Analysis
+    from latpcap.result.analysis import Analysis
     from latpcap.capture import Capture
-    from latpcap.gates import Gate
+    from latpcap.result.gates import Gate
 
 __all__ = [
     "INTERRUPTED",
@@ -36,9 +36,9 @@ READER_GONE = 128 + signal.SIGPIPE
 
 def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
     """Read the captures, watched; refuse an output file that is one of them before that takes time."""
-    from latpcap import sources
+    from latpcap.tables import sources
     from latpcap.capture import read
-    from latpcap.watching import watch
+    from latpcap.cli.progress import watch
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
     check_output(output, paths)
@@ -120,7 +120,7 @@ def check_gates(gates: Sequence[Gate], capture: Capture, result: Analysis | None
     """End with status 1 where a gate's condition holds; the results are written before."""
     if not gates:
         return
-    from latpcap.gates import check, rtts_of
+    from latpcap.result.gates import check, rtts_of
 
     asked = rtts_of(gates)
     points = capture.project(asked).points if asked else ()

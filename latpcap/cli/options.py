@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
-from latpcap.durations import parse_list_ms, parse_ms
+from latpcap.units import parse_list_ms, parse_ms
 from latpcap.errors import UsageError
-from latpcap.quantities import parse_bandwidth, parse_distance_km, parse_share
+from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
 
 __all__ = [
     "Duration",
@@ -93,7 +93,7 @@ class Condition(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
-        from latpcap.gates import parse
+        from latpcap.result.gates import parse
 
         return parse(value) if isinstance(value, str) else value
 

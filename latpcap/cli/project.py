@@ -16,7 +16,7 @@ from latpcap.cli.options import (
     reading_options,
     rtt_option,
 )
-from latpcap.quantities import fibre_ms
+from latpcap.units import fibre_ms
 
 __all__ = ["project"]
 
@@ -69,7 +69,7 @@ def project(
     tried = [fix for given in fixes for fix in given]
     changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
     if as_json:
-        from latpcap.analysis import plain
+        from latpcap.result.analysis import plain
         from latpcap.report.jsonout import dump
 
         text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)})

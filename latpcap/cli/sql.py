@@ -11,7 +11,7 @@ from latpcap.cli.io import read_capture, warn
 from latpcap.cli.options import output_options, reading_options
 from latpcap.cli.tables import chosen_format, write_rows
 from latpcap.errors import UsageError
-from latpcap.sql import engine
+from latpcap.tables.sql import engine
 
 __all__ = ["sql"]
 

@@ -13,7 +13,7 @@ from latpcap.cli.options import output_options, reading_options
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
-    from latpcap.table import Table
+    from latpcap.tables.table import Table
 
 __all__ = ["captures", "chosen_format", "connections", "exchanges", "health", "statements", "write_rows"]
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap import columns
+from latpcap.tables import columns
 from latpcap.findings.evidence import Evidence
 
 __all__ = ["SETTINGS", "driver_of", "sentence"]

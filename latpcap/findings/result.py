@@ -12,7 +12,7 @@ import numpy as np
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Finding
 from latpcap.findings.frames import MOST_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
-from latpcap.fixes import Costs, saved_seconds
+from latpcap.findings.savings import Costs, saved_seconds
 
 __all__ = ["FindingResult", "finding_results"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from latpcap.analysis import Analysis
+from latpcap.result.analysis import Analysis
 
 __all__ = ["FORMATS"]
 

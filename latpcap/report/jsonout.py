@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from latpcap.analysis import Analysis
+from latpcap.result.analysis import Analysis
 
 __all__ = ["dump", "render"]
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from latpcap.analysis import Analysis
-from latpcap.durations import format_ms
+from latpcap.result.analysis import Analysis
+from latpcap.units import format_ms
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import printable
 

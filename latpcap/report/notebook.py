@@ -6,15 +6,15 @@ import html
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from latpcap.analysis import Analysis
-from latpcap.budget import Budget
-from latpcap.durations import format_ms
+from latpcap.result.analysis import Analysis
+from latpcap.measures.budget import Budget
+from latpcap.units import format_ms
 from latpcap.findings import FindingResult
-from latpcap.health import HealthNote
-from latpcap.projection import Projection
+from latpcap.measures.health import HealthNote
+from latpcap.projection.project import Projection
 
 if TYPE_CHECKING:
-    from latpcap.views import Deltas, Timeline
+    from latpcap.measures.views import Deltas, Timeline
 
 __all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latpcap.analysis import plain
-from latpcap.columns import take
-from latpcap.recording import Recording
+from latpcap.result.analysis import plain
+from latpcap.tables.columns import take
+from latpcap.tables.recording import Recording
 from latpcap.report.histograms import BINS_PER_DECADE, histograms
 from latpcap.report.timeline import timeline
-from latpcap.verdict import TYPICAL_RTT_MS
+from latpcap.result.verdict import TYPICAL_RTT_MS
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture

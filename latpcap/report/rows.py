@@ -10,7 +10,7 @@ import numpy as np
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.terminal import print_renderables
 from latpcap.report.text import printable
-from latpcap.table import Table
+from latpcap.tables.table import Table
 
 __all__ = ["render"]
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap import columns
-from latpcap.lanes import lanes as packed
-from latpcap.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables import columns
+from latpcap.measures.concurrency import lanes as packed
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latpcap.recording import MISSING, Recording
+from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["clock_step"]
 

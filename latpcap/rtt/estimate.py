@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.grouped import Grouped
-from latpcap.recording import Recording
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import Recording
 from latpcap.rtt.choice import MANY, Chosen, choose
 from latpcap.rtt.clock_step import clock_step
 from latpcap.rtt.measured import Half, halves, whole_handshakes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.grouped import Grouped
+from latpcap.tables.quantiles import Grouped
 
 __all__ = ["MANY", "typical"]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.grouped import Grouped
-from latpcap.recording import MISSING, Connections, Exchanges, Recording, Samples
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
 __all__ = ["Half", "Values", "halves", "whole_handshakes"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.recording import Connections
+from latpcap.tables.recording import Connections
 
 __all__ = ["Paths", "host", "paths"]
 

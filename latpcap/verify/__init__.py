@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from latpcap import sources
+from latpcap.tables import sources
 from latpcap.errors import UsageError
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from arro3.core import Table as ArrowTable
 
-from latpcap import _core, columns
+from latpcap import _core
+from latpcap.tables import columns
 from latpcap.capture import Capture
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
-from latpcap.recording import Recording
-from latpcap.table import Table
+from latpcap.tables.recording import Recording
+from latpcap.tables.table import Table
 
 __all__ = ["Connection", "Exchange", "Ours", "read"]
 

@@ -14,7 +14,7 @@ from conftest import FIXTURES
 
 import latpcap
 from latpcap import Capture, UsageError
-from latpcap.recording import Recording
+from latpcap.tables.recording import Recording
 from latpcap.report.html import MODULES, render
 from latpcap.report.page import STATEMENTS, page_data, rtt_grid
 from latpcap.report.timeline import ONE_BY_ONE, timeline

@@ -17,7 +17,7 @@ from conftest import load_fixture
 
 import latpcap as library
 from latpcap import Capture
-from latpcap.recording import Recording
+from latpcap.tables.recording import Recording
 from latpcap.report.html import render
 
 playwright = pytest.importorskip("playwright.sync_api")

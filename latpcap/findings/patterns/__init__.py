@@ -1,0 +1,1 @@
+"""The patterns that cost round trips, one a file: texts, rule, advice, what its fix removes."""

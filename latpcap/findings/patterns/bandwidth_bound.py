@@ -1,0 +1,42 @@
+"""Bandwidth bound: moving bytes dominates, so fewer round trips hardly help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern
+from latpcap.findings.dominant_part import dominated_by
+from latpcap.tables.recording import MISSING
+
+FIX = (
+    "Move fewer bytes: name the columns, filter and aggregate at the server, compress the protocol; "
+    "or get more bandwidth."
+)
+
+
+LEAST_BYTES = 100_000
+"""Less is no amount of data."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording at most."""
+    exchanges = evidence.exchanges
+    sent = float((exchanges.request_bytes + exchanges.response_bytes).sum())
+    if sent < LEAST_BYTES:
+        return iter(())
+    spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
+    seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
+    rate = sent * 8 / seconds / 1e6
+    return dominated_by(evidence, "transfer_s", spread, FIX, mbit_per_s=round(rate, 1))
+
+
+PATTERN = Pattern(
+    code="bandwidth-bound",
+    fix="",
+    title="Moving data takes {share:.0%} of the time, at {mbit_per_s:,g} Mbit/s",
+    why="The wait is for bytes on their way, not for answers to begin.",
+    find=find,
+)

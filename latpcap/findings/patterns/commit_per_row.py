@@ -1,0 +1,62 @@
+"""Commit per row: a transaction for each changed row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import most_frequent
+from latpcap.findings.patterns.row_by_row import find_series
+
+FEWEST = 10
+TOGETHER = 100
+MOSTLY = 0.8
+"""So many of the changes have a transaction of their own."""
+
+
+def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
+    """One candidate a changing statement; `size`: changes a transaction after the fix."""
+    size = size or TOGETHER
+    exchanges = evidence.exchanges
+    series = find_series(evidence)
+    statement = exchanges.fingerprint[series.firsts]
+    bounds = (evidence.is_begin | evidence.is_end) & evidence.waits
+    for number in most_frequent(statement):
+        changes = series.where(statement == number).rows
+        transactions = np.unique(evidence.transaction[changes])
+        mine = bounds & np.isin(evidence.transaction, transactions)
+        ends = np.unique(evidence.transaction[evidence.is_end & mine])
+        if len(ends) < max(FEWEST, MOSTLY * len(changes)):
+            continue
+        rows = np.flatnonzero(mine)
+        place = np.searchsorted(transactions, evidence.transaction[rows])
+        gone = rows[~_kept(place, len(transactions), size, evidence.is_end[rows])]
+        yield Candidate(
+            shown=rows,
+            effect=effect_of(evidence, "commit", gone),
+            fingerprint=number,
+            facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},
+            fix=drivers.sentence(evidence, "commit", exchanges.connection[rows]),
+        )
+
+
+def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The begin of the first and the end of the last of each `size` transactions stay."""
+    last = (place % size == size - 1) | (place == count - 1)
+    return bools(np.where(is_end, last, place % size == 0))
+
+
+PATTERN = Pattern(
+    code="commit-per-row",
+    fix="commit",
+    title="Commit per row: {commits:,} commits for {changes:,} changes",
+    why="Each commit waits a round trip and for the server's disk.",
+    find=find,
+    choices=("",),
+    usual=TOGETHER,
+)

@@ -1,0 +1,100 @@
+"""Connect per query: a connection is opened for one or two statements and closed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups
+from latpcap.measures.concurrency import lanes
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FEWEST = 5
+STATEMENTS = 2
+"""The median connection runs at most so many."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a pair of client and server: all connections but those that were open at the same time can go."""
+    connections = evidence.recording.connections
+    used = np.flatnonzero(_used(evidence))
+    works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
+    statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
+    clients = np.array([_host(connections.client[number]) for number in used])
+    servers = np.array([connections.server[number] for number in used])
+    if len(used) == 0:
+        return
+    pairs = Groups.of(used, _codes(clients), _codes(servers))
+    for number in range(len(pairs)):
+        mine = pairs.rows[pairs.ids == number]
+        if len(mine) < FEWEST or np.median(statements[mine]) > STATEMENTS:
+            continue
+        closed = _reopened(evidence, mine)
+        on_closed = np.isin(evidence.exchanges.connection, closed)
+        setting_up = (evidence.is_opening | evidence.is_goodbye) & evidence.waits
+        gone = np.flatnonzero(setting_up & on_closed & ~evidence.is_ping)
+        shown = np.flatnonzero(
+            (evidence.is_opening | evidence.is_goodbye) & np.isin(evidence.exchanges.connection, mine)
+        )
+        yield Candidate(
+            shown=shown,
+            effect=effect_of(evidence, "pool", gone, closed=closed),
+            facts={
+                "connections": len(mine),
+                "statements_per_connection": float(np.median(statements[mine])),
+                "client": _host(connections.client[int(mine[0])]),
+                "server": connections.server[int(mine[0])],
+            },
+            fix=drivers.sentence(evidence, "pool", mine),
+        )
+
+
+def _host(endpoint: str) -> str:
+    return endpoint.rpartition(":")[0]
+
+
+def _codes(texts: NDArray[np.str_]) -> Ints:
+    _, codes = np.unique(texts, return_inverse=True)
+    return codes.astype(np.int64)
+
+
+def _used(evidence: Evidence) -> Bools:
+    """The connections whose beginning was captured, that logged in, and that did something then."""
+    exchanges, recording = evidence.exchanges, evidence.recording
+    count = len(recording.connections)
+    refused = np.bincount(exchanges.connection[exchanges.is_setup & evidence.failed], minlength=count) > 0
+    works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping) & evidence.waits
+    worked = np.bincount(exchanges.connection[works], minlength=count) > 0
+    begun = np.ones(count, bool)
+    begun[exchanges.connection[evidence.is_late]] = False
+    cancels = columns.column(recording.all_connections_table, "cancels").ints(-1)[recording.database_rows] >= 0
+    return worked & begun & ~refused & ~cancels
+
+
+def _reopened(evidence: Evidence, mine: Ints) -> Ints:
+    """Of the connections that follow each other, all but the first: it could have served the others."""
+    start, end = (
+        times[mine].astype(float)
+        for times in (evidence.recording.connections.start, evidence.recording.connections.end)
+    )
+    lane = lanes(start, end)
+    order = np.lexsort((start, lane))
+    first = np.diff(lane[order], prepend=-1) != 0
+    return np.sort(mine[order[~first]])
+
+
+PATTERN = Pattern(
+    code="connect-per-query",
+    fix="pool",
+    title="Connect per query: {connections:,} connections, about {statements_per_connection:.0f} statements each",
+    why="Every connection waits for the TCP handshake, TLS and the login before its first statement.",
+    find=find,
+)

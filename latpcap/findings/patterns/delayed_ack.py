@@ -1,0 +1,39 @@
+"""Delayed-ACK stall: a small second packet waits for the acknowledgment of the first (see `latpcap.stalls`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.measures.stalls import ack_stalls
+
+FEWEST = 3
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording."""
+    exchanges = evidence.exchanges
+    stall = ack_stalls(exchanges).total
+    rows = np.flatnonzero(stall > 0)
+    if len(rows) < FEWEST:
+        return
+    yield Candidate(
+        shown=rows,
+        effect=effect_of(evidence, "nodelay", rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
+        fingerprint=int(exchanges.fingerprint[rows[0]]),
+        facts={"stalls": len(rows), "median_ms": round(float(np.median(stall[rows])) / 1e6, 1)},
+        fix=drivers.sentence(evidence, "nodelay", exchanges.connection[rows]),
+    )
+
+
+PATTERN = Pattern(
+    code="delayed-ack",
+    fix="nodelay",
+    title="Delayed-ACK stall: {stalls:,} messages were held back for about {median_ms:g} ms",
+    why="The sender waits for an acknowledgment (Nagle), and the receiver holds it back to send it with an answer.",
+    find=find,
+)

@@ -1,0 +1,65 @@
+"""Repeated query: the same statement with the same parameters, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.measures.statement_kind import is_volatile, reads_any, written_table
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups, most_frequent
+
+Ints = NDArray[np.int64]
+
+FEWEST = 5
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a statement: all but the first run of each set of parameters could be answered from memory."""
+    exchanges = evidence.exchanges
+    asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
+    rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
+    parameters = evidence.parameters[rows].view(np.int64)
+    groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
+    groups = groups.where(groups.sizes >= FEWEST)
+    statement = exchanges.fingerprint[groups.rows]
+    for number in most_frequent(statement):
+        mine = statement == number
+        if is_volatile(evidence.text(number)):
+            continue
+        again = groups.rows[mine & (groups.places > 0)]
+        yield Candidate(
+            shown=evidence.serving(groups.rows[mine]),
+            effect=effect_of(evidence, "cache", evidence.serving(again), executions=again),
+            fingerprint=number,
+            facts={"repeats": int(mine.sum()), "distinct_parameters": len(np.unique(groups.ids[mine]))},
+            fix=drivers.sentence(evidence, "cache", exchanges.connection[again]),
+        )
+
+
+def _epoch(evidence: Evidence, rows: Ints) -> Ints:
+    """Runs with a write between them that may have changed the answer have different numbers.
+
+    Only statements that name a table which is written are parted, each connection by its own writes.
+    """
+    writes = np.unique(evidence.exchanges.fingerprint[evidence.is_write])
+    tables = frozenset(filter(None, (written_table(evidence.text(int(number))) for number in writes)))
+    if not tables:
+        return np.zeros(len(rows), np.int64)
+    statement = evidence.exchanges.fingerprint[rows]
+    touched = [number for number in map(int, np.unique(statement)) if reads_any(evidence.text(number), tables)]
+    written = np.cumsum(evidence.is_write)[rows]
+    return np.where(np.isin(statement, touched), written, -1)
+
+
+PATTERN = Pattern(
+    code="repeated-query",
+    fix="cache",
+    title="The same query with the same parameters runs {repeats:,} times",
+    why="The answer was known already: each repeat waits a round trip and makes the server work for nothing new.",
+    find=find,
+)

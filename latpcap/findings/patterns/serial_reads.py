@@ -1,0 +1,65 @@
+"""Serial reads: queries that seem independent wait for each other's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.measures.statement_kind import Deed
+from latpcap.findings import drivers
+from latpcap.findings.evidence import Evidence, bools
+from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.groups import Groups
+
+FEWEST = 10
+"""Reads in a row."""
+DEPTH = 100
+PAUSE_NS = 20e6
+"""Who works so long between two reads makes something of the first."""
+
+
+def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
+    """One candidate a recording; `depth`: requests that are sent together after the fix.
+
+    Whether one read needs the answer of another cannot be seen from outside: it is a suggestion.
+    """
+    depth = depth or DEPTH
+    exchanges = evidence.exchanges
+    rows = np.flatnonzero(evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed)
+    runs = Groups.of(rows, np.cumsum(_breaks(evidence))[rows])
+    runs = runs.where(runs.sizes >= FEWEST)
+    if len(runs) == 0:
+        return
+    behind = runs.rows[runs.places % depth > 0]
+    trips = np.ones(len(behind))
+    statements = len(np.unique(exchanges.fingerprint[runs.rows]))
+    yield Candidate(
+        shown=runs.rows,
+        effect=effect_of(evidence, "pipeline", behind, saved=trips, carrier=behind),
+        fingerprint=int(exchanges.fingerprint[runs.rows[0]]) if statements == 1 else -1,
+        facts={"reads": len(runs.rows), "runs": len(runs), "statements": statements, "depth_after": depth},
+        fix=drivers.sentence(evidence, "pipeline", exchanges.connection[runs.rows]),
+    )
+
+
+def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
+    """Before these a run of reads ends: anything else that is waited for, and time in which the program works."""
+    exchanges = evidence.exchanges
+    serves_read = ~exchanges.is_execution & (evidence.deed == Deed.READ) & ~evidence.is_fetch & ~evidence.is_blob
+    other = evidence.waits & ~evidence.is_read & ~serves_read
+    paused = exchanges.client > PAUSE_NS + np.nan_to_num(evidence.baselines.baseline)[exchanges.connection]
+    return bools(other | paused | (np.diff(exchanges.connection, prepend=-1) != 0))
+
+
+PATTERN = Pattern(
+    code="serial-reads",
+    fix="pipeline",
+    title="{reads:,} reads one after the other, which perhaps do not need each other's answers",
+    why="What does not depend on an answer can be asked before it comes; then the waits overlap.",
+    find=find,
+    suggestion=True,
+    choices=("",),
+    usual=DEPTH,
+)

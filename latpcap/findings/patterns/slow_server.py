@@ -1,0 +1,32 @@
+"""Slow server: the server's own work dominates, so a nearer database hardly helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Candidate, Pattern
+from latpcap.findings.dominant_part import dominated_by
+
+FIX = "Make the statements cheaper for the server: plans, indexes, locks, disks; a faster network will not help."
+
+
+LEAST_S = 0.002
+"""A server that answers faster than this on average is not slow, however near it is."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording at most."""
+    trips = max(int(evidence.exchanges.round_trips.sum()), 1)
+    if evidence.timeline.budget.service_s / trips < LEAST_S:
+        return iter(())
+    return dominated_by(evidence, "service_s", evidence.timeline.service_ns, FIX)
+
+
+PATTERN = Pattern(
+    code="slow-server",
+    fix="",
+    title="The server takes {share:.0%} of the time",
+    why="The wait is for the server's work, which is the same at any distance.",
+    find=find,
+)

@@ -1,0 +1,358 @@
+"""Where the runtime went: every instant belongs to exactly one part, so the parts sum to the runtime.
+
+```text
+SYN ─setup─► request ─transfer─► last packet ─network, service─► first packet ─transfer─► last packet ─client─► request
+```
+
+An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
+rest of its wait on the server. Retransmissions make an exchange longer than its clean siblings: that excess is loss.
+Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
+to the waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.measures.shared_time import SharedClock
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.rtt import Baselines
+
+__all__ = ["Budget", "Timeline", "timeline"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+OVERLAP = 0.05
+"""An exchange runs beside others when it shares more than this of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The parts of the runtime in seconds; each ≥ 0."""
+
+    network_s: float = 0.0
+    """Waiting for the network: round trips at the baseline."""
+    service_s: float = 0.0
+    """Waiting for the server."""
+    transfer_s: float = 0.0
+    """Between the first and the last packet of a request or a response."""
+    client_s: float = 0.0
+    """No connection waits: the application computes."""
+    think_s: float = 0.0
+    """Stretches of client time above the threshold: never scaled."""
+    setup_s: float = 0.0
+    """TCP handshakes, greetings, TLS, authentication."""
+    loss_s: float = 0.0
+    """What retransmissions added."""
+    unknown_s: float = 0.0
+    """Exchanges that were captured in part."""
+
+    def parts(self) -> dict[str, float]:
+        """Seconds by part, in their order."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def plot(self) -> Any:
+        """An Altair chart of the parts as one bar (extra `notebook`)."""
+        from latpcap.report.plot import plot_budget
+
+        return plot_budget(self)
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_budget
+
+        return render_budget(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The budget, and what it rests on: shared time, so that parallel work counts once."""
+
+    budget: Budget
+    runtime_s: float
+    network_ns: NDArray[Any]
+    """What each exchange waited for the network."""
+    service_ns: NDArray[Any]
+    """What each exchange waited for the server."""
+    own_service_ns: Ints
+    """The same as if nothing ran beside it."""
+    weight: Floats
+    """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
+    round_trips: Floats
+    """Round trips of each connection, its TCP handshake and greeting included."""
+    effective: Floats
+    """The same, each counted by its weight: the runtime grows by these."""
+    setup_network_s: float
+    """The network's part of `setup_s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Non-overlapping busy stretches in ns; `early` is how much near RTT each was given from the gap before it."""
+
+    begin: Ints
+    end: Ints
+    early: Ints
+    unseen: Ints
+    """Near RTT of a connection's first request: it lies in the handshake."""
+    shake_begin: Ints
+    shake_end: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """The lengths in ns that an exchange's stretch is cut into, in their order."""
+
+    request: Ints
+    network: Ints
+    service: Ints
+    service_loss: Ints
+    response: Ints
+    response_loss: Ints
+
+    @property
+    def waited(self) -> Ints:
+        return self.network + self.service + self.service_loss
+
+
+def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -> Timeline:
+    """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
+    connections, exchanges = recording.connections, recording.exchanges
+    near = np.rint(baselines.near).astype(np.int64)
+    runtime_ns = round(recording.runtime_s * 1e9)
+    spans = _spans(connections, exchanges, near, runtime_ns)
+    pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
+    clock = _clock(spans)
+    pace = _pace(exchanges, spans, clock, think_s)
+    return _add_up(connections, exchanges, baselines, spans, pieces, clock, pace, runtime_ns, think_s)
+
+
+def _clock(spans: _Spans) -> SharedClock:
+    """Connections share the instants in which they are busy."""
+    return SharedClock(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
+
+
+def _pace(exchanges: Exchanges, spans: _Spans, clock: SharedClock, think_s: float) -> SharedClock:
+    """What an added round trip is worth: workers that run side by side set each other no pace.
+
+    Most exchanges of such a connection overlap with another connection's. It then counts as busy between its requests
+    as well (think time excepted), so that k workers share each instant by k however short their waits are; the
+    connections of a pool that is used one query after the other never overlap, and add up.
+    """
+    if clock.alone:
+        return clock
+    connection, length = exchanges.connection, spans.end - spans.begin
+    overlaps = clock.worth(spans.begin, length) < length * (1 - OVERLAP)
+    side_by_side = Grouped.of(connection, overlaps.astype(np.int64), len(spans.shake_begin)).quantile(0.5) == 1
+    following = np.where(np.diff(connection, append=-1) == 0, np.roll(spans.begin, -1), spans.end)
+    works_on = side_by_side[connection] & (following - spans.end <= think_s * 1e9)
+    return _clock(replace(spans, end=np.where(works_on, np.maximum(following, spans.end), spans.end)))
+
+
+# --- stretches ------------------------------------------------------------------------------------------------------
+
+
+def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_ns: int) -> _Spans:
+    """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
+    connection = exchanges.connection
+    is_first = np.diff(connection, prepend=-1) != 0
+    asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
+    last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
+    last = np.where(_merely_sent(exchanges), MISSING, last)
+    shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
+    last = np.maximum(last, shake_end[connection])
+    end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
+    end += connections.start[connection]
+    before = np.where(is_first, shake_end[connection], np.roll(end, 1))
+    begin = np.clip(asked, before, end)
+    hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
+    early = np.where(is_first, 0, np.minimum(hidden, begin - before))
+    return _Spans(
+        begin - early,
+        end,
+        early,
+        np.where(is_first, hidden, 0),
+        np.minimum(connections.start, runtime_ns),
+        np.minimum(shake_end, runtime_ns),
+    )
+
+
+def _merely_sent(exchanges: Exchanges) -> Bools:
+    """Requests of one packet that nobody waits for: they take no time, wherever they lie in a gap.
+
+    MySQL's `stmt_close` is never answered, Firebird's `free_statement` together with a later request.
+    """
+    waits = exchanges.round_trips > 0
+    if waits.all():
+        return ~waits
+    quick = (exchanges.request != MISSING) & (exchanges.request_end <= exchanges.request)
+    merely: Bools = ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+    return merely
+
+
+def _deferred(exchanges: Exchanges, waits: Bools) -> Bools:
+    """Requests that are answered after a later one, which is waited for, was sent."""
+    following = np.flatnonzero(waits)
+    place = np.searchsorted(following, np.arange(len(exchanges)))
+    next_wait = np.append(following, len(exchanges))[place]
+    known = np.minimum(next_wait, len(exchanges) - 1)
+    same = (next_wait < len(exchanges)) & (exchanges.connection[known] == exchanges.connection)
+    asked = (exchanges.request != MISSING) & (exchanges.request[known] != MISSING)
+    deferred: Bools = ~waits & same & asked & (exchanges.request[known] < exchanges.response)
+    return deferred
+
+
+def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:
+    """When each connection's TCP handshake was over: for a server that speaks first, with its greeting."""
+    seen = np.maximum(np.maximum(connections.syn, connections.syn_ack), connections.ack)
+    end = np.where(connections.syn == MISSING, connections.start, np.maximum(seen, connections.start))
+    greeted = np.full(len(connections), MISSING)
+    greeted[spoke] = first_word
+    waits_for_greeting = connections.server_first & (connections.syn != MISSING)
+    end = np.where(waits_for_greeting, np.maximum(end, greeted), end)
+    return np.where(greeted == MISSING, end, np.clip(end, connections.start, np.maximum(greeted, connections.start)))
+
+
+def _latest_so_far(connection: Ints, times: Ints, lengths: Ints) -> Ints:
+    """The running maximum of non-negative `times` within each connection of the given length."""
+    base = np.concatenate(([0], np.cumsum(np.maximum(lengths, 0) + 1)))[:-1]  # connections laid end to end
+    shift = base[connection]
+    return np.maximum.accumulate(np.maximum(times, 0) + shift) - shift
+
+
+# --- pieces ---------------------------------------------------------------------------------------------------------
+
+
+def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -> _Pieces:
+    """Cut each stretch into request, network, service and response."""
+    connection, length = exchanges.connection, spans.end - spans.begin
+    inner = length - spans.early
+    request = np.clip(exchanges.request_end - (spans.begin + spans.early), 0, inner)
+    waited = np.clip(exchanges.waited, 0, inner - request)
+    between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near[connection], inner - request - waited)
+    waited = waited + spans.early + between_waits
+    network = np.rint(exchanges.round_trips * baseline[connection]).astype(np.int64) - spans.unseen
+    network = np.clip(network, 0, waited)
+    nothing = np.zeros_like(length)
+    return _Pieces(request, network, waited - network, nothing, length - request - waited, nothing)
+
+
+def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
+    """Move the excess of exchanges with retransmissions over the median of their clean siblings to loss."""
+    usable = exchanges.complete & ~exchanges.is_setup
+    hit = usable & (exchanges.retransmissions > 0)
+    if not hit.any():
+        return pieces
+    kinds = _kinds(exchanges)
+    clean = usable & ~hit
+    service_loss = _excess(pieces.service, kinds, hit, clean)
+    response_loss = _excess(pieces.response, kinds, hit, clean)
+    return _Pieces(
+        pieces.request,
+        pieces.network,
+        pieces.service - service_loss,
+        service_loss,
+        pieces.response - response_loss,
+        response_loss,
+    )
+
+
+def _kinds(exchanges: Exchanges) -> Ints:
+    """One number for each statement, and for each command without one."""
+    kind = np.where(exchanges.fingerprint >= 0, exchanges.fingerprint, -1 - exchanges.command.codes)
+    _, numbers = np.unique(kind, return_inverse=True)
+    return numbers.astype(np.int64)
+
+
+def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:
+    """How much longer those `hit` are than the median of the `clean` ones of their kind, else of all."""
+    count = int(kinds.max(initial=-1)) + 1
+    usual = Grouped.of(kinds[clean], lengths[clean], count).quantile(0.5)
+    overall = np.median(lengths[clean]) if clean.any() else np.inf
+    usual = np.where(np.isnan(usual), overall, usual)
+    excess = np.zeros_like(lengths)
+    excess[hit] = np.maximum(lengths[hit] - np.minimum(usual[kinds[hit]], lengths[hit]).astype(np.int64), 0)
+    return excess
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+def _add_up(
+    connections: Connections,
+    exchanges: Exchanges,
+    baselines: Baselines,
+    spans: _Spans,
+    pieces: _Pieces,
+    clock: SharedClock,
+    pace: SharedClock,
+    runtime_ns: int,
+    think_s: float,
+) -> Timeline:
+    is_setup, whole = exchanges.is_setup, exchanges.complete
+    normal = whole & ~is_setup
+    request, network, service, service_loss, response, response_loss = _worths(clock, spans.begin, pieces)
+    total = clock.worth(spans.begin, spans.end - spans.begin)
+    shake_length = spans.shake_end - spans.shake_begin
+    shake = clock.worth(spans.shake_begin, shake_length)
+    idle = clock.idle(0, runtime_ns)
+    thinking = idle > think_s * 1e9
+    budget = Budget(
+        network_s=_seconds(network, normal),
+        service_s=_seconds(service, normal),
+        transfer_s=_seconds(request, normal) + _seconds(response, normal),
+        client_s=_seconds(idle, ~thinking),
+        think_s=_seconds(idle, thinking),
+        setup_s=_seconds(shake) + _seconds(total, is_setup),
+        loss_s=_seconds(service_loss, normal) + _seconds(response_loss, normal),
+        unknown_s=_seconds(total, ~whole & ~is_setup),
+    )
+    weight = _weights(exchanges, spans, pieces, pace)
+    shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
+    shake_weight = _ratio(pace.worth(spans.shake_begin, shake_length), shake_length)
+    shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
+    count = len(connections)
+    return Timeline(
+        budget=budget,
+        runtime_s=runtime_ns / 1e9,
+        network_ns=np.where(whole, network, 0),
+        service_ns=np.where(whole, service, 0),
+        own_service_ns=pieces.service + pieces.service_loss,
+        weight=weight,
+        round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float) + shake_trips,
+        effective=np.bincount(exchanges.connection, exchanges.round_trips * weight, count) + shake_trips * shake_weight,
+        setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network),
+    )
+
+
+def _worths(clock: SharedClock, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:
+    """What each piece is worth, one after the other."""
+    for field in fields(pieces):
+        length = getattr(pieces, field.name)
+        yield clock.worth(begin, length)
+        begin = begin + length
+
+
+def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedClock) -> NDArray[np.float64]:
+    """Shared ÷ own wait; of the whole stretch where no wait was seen."""
+    if pace.alone:
+        return np.ones(len(exchanges))
+    waited, length = pieces.waited, spans.end - spans.begin
+    shared = pace.worth(spans.begin + pieces.request, waited)
+    no_wait = (waited <= 0) | ~exchanges.complete
+    return np.where(no_wait, _ratio(pace.worth(spans.begin, length), length), _ratio(shared, waited))
+
+
+def _ratio(shared: NDArray[Any], own: Ints) -> Floats:
+    return np.where(own > 0, shared / np.maximum(own, 1), 1.0)
+
+
+def _seconds(nanoseconds: NDArray[Any], where: Bools | Literal[True] = True) -> float:
+    return float(nanoseconds.sum(where=where)) / 1e9

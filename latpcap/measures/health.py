@@ -1,0 +1,249 @@
+"""What limits the trust in a result: the core's notes, and what only the whole recording shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from latpcap.tables import columns
+from latpcap.measures.budget import Timeline
+from latpcap.tables.recording import Recording
+from latpcap.rtt import LOOPBACK, R_FLOOR, UNKNOWN, Baselines
+
+__all__ = ["ADVICE", "HealthNote", "core_notes", "measured_notes"]
+
+NOTABLE_SHARE = 0.01
+"""Loss or unknown time below this share of the runtime is not worth a note."""
+NEAR_ZERO_NS = 100_000
+
+
+ADVICE: dict[str, tuple[str, str]] = {
+    # the file
+    "file-cut": ("what came after is missing", "capture or copy the file again if that matters"),
+    "file-damaged": ("what cannot be read is left out", "copy the file again, or repair it (`pcapfix`)"),
+    "file-unreadable": ("what came after is missing", "check the disk or the network share"),
+    "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
+    "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
+    "snap-length": (
+        "statements and rows in the part that is missing are unknown; times are right where the packets tell them",
+        "capture whole packets: `-s 0`",
+    ),
+    "capture-drops": (
+        "exchanges that a dropped packet touches are incomplete, and some may be missing",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    # what the capture saw
+    "capture-loss": (
+        "the exchanges that it touches are incomplete; exchanges that lie in it whole are not counted",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "one-direction": (
+        "nobody can tell when answers came: no exchange has a time",
+        "let the mirror port copy both directions, or capture on the host itself",
+    ),
+    "duplicate-packets": ("none: each packet counts once", "capture on one interface, or mirror one port"),
+    "reordered": ("none: the streams are put in order by their numbers", "nothing, unless there are many"),
+    "offloaded": (
+        "none on round trips and times; packets and slow-start rounds are fewer than on the wire",
+        "nothing; for packet counts capture on a mirror port, or `ethtool -K eth0 tso off gro off`",
+    ),
+    "missing-handshake": (
+        "no handshake RTT, no login, no text of statements that were prepared before",
+        "start the capture before the application",
+    ),
+    "proxy-header": (
+        "what is measured is the way from the proxy to the server, not from the client",
+        "capture between client and proxy, too",
+    ),
+    # limits
+    "too-many-connections": (
+        "further connections are left out",
+        "split the capture, or filter it to the database's port",
+    ),
+    "too-many-statements": ("further statements share one text; times are right", "split the capture"),
+    "too-many-unanswered": (
+        "these exchanges and those that follow them are incomplete",
+        "check that the capture holds both directions",
+    ),
+    "too-many-errors": ("further errors share one text; times are right", "split the capture"),
+    "too-many-waiting": (
+        "the exchanges that the missing packets touch are incomplete",
+        "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
+    # the clock
+    "clock-backwards": (
+        "packets out of order are put right; where the clock was set, `clock-step` says so",
+        "`reordercap IN OUT` puts the packets in order",
+    ),
+    "clock-step": (
+        "exchanges under way are incomplete; later times are moved by what the senders' clocks say (else to no pause), "
+        "and differ from the file's",
+        "capture again while the clock is left alone (NTP slews, not steps)",
+    ),
+    "coarse-clock": (
+        "each time is wrong by up to a tick: an RTT below it cannot be measured",
+        "capture with a finer clock, or give the RTT with --rtt-baseline",
+    ),
+    # the path and the hosts
+    "retransmissions": ("the time they took is counted as loss", "nothing, unless `loss` or `timeouts` says so"),
+    "timeouts": (
+        "these waits depend on the sender's timer, not on the RTT alone, and are kept by the projection",
+        "find where packets are lost: duplex mismatch, full queue, bad cable",
+    ),
+    "loss": ("the projection keeps this time as it is", "find where packets are lost"),
+    "zero-window": (
+        "transfers waited for a program to read, which no faster network shortens",
+        "look for a client that fetches slowly, or works on each row while it reads",
+    ),
+    "delayed-ack": (
+        "these waits are the acknowledging host's timer (40 ms or more), not distance",
+        "set TCP_NODELAY in the driver, or write each request at once",
+    ),
+    "refused": ("none: nothing was said", "check address and port, and whether the server runs"),
+    "unanswered": ("none: nothing was said", "check address, port and firewalls"),
+    # reading
+    "encrypted": (
+        "round trips are told by who speaks when: requests sent without waiting count as one",
+        "capture behind the TLS end point, or switch encryption off for the test",
+    ),
+    "replication": ("what is pushed is in no count", "nothing"),
+    "unreadable": (
+        "what lies between is counted by who speaks when, and its times are not used",
+        "capture the connection from its beginning, without loss",
+    ),
+    "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
+    "incomplete-exchanges": ("they count as round trips, but their times are used nowhere", "see the notes above"),
+    "unknown-time": ("this time is neither network nor service", "capture without loss, from the beginning"),
+    # the baseline RTT
+    "baseline-unknown": ("no share of the network, no projection", "give the RTT with --rtt-baseline"),
+    "baseline-upper-bound": (
+        "the network's share is an upper bound, the projection too",
+        "start the capture before the application, or give the RTT with --rtt-baseline",
+    ),
+    "loopback": ("waiting and service cannot be told apart well", "capture between two machines"),
+    "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
+}
+"""What each code does to the numbers, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthNote:
+    """One kind of trouble: a code for scripts, a sentence for people; docs/health.md lists the codes."""
+
+    code: str
+    severity: str
+    """`error`: figures are missing or wrong in part; `warning`: less sure; `info`: good to know."""
+    message: str
+    count: int
+    effect: str = field(init=False)
+    """What it does to the numbers."""
+    advice: str = field(init=False)
+    """What to do."""
+
+    def __post_init__(self) -> None:
+        effect, advice = ADVICE.get(self.code, ("", ""))
+        object.__setattr__(self, "effect", effect)
+        object.__setattr__(self, "advice", advice)
+
+
+def core_notes(recording: Recording) -> list[HealthNote]:
+    """What the core noticed while it read."""
+    table = recording.notes_table
+    told = (columns.texts(table, name) for name in ("code", "severity", "message"))
+    counts = columns.column(table, "count").values
+    return [
+        HealthNote(code or "", severity or "", message or "", int(count))
+        for code, severity, message, count in zip(*told, counts, strict=True)
+    ]
+
+
+def measured_notes(recording: Recording, baselines: Baselines, timeline: Timeline) -> list[HealthNote]:
+    """What the measures themselves say about their trustworthiness."""
+    return [*_about_baseline(baselines), *_about_reading(recording), *_about_time(timeline)]
+
+
+def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
+    total = len(baselines.method)
+    if unknown := int((baselines.method == UNKNOWN).sum()):
+        text = f"no RTT is known of {_part(unknown, total)}; give it with --rtt-baseline"
+        yield HealthNote("baseline-unknown", "error" if unknown == total else "warning", text, unknown)
+    if bounded := int((baselines.reason == R_FLOOR).sum()):
+        text = f"the RTT of {_part(bounded, total)} is an upper bound, the fastest responses"
+        yield HealthNote("baseline-upper-bound", "warning", text, bounded)
+    local = baselines.position == LOOPBACK
+    if shared := int(local.sum()):
+        text = (
+            f"client and server of {_part(shared, total)} are one machine and share its processors: "
+            "a projection from there can be wrong by a third"
+        )
+        yield HealthNote("loopback", "warning", text, shared)
+    if tiny := int(((baselines.baseline < NEAR_ZERO_NS) & ~local).sum()):
+        text = f"the RTT of {_part(tiny, total)} is below 0.1 ms, about what hosts and clocks can resolve"
+        yield HealthNote("near-zero-baseline", "info", text, tiny)
+
+
+def _about_reading(recording: Recording) -> Iterator[HealthNote]:
+    table = recording.all_connections_table
+    total = len(recording.connections)
+    encrypted = [value for value in columns.texts(table, "encryption") if value is not None]
+    if encrypted:
+        kinds = ", ".join(sorted(set(encrypted)))
+        text = f"statements are hidden by encryption ({kinds}) on {_part(len(encrypted), total)}"
+        yield HealthNote("encrypted", "info", text, len(encrypted))
+    pushed = int(np.count_nonzero(columns.column(table, "replication").values))
+    if pushed:
+        text = f"what the server pushes (replication, events) is not counted on {_part(pushed, total)}"
+        yield HealthNote("replication", "info", text, pushed)
+    yield from _about_states(recording, total)
+    partial = int(np.count_nonzero(~recording.exchanges.complete))
+    if partial:
+        text = f"{partial:,} of {len(recording.exchanges):,} exchanges were captured in part; their times are not used"
+        yield HealthNote("incomplete-exchanges", "warning", text, partial)
+
+
+def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
+    table = recording.all_connections_table
+    states = [columns.texts(table, "state")[row] for row in recording.database_rows]
+    if refused := states.count("refused"):
+        text = f"the server refused {_part(refused, total)}: nothing listens on that port"
+        yield HealthNote("refused", "warning", text, refused)
+    if unanswered := states.count("unanswered"):
+        text = f"nobody answered {_part(unanswered, total)}: a firewall drops the packets, or there is no such host"
+        yield HealthNote("unanswered", "warning", text, unanswered)
+    if running := states.count("running"):
+        text = f"the capture began in the middle of {_part(running, total)}: logins and earlier prepares are unknown"
+        yield HealthNote("missing-handshake", "info", text, running)
+    lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())
+    if lost:
+        text = f"{lost:,} bytes were acknowledged but never captured: the capture lost packets"
+        yield HealthNote("capture-loss", "warning", text, lost)
+    retransmissions = int(columns.column(table, "retransmissions").values[recording.database_rows].sum())
+    if retransmissions:
+        text = f"{retransmissions:,} packets were sent again"
+        yield HealthNote("retransmissions", "info", text, retransmissions)
+
+
+def _part(count: int, total: int) -> str:
+    """So many connections out of all.
+
+    >>> _part(1, 1), _part(3, 3), _part(1, 3)
+    ('the connection', 'all 3 connections', '1 of 3 connections')
+    """
+    if count == total:
+        return "the connection" if total == 1 else f"all {total:,} connections"
+    return f"{count:,} of {total:,} connections"
+
+
+def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
+    if timeline.runtime_s <= 0:
+        return
+    loss, unknown = timeline.budget.loss_s / timeline.runtime_s, timeline.budget.unknown_s / timeline.runtime_s
+    if loss > NOTABLE_SHARE:
+        text = f"retransmissions took {loss:.0%} of the runtime, and the projection keeps them"
+        yield HealthNote("loss", "warning", text, 1)
+    if unknown > NOTABLE_SHARE:
+        text = f"{unknown:.0%} of the runtime belongs to exchanges that were captured in part"
+        yield HealthNote("unknown-time", "warning", text, 1)

@@ -1,0 +1,90 @@
+"""What each route of the application cost, where its statements say so in sqlcommenter's tags.
+
+<https://google.github.io/sqlcommenter/spec/>: the core keeps the tags that name code (route, controller, action,
+framework, db_driver), URL-encoded as they were sent; a trace is kept only where literals are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap.measures.budget import Timeline
+from latpcap.tables.recording import Recording
+
+__all__ = ["RouteResult", "name_of", "parse_tags", "route_results"]
+
+_TAG = re.compile(r"([\w.-]+)='([^']*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class RouteResult:
+    """The exchanges whose statements name one route (or controller and action)."""
+
+    route: str
+    framework: str | None
+    executions: int
+    exchanges: int
+    round_trips: int
+    distinct_statements: int
+    network_s: float
+    service_s: float
+
+
+def parse_tags(text: str) -> dict[str, str]:
+    """The tags of a statement, decoded.
+
+    >>> parse_tags("controller='polls',route='%5Epolls/%24'")
+    {'controller': 'polls', 'route': '^polls/$'}
+    """
+    return {key: unquote(value, errors="replace") for key, value in _TAG.findall(text)}
+
+
+def name_of(tags: dict[str, str]) -> str | None:
+    """The route; else the controller with its action; `None` where the tags name no place in the code.
+
+    >>> name_of({"route": "/a", "action": "b"}), name_of({"controller": "polls", "action": "index"}), name_of({})
+    ('/a', 'polls#index', None)
+    """
+    named = "#".join(tags[key] for key in ("controller", "action") if key in tags)
+    return tags.get("route") or named or None
+
+
+def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:
+    """The routes, the one that waits most first; none where no statement is tagged."""
+    tags = [parse_tags(text) for text in recording.tag_texts]
+    named = [name_of(each) for each in tags]
+    routes = sorted({name for name in named if name is not None})
+    if not routes:
+        return
+    index = np.array([routes.index(name) if name is not None else -1 for name in named])
+    exchanges = recording.exchanges
+    tagged = columns.column(recording.exchanges_table, "tags").ints(-1)
+    rows = np.flatnonzero(tagged >= 0)
+    rows = rows[index[tagged[rows]] >= 0]
+    route = index[tagged[rows]]
+
+    def total(values: NDArray[np.generic]) -> NDArray[np.float64]:
+        return np.bincount(route, values[rows], len(routes)).astype(float)
+
+    executions, trips = total(exchanges.is_execution), total(exchanges.round_trips)
+    network, service = total(timeline.network_ns) / 1e9, total(timeline.service_ns) / 1e9
+    for number in np.argsort(-(network + service), kind="stable"):
+        mine = rows[route == number]
+        frameworks = (tags[tag].get("framework") for tag in np.unique(tagged[mine]))
+        yield RouteResult(
+            route=routes[number],
+            framework=next((name for name in frameworks if name), None),
+            executions=int(executions[number]),
+            exchanges=len(mine),
+            round_trips=int(trips[number]),
+            distinct_statements=len(np.unique(exchanges.fingerprint[mine])),
+            network_s=float(network[number]),
+            service_s=float(service[number]),
+        )

@@ -1,0 +1,43 @@
+"""Stalls between Nagle's algorithm and delayed acknowledgments.
+
+Nagle (RFC 896) keeps a small segment until all before it is acknowledged; the receiver holds its ACK back (RFC 1122
+4.2.3.2: up to 500 ms; 40 ms on Linux, 200 ms on Windows and others) in the hope of sending it along with an answer. A
+program that writes twice before it reads (write-write-read) waits for that timer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables.recording import MISSING, Exchanges
+
+__all__ = ["AckStalls", "ack_stalls"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class AckStalls:
+    """How long (ns) each exchange was held up for an ACK timer; 0 where it was not."""
+
+    before: Floats
+    """Behind a request that has no answer: the wait lies in the client time before this exchange."""
+    inside: Floats
+    """Between the packets of its request or of its response."""
+
+    @property
+    def total(self) -> Floats:
+        """Both."""
+        return self.before + self.inside
+
+
+def ack_stalls(exchanges: Exchanges) -> AckStalls:
+    """Tell where the stalls are that the core saw: new data right after an ACK that came late and alone."""
+    clean = exchanges.complete & (exchanges.retransmissions == 0) & ~exchanges.is_setup
+    stalled = np.where(clean, exchanges.stalled, 0).astype(float)
+    asked, answered = exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response
+    inside = (asked >= stalled) | ((exchanges.response != MISSING) & (answered >= stalled))
+    return AckStalls(np.where(inside, 0.0, stalled), np.where(inside, stalled, 0.0))

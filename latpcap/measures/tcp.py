@@ -1,0 +1,62 @@
+"""What TCP shows of each connection besides its data: limits that the sides announced, and troubles, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from latpcap.tables import columns
+from latpcap.tables.recording import Recording
+
+__all__ = ["TcpResult", "tcp_results"]
+
+MISSING = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TcpResult:
+    """One connection; counts are packets."""
+
+    client_mss: int | None
+    """The largest segment that the client takes, in bytes; null where its SYN was not captured."""
+    server_mss: int | None
+    client_window_bytes: int | None
+    """The largest receive window that the client advertised; null where the SYNs that tell its scale are missing."""
+    server_window_bytes: int | None
+    client_packets: int
+    server_packets: int
+    duplicate_packets: int
+    """Captured twice; in no other count."""
+    cut_packets: int
+    """Captured in part, because of the snap length."""
+    offloaded_packets: int
+    """Longer than the receiver's MSS."""
+    reordered_packets: int
+    duplicate_acks: int
+    gaps: int
+    """Holes that the capture never filled."""
+    zero_windows: int
+    timeouts: int
+    timeout_ms: float
+    stalls: int
+    """Packets that waited for a delayed acknowledgment, and how long."""
+    stalled_ms: float
+    clock_steps: int
+
+
+def tcp_results(recording: Recording) -> Iterator[TcpResult]:
+    """The database connections, in the order of their streams."""
+    table, rows = recording.all_connections_table, recording.database_rows
+    limits = ("client_mss", "server_mss", "client_window_bytes", "server_window_bytes")
+    counts = (
+        *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets"),
+        *("reordered_packets", "duplicate_acks", "gaps", "zero_windows", "timeouts", "stalls", "clock_steps"),
+    )
+    values = {
+        name: columns.column(table, name).ints(MISSING) for name in (*limits, *counts, "timeout_ns", "stalled_ns")
+    }
+    for row in map(int, rows):
+        one = {name: int(column[row]) for name, column in values.items()}
+        timeout_ms, stalled_ms = (one.pop(name) / 1e6 for name in ("timeout_ns", "stalled_ns"))
+        told = {name: None if name in limits and value == MISSING else value for name, value in one.items()}
+        yield TcpResult(timeout_ms=timeout_ms, stalled_ms=stalled_ms, **told)  # type: ignore[arg-type]

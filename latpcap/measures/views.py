@@ -1,0 +1,130 @@
+"""A capture at a glance: the distribution of its inter-query deltas, and its exchanges over time.
+
+Both hold few numbers however large the capture is, so that a chart of them is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables.recording import MISSING, Recording
+
+__all__ = ["Deltas", "Stretch", "Timeline", "deltas", "timeline"]
+
+BINS_A_DECADE = 10
+FIRST_DECADE, LAST_DECADE = -3, 6
+"""From 1 µs to a quarter of an hour; what is beyond counts in the last bin."""
+
+LANES = 50
+STRETCHES_A_LANE = 400
+SHOWN_EACH = 2_000
+"""Up to so many exchanges are shown one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deltas:
+    """How far apart the requests of a connection begin: a histogram over a logarithmic scale."""
+
+    edges_ms: tuple[float, ...]
+    """One more than there are counts."""
+    counts: tuple[int, ...]
+    baseline_rtt_ms: float | None
+    """Where waiting once puts them at least."""
+
+    def plot(self) -> Any:
+        """An Altair chart with the baseline RTT as a line (extra `notebook`)."""
+        from latpcap.report.plot import plot_deltas
+
+        return plot_deltas(self)
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_deltas
+
+        return render_deltas(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """One exchange, or several of a connection that follow each other closely; in s since the first packet."""
+
+    stream: int
+    start_s: float
+    end_s: float
+    exchanges: int
+    round_trips: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """When which connection was busy: the busiest connections, each as stretches."""
+
+    stretches: tuple[Stretch, ...]
+    connections: int
+    """All there are, also those that are not shown."""
+
+    def plot(self) -> Any:
+        """An Altair chart, one lane a connection (extra `notebook`)."""
+        from latpcap.report.plot import plot_timeline
+
+        return plot_timeline(self)
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render_timeline
+
+        return render_timeline(self)
+
+
+def deltas(recording: Recording, baseline_rtt_ms: float | None) -> Deltas:
+    """Count the deltas of `recording` in bins of a tenth of a decade, from the first that is used to the last."""
+    known = recording.exchanges.delta
+    spans = np.clip(known[known >= 0] / 1e6, 10.0**FIRST_DECADE, 10.0**LAST_DECADE)
+    edges = 10.0 ** (np.arange(FIRST_DECADE * BINS_A_DECADE, LAST_DECADE * BINS_A_DECADE + 1) / BINS_A_DECADE)
+    counts, _ = np.histogram(spans, edges)
+    used = np.flatnonzero(counts)
+    if len(used) == 0:
+        return Deltas((), (), baseline_rtt_ms)
+    first, last = int(used[0]), int(used[-1]) + 1
+    return Deltas(tuple(edges[first : last + 1].tolist()), tuple(counts[first:last].tolist()), baseline_rtt_ms)
+
+
+def timeline(recording: Recording) -> Timeline:
+    """The exchanges of the busiest connections: where they are many, cut only where a gap could be seen in a chart."""
+    exchanges = recording.exchanges
+    start, end = _spans(recording)
+    by_connection = np.bincount(exchanges.connection, exchanges.round_trips + 1.0, len(recording.connections))
+    busiest = np.isin(exchanges.connection, np.argsort(-by_connection, kind="stable")[:LANES])
+    chosen = np.flatnonzero(busiest & (start != MISSING))
+    chosen = chosen[np.lexsort((start[chosen], exchanges.connection[chosen]))]
+    if len(chosen) == 0:
+        return Timeline((), len(recording.connections))
+    connection, start, end = exchanges.connection[chosen], start[chosen], end[chosen]
+    least_gap = recording.runtime_s * 1e9 / STRETCHES_A_LANE
+    new = np.diff(connection, prepend=-1) != 0
+    new |= start - np.concatenate(([0], _end_so_far(connection, end)[:-1])) > least_gap
+    new |= len(chosen) <= SHOWN_EACH
+    first = np.flatnonzero(new)
+    ends = np.maximum.reduceat(end, first)
+    trips = np.add.reduceat(exchanges.round_trips[chosen], first)
+    counts = np.diff(first, append=len(chosen))
+    streams = recording.connections.stream[connection[first]]
+    rows = zip(streams, start[first] / 1e9, ends / 1e9, counts, trips, strict=True)
+    stretches = (Stretch(int(s), float(a), float(b), int(n), int(t)) for s, a, b, n, t in rows)
+    return Timeline(tuple(stretches), len(recording.connections))
+
+
+def _spans(recording: Recording) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First and last packet of each exchange, in ns since the start; `MISSING` where neither was captured."""
+    exchanges = recording.exchanges
+    start = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
+    return start, np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), start)
+
+
+def _end_so_far(connection: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The latest end of the connection up to each exchange; `connection` is sorted."""
+    lane = np.cumsum(np.diff(connection, prepend=connection[0]) != 0)
+    height = int(end.max()) + 1  # lanes laid on top of each other, so that one running maximum serves all
+    return np.asarray(np.maximum.accumulate(end + lane * height) - lane * height)

@@ -1,0 +1,191 @@
+"""The job of a recording, ready to be done again on another network: the columns that the core's replay takes.
+
+The core does the work turn by turn (docs/model.md C.4); here the recording's times are put to the client's side, and
+the cases of the range are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap._core import Replay
+from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.rtt import Baselines
+from latpcap.measures.stalls import ack_stalls
+
+__all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Waiting = Literal["evidence", "independent", "chained"]
+
+MSS_BYTES = 1460
+"""What a segment holds on Ethernet, where no SYN told it."""
+TIMESTAMPS_BYTES = 12
+"""What TCP timestamps, which nearly everybody sends, take of it."""
+UNSCALED_BYTES = 65_535
+"""The largest window without scaling (RFC 7323)."""
+WINDOW_BYTES = 4_000_000.0
+"""What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
+LONGEST_END = 80
+"""Characters of the longest statement that only ends a transaction."""
+TIMEOUT_NS = 200e6
+"""Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What was captured: times in ns since the recording began, as the client saw them."""
+
+    client: NDArray[np.uint32]
+    opened: Ints
+    established: Ints
+    server_first: NDArray[np.bool_]
+    baseline: Floats
+    low: Floats
+    high: Floats
+    near: Floats
+    segment_bytes: Floats
+    client_window_bytes: Floats
+    server_window_bytes: Floats
+    connection: NDArray[np.uint32]
+    request: Ints
+    request_end: Ints
+    response: Ints
+    response_end: Ints
+    round_trips: Floats
+    held_before: Floats
+    held_within: Floats
+    request_segments: Floats
+    response_segments: Floats
+    setup: NDArray[np.bool_]
+    ends_transaction: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
+        """The job of `recording`; the three baselines are known for every connection (ns)."""
+        connections, exchanges = recording.connections, recording.exchanges
+        near = np.nan_to_num(baseline * baselines.near_share)
+        half = np.rint(near / 2).astype(np.int64)
+        sooner, later = half[exchanges.connection], half[exchanges.connection]
+        segment_bytes = _segment_bytes(connections)
+        size = segment_bytes[exchanges.connection]
+        stalls = ack_stalls(exchanges)
+        return cls(
+            client=_hosts(connections.client),
+            opened=_shifted(connections.syn, -half),
+            established=_shifted(connections.syn_ack, half),
+            server_first=connections.server_first,
+            baseline=baseline,
+            low=low,
+            high=high,
+            near=near,
+            segment_bytes=segment_bytes,
+            client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
+            server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
+            connection=exchanges.connection.astype(np.uint32),
+            request=_shifted(exchanges.request, -sooner),
+            request_end=_shifted(exchanges.request_end, -sooner),
+            response=_shifted(exchanges.response, later),
+            response_end=_shifted(exchanges.response_end, later),
+            round_trips=exchanges.round_trips.astype(np.float64),
+            held_before=(stalls.before > 0).astype(np.float64),
+            held_within=(stalls.inside > 0).astype(np.float64),
+            request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
+            response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
+            setup=exchanges.is_setup,
+            ends_transaction=_ends_transaction(recording),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What fixes leave of a job: one value an exchange, `closed` one a connection."""
+
+    trips: Floats
+    """Which part of its round trips."""
+    gap: Floats
+    """Which part of the client time before it, and of its service."""
+    service: Floats
+    stall: Floats
+    """How long it no longer waits for a delayed ACK, ns."""
+    closed: NDArray[np.bool_]
+    """Not opened any more."""
+    request_segments: Floats
+    """What requests and responses fill from now on: what travels together shares packets."""
+    response_segments: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The network that a job is replayed on; see `core/src/replay`."""
+
+    bandwidth: float = np.inf
+    loss: float = 0.0
+    growth: float = 2.0
+    window_bytes: float = WINDOW_BYTES
+    timeout_ns: float = TIMEOUT_NS
+    restarts: bool = True
+    baseline: int = 0
+    added_ns: float = 0.0
+
+
+def _segment_bytes(connections: Connections) -> Floats:
+    """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
+    told = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
+    payload: Floats = np.maximum(np.minimum(*told) - TIMESTAMPS_BYTES, 1).astype(float)
+    return payload
+
+
+def _segments(sizes: Ints, begin: Ints, end: Ints, segment_bytes: Floats) -> Floats:
+    """How many segments messages fill; one that begins in the last packet of another fills it with that."""
+    segments: Floats = sizes / segment_bytes
+    begins_one = np.ones(len(segments), bool)
+    begins_one[1:] = begin[1:] != end[:-1]
+    first = np.flatnonzero(begins_one)
+    if len(first):
+        together = np.add.reduceat(segments, first)
+        segments[first] += np.ceil(together) - together
+    return segments
+
+
+def _ends_transaction(recording: Recording) -> NDArray[np.bool_]:
+    """Which exchanges commit or roll back; nobody waits for another one's locks where there is one connection."""
+    exchanges = recording.exchanges
+    if len(recording.connections) < 2:
+        return np.zeros(len(exchanges), bool)
+    occurring = np.unique(exchanges.fingerprint[exchanges.fingerprint >= 0])
+    texts = columns.take(recording.statement_texts, occurring).to_pylist()
+    ends = [
+        number
+        for number, text in zip(occurring, texts, strict=True)
+        if len(text) <= LONGEST_END and deed_of(text) is Deed.END
+    ]
+    told: NDArray[np.bool_] = exchanges.command.where(END_COMMANDS.__contains__)
+    return told | (exchanges.is_execution & np.isin(exchanges.fingerprint, ends))
+
+
+def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
+    """The most that a receiver takes at once: its window, where large transfers never made it grow."""
+    largest = np.zeros(len(window), np.int64)
+    np.maximum.at(largest, exchanges.connection, sizes)
+    narrow = (window > 0) & (window <= UNSCALED_BYTES) & (largest > 4 * window)
+    taken: Floats = np.where(narrow, window, np.inf).astype(float)
+    return taken
+
+
+def _shifted(times: Ints, by: Ints) -> Ints:
+    return np.where(times == MISSING, MISSING, times + by)
+
+
+def _hosts(clients: Sequence[str]) -> NDArray[np.uint32]:
+    """One number for each client host: the ports differ from connection to connection."""
+    hosts = [client.rpartition(":")[0] for client in clients]
+    return np.unique(hosts, return_inverse=True)[1].astype(np.uint32)

@@ -1,0 +1,126 @@
+"""Findings and exchanges as packet comments: OUT.pcapng opens in Wireshark with what latpcap knows beside the packets.
+
+A comment stands at the packet that completes a request; a finding's text at its first packet, and a short mark where
+each of its other exchanges begins. Statements appear in no comment: Wireshark shows them, where it may.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latpcap import _core
+from latpcap.tables import sources
+from latpcap.units import format_ms, format_s
+from latpcap.errors import CaptureError, UsageError
+from latpcap.report.text import printable
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+
+__all__ = ["annotate", "comments"]
+
+MARKED = "latpcap: "
+"""How each comment begins: `frame.comment contains "latpcap"` shows all in Wireshark."""
+
+
+def annotate(
+    captures: Any, output: str | Path, capture: Capture | None = None, *, force: bool = False, progress: Any = None
+) -> int:
+    """Write `captures` (a path, a glob or a list of these) again as pcapng, with comments; return how many packets.
+
+    `capture` is what `latpcap.read` made of them, where it is there already. An existing file is written over only with
+    `force`, and one of the captures never.
+    """
+    from latpcap.capture import read
+
+    paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
+    check_output(output, paths, force=force)
+    told = comments(read(paths) if capture is None else capture)
+    made = not os.path.exists(output)
+    try:
+        return _core.annotate(paths, told, os.fspath(output), progress=progress)
+    except (_core.CaptureError, OSError) as error:
+        if made:
+            Path(output).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = (error.strerror or str(error)).partition(" (os error")[0]
+            raise UsageError(f"{output}: cannot be written: {reason}") from None
+        raise CaptureError(str(error)) from None
+
+
+def check_output(output: str | Path, paths: Sequence[str], *, force: bool = False) -> None:
+    """Refuse what cannot be written, or must not be written over."""
+    if not paths or "-" in paths:
+        raise UsageError("the captures are read twice: give files, not a pipe or packets")
+    if os.path.isdir(output):
+        raise UsageError(f"{output}: is a directory; name a file")
+    if not os.path.isdir(os.path.dirname(output) or "."):
+        raise UsageError(f"{output}: no such directory")
+    if any(os.path.exists(output) and os.path.samefile(path, output) for path in paths):
+        raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
+    if os.path.exists(output) and not force:
+        raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
+
+
+def comments(capture: Capture) -> dict[int, list[str]]:
+    """Return the comments of `capture` by frame: findings first, then exchanges."""
+    told: dict[int, list[str]] = {}
+    for frame, text in (*_of_findings(capture), *_of_exchanges(capture)):
+        told.setdefault(frame, []).append(MARKED + printable(text))
+    return told
+
+
+def _of_findings(capture: Capture) -> Iterator[tuple[int, str]]:
+    for finding in capture.analyze().to_dict()["findings"]:
+        first = finding.get("first_frame")
+        if first is None:
+            continue
+        yield first, _text(finding)
+        for stretch in finding.get("frames", ()):
+            if stretch["first"] != first:
+                yield stretch["first"], f"part of finding {finding['code']} (see frame {first})"
+
+
+def _text(finding: dict[str, Any]) -> str:
+    saved = [f"{format_s(seconds)} at {rtt} ms" for rtt, seconds in finding.get("saved_s", {}).items() if seconds > 0]
+    gain = f" It would save {finding['round_trips_saved']:,} round trips" if finding.get("round_trips_saved") else ""
+    gain += f" ({saved[-1]})." if gain and saved else "." if gain else ""
+    shown = f" Show its packets with: {finding['display_filter']}" if finding.get("display_filter") else ""
+    return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
+
+
+def _of_exchanges(capture: Capture) -> Iterator[tuple[int, str]]:
+    table = capture.exchanges
+    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error")
+    times = {name: table.column(name).view(np.int64) for name in ("request_time", "response_end_time")}
+    missing = np.iinfo(np.int64).min
+    known = (times["request_time"] != missing) & (times["response_end_time"] != missing)
+    took_ms = np.where(known, (times["response_end_time"] - times["request_time"]) / 1e6, np.nan)
+    frames = table.column("request_end_frame").astype(float)
+    frames = np.where(np.isnan(frames), table.column("response_end_frame").astype(float), frames)
+    columns = [table.column(name).tolist() for name in names]
+    for frame, took, *values in zip(frames.tolist(), took_ms.tolist(), *columns, strict=True):
+        if frame == frame:
+            yield int(frame), _fact(took, dict(zip(names, values, strict=True)))
+
+
+def _fact(took_ms: float, row: dict[str, Any]) -> str:
+    """One exchange in a line; a NaN is a number that is not known."""
+    trips = row["round_trips"]
+    facts = [f"{trips:,} round trip{'' if trips == 1 else 's'}"]
+    if took_ms == took_ms:
+        facts.append(format_ms(took_ms))
+    if row["service_ms"] == row["service_ms"]:
+        facts.append(f"service {format_ms(row['service_ms'])}")
+    if row["rows"] == row["rows"]:
+        facts.append(f"{int(row['rows']):,} row{'' if row['rows'] == 1 else 's'}")
+    if row["error"]:
+        facts.append("error")
+    if not row["complete"]:
+        facts.append("captured in part")
+    return f"exchange {row['exchange']} of stream {row['stream']}, {row['command']}: {', '.join(facts)}"

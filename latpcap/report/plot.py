@@ -1,0 +1,105 @@
+"""Charts of what a notebook shows (extra `notebook`): small ones, made with Altair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.measures.budget import Budget
+    from latpcap.projection.project import Projection
+    from latpcap.measures.views import Deltas, Timeline
+
+__all__ = ["plot_budget", "plot_deltas", "plot_projection", "plot_timeline"]
+
+COLOURS = {
+    "network": "#c0392b",
+    "service": "#e0a800",
+    "transfer": "#2980b9",
+    "client": "#27ae60",
+    "think": "#8e9eab",
+    "setup": "#8e44ad",
+    "loss": "#e67e22",
+    "unknown": "#bdc3c7",
+}
+"""The parts of the budget."""
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise UsageError("plots need Altair: pip install 'latpcap[notebook]'") from None
+    return altair
+
+
+def plot_projection(projection: Projection) -> Any:
+    """Return a chart of the runtime over the RTT, with the range between optimistic and pessimistic."""
+    altair = _altair()
+    points = [
+        {"rtt": point.rtt_ms, "runtime": point.runtime_s, "low": point.optimistic_s, "high": point.pessimistic_s}
+        for point in projection.points
+    ]
+    base = altair.Chart({"values": points}).encode(x=altair.X("rtt:Q", title="RTT (ms)"))
+    band = base.mark_area(opacity=0.3).encode(y=altair.Y("low:Q", title="runtime (s)"), y2="high:Q")
+    return band + base.mark_line(point=True).encode(y="runtime:Q")
+
+
+def plot_budget(budget: Budget) -> Any:
+    """Return one bar over the runtime, a colour a part."""
+    altair = _altair()
+    parts = {name.removesuffix("_s"): seconds for name, seconds in budget.parts().items() if seconds > 0}
+    rows = [{"part": part, "seconds": seconds, "order": order} for order, (part, seconds) in enumerate(parts.items())]
+    scale = altair.Scale(domain=list(parts), range=[COLOURS[part] for part in parts])
+    return (
+        altair.Chart({"values": rows})
+        .mark_bar()
+        .encode(
+            x=altair.X("seconds:Q", title="seconds", stack="zero"),
+            color=altair.Color("part:N", scale=scale, title=None),
+            order="order:Q",
+            tooltip=["part:N", altair.Tooltip("seconds:Q", format=",.3f")],
+        )
+        .properties(width=560, height=40)
+    )
+
+
+def plot_deltas(deltas: Deltas) -> Any:
+    """Return a histogram over a logarithmic axis, with the baseline RTT as a line."""
+    altair = _altair()
+    pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
+    rows = [{"from": low, "to": high, "exchanges": count} for low, high, count in pairs]
+    x = altair.X("from:Q", scale=altair.Scale(type="log"), title="inter-query delta (ms)")
+    bars = altair.Chart({"values": rows}).mark_bar().encode(x=x, x2="to:Q", y="exchanges:Q")
+    if deltas.baseline_rtt_ms is not None and rows:
+        line = altair.Chart({"values": [{"rtt": deltas.baseline_rtt_ms}]})
+        bars += line.mark_rule(color=COLOURS["network"], strokeWidth=2).encode(x="rtt:Q")
+    return bars.properties(width=560, height=160)
+
+
+def plot_timeline(timeline: Timeline) -> Any:
+    """Return bars over time, one lane a connection; it can be zoomed and moved."""
+    altair = _altair()
+    rows = [
+        {
+            "stream": stretch.stream,
+            "start": stretch.start_s,
+            "end": stretch.end_s,
+            "exchanges": stretch.exchanges,
+            "round trips": stretch.round_trips,
+        }
+        for stretch in timeline.stretches
+    ]
+    return (
+        altair.Chart({"values": rows})
+        .mark_bar(color=COLOURS["transfer"], stroke=COLOURS["transfer"], strokeWidth=0.5)  # the shortest stay visible
+        .encode(
+            x=altair.X("start:Q", title="seconds since the first packet"),
+            x2="end:Q",
+            y=altair.Y("stream:O", title="connection (tcp.stream)"),
+            tooltip=["stream:O", "start:Q", "end:Q", "exchanges:Q", "round trips:Q"],
+        )
+        .properties(width=560)
+        .interactive(bind_y=False)
+    )

@@ -1,0 +1,1 @@
+"""The finished results that every report prints: analysis, verdict, comparison, validation, gates."""

@@ -1,0 +1,356 @@
+"""The one plain result between the measures and every report: `Analysis`, whose `to_dict()` is the JSON.
+
+The keys are a promise (schema `latpcap.analysis/1`): keys may be added, never renamed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap.measures.budget import Budget, Timeline, timeline
+from latpcap.projection.fetches import fetch_savings
+from latpcap.findings import Evidence, FindingResult, find, finding_results
+from latpcap.findings.what_if import Fix, WhatIf, what_if
+from latpcap.findings.savings import costs_of
+from latpcap.measures.health import HealthNote, core_notes, measured_notes
+from latpcap.projection.project import Conditions, Projection, basis, project
+from latpcap.measures.purposes import PurposeResult, purpose_results
+from latpcap.tables.recording import Recording
+from latpcap.measures.routes import RouteResult, route_results
+from latpcap.rtt import Baselines, Estimate, estimate_paths
+from latpcap.measures.statements import StatementGroups, group
+from latpcap.measures.tcp import TcpResult, tcp_results
+from latpcap.tables.times import iso
+from latpcap.result.verdict import TYPICAL_RTT_MS, verdict
+
+__all__ = [
+    "SCHEMA",
+    "Analysis",
+    "CaptureFile",
+    "ConnectionResult",
+    "Measures",
+    "PathResult",
+    "RttResult",
+    "StatementResult",
+    "Summary",
+    "TcpResult",
+    "plain",
+]
+
+SCHEMA = "latpcap.analysis/1"
+
+CONNECTION_TEXTS = (
+    *("client", "server", "protocol", "server_version", "user", "database", "application"),
+    *("encryption", "compression", "state"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """One file of the recording."""
+
+    path: str
+    format: str
+    packets: int
+    bytes: int
+    first_time: str | None
+    last_time: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of the whole recording."""
+
+    runtime_s: float
+    connections: int
+    exchanges: int
+    round_trips: int
+    effective_round_trips: float
+    """The same with parallel work counted once and TCP handshakes counted too: the runtime grows by these."""
+    baseline_rtt_ms: float | None
+    network_share: float | None
+    """The part of the runtime that waiting for the network took: 0 to 1."""
+    seconds_per_ms: float | None
+    verdict: str
+    """Three lines in plain words."""
+
+
+@dataclass(frozen=True, slots=True)
+class RttResult:
+    """The baseline RTT of one connection in ms, its range, and where it comes from."""
+
+    baseline_ms: float | None
+    low_ms: float | None
+    high_ms: float | None
+    method: str
+    reason: str
+    handshake_ms: float | None
+    in_stream_min_ms: float | None
+    in_stream_median_ms: float | None
+    in_stream_mean_ms: float | None
+    response_floor_ms: float | None
+    samples: int
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathResult:
+    """One client host and one server endpoint: how far apart they are, from all their connections together."""
+
+    client: str
+    server: str
+    connections: int
+    rtt: RttResult
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionResult:
+    """One database connection."""
+
+    stream: int
+    client: str
+    server: str
+    protocol: str
+    server_version: str | None
+    user: str | None
+    database: str | None
+    application: str | None
+    encryption: str | None
+    compression: str | None
+    state: str
+    replication: bool
+    start: str
+    end: str
+    exchanges: int
+    round_trips: int
+    request_bytes: int
+    response_bytes: int
+    retransmissions: int
+    lost_bytes: int
+    cancels: int | None
+    """The stream whose statement this connection came to cancel."""
+    rtt: RttResult
+    tcp: TcpResult
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    """One statement, or one command that serves none; response and delta times are those of its executions."""
+
+    fingerprint: str | None
+    text: str
+    protocol: str
+    executions: int
+    exchanges: int
+    round_trips: int
+    rows: int | None
+    affected_rows: int | None
+    request_bytes: int
+    response_bytes: int
+    network_s: float
+    service_s: float
+    response_ms: dict[str, float | None]
+    delta_ms: dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a recording says, and what it would cost at another RTT."""
+
+    captures: tuple[CaptureFile, ...]
+    health: tuple[HealthNote, ...]
+    summary: Summary
+    budget: Budget
+    purposes: tuple[PurposeResult, ...]
+    paths: tuple[PathResult, ...]
+    connections: tuple[ConnectionResult, ...]
+    statements: tuple[StatementResult, ...]
+    routes: tuple[RouteResult, ...]
+    """Empty where no statement names one."""
+    findings: tuple[FindingResult, ...]
+    projection: Projection
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of `latpcap analyze --json`."""
+        result: dict[str, Any] = plain(self)
+        return {"schema": SCHEMA} | result
+
+    def _repr_html_(self) -> str:
+        from latpcap.report.notebook import render
+
+        return render(self)
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses and tuples as dictionaries and lists, all the way down."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+class Measures:
+    """The measures of one recording, each from those before it."""
+
+    def __init__(self, recording: Recording, *, think_s: float = 1.0, rtt_baseline_ms: float | None = None) -> None:
+        """Measure `recording`."""
+        self.recording = recording
+        self.rtt: Estimate = estimate_paths(recording, rtt_baseline_ms)
+        self.baselines: Baselines = self.rtt.of_connections
+        self.timeline: Timeline = timeline(recording, self.baselines, think_s)
+        self.statements: StatementGroups = group(recording, self.timeline)
+        self.fetches = tuple(fetch_savings(recording))
+        self.purposes = tuple(purpose_results(recording.exchanges))
+        self.basis = basis(recording, self.baselines, self.timeline)
+        self.costs = costs_of(recording, self.baselines, self.timeline, self.basis, think_s)
+        self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
+
+    def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
+        """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
+        return what_if(self.evidence, self.costs, self.basis, self.project(rtt_ms).points, fixes)
+
+    def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
+        """The findings, ranked by what they save at the largest of `rtt_ms`."""
+        found = find(self.evidence, self.costs, max(rtt_ms, default=TYPICAL_RTT_MS))
+        return tuple(finding_results(self.evidence, found, self.costs, rtt_ms))
+
+    def project(
+        self,
+        rtt_ms: Sequence[float] | None = None,
+        within_s: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> Projection:
+        """Project the runtime onto each RTT of `rtt_ms`."""
+        return replace(project(self.basis, rtt_ms, within_s, conditions), fetches=self.fetches)
+
+    def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
+        """Build the result."""
+        recording, projection = self.recording, self.project(rtt_ms, within_s)
+        health = (*core_notes(recording), *measured_notes(recording, self.baselines, self.timeline))
+        return Analysis(
+            captures=tuple(_captures(recording)),
+            health=health,
+            summary=self._summary(projection, health, asked=rtt_ms is not None),
+            budget=self.timeline.budget,
+            purposes=self.purposes,
+            paths=tuple(path_results(self.rtt)),
+            connections=tuple(connection_results(recording, self.baselines)),
+            statements=tuple(statement_results(self.statements)),
+            routes=tuple(route_results(recording, self.timeline)),
+            findings=self.findings(tuple(point.rtt_ms for point in projection.points)),
+            projection=projection,
+        )
+
+    def _summary(self, projection: Projection, health: Sequence[HealthNote], *, asked: bool) -> Summary:
+        exchanges, runtime_s = self.recording.exchanges, self.timeline.runtime_s
+        known = projection.baseline_rtt_ms is not None
+        round_trips = int(exchanges.round_trips.sum())
+        network_share = min(self.basis.network_s / runtime_s, 1.0) if known and runtime_s > 0 else None
+        return Summary(
+            runtime_s=runtime_s,
+            connections=len(self.recording.database_rows),
+            exchanges=len(exchanges),
+            round_trips=round_trips,
+            effective_round_trips=self.basis.effective_round_trips,
+            baseline_rtt_ms=projection.baseline_rtt_ms,
+            network_share=network_share,
+            seconds_per_ms=projection.seconds_per_ms,
+            verdict=verdict(
+                self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, asked=asked
+            ),
+        )
+
+
+def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:
+    """The database connections, in the order of their streams."""
+    table, rows = recording.all_connections_table, recording.database_rows
+    texts = {name: columns.texts(table, name) for name in CONNECTION_TEXTS}
+    names = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
+    numbers = {name: columns.column(table, name).values for name in names}
+    replication = columns.column(table, "replication").values
+    cancels = columns.column(table, "cancels").ints(-1)
+    start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
+    for index, (row, tcp) in enumerate(zip(map(int, rows), tcp_results(recording), strict=True)):
+        yield ConnectionResult(
+            **{name: values[row] for name, values in texts.items()},  # type: ignore[arg-type]
+            **{name: int(values[row]) for name, values in numbers.items()},  # type: ignore[arg-type]
+            replication=bool(replication[row]),
+            cancels=int(cancels[row]) if cancels[row] >= 0 else None,
+            start=start[row] or "",
+            end=end[row] or "",
+            rtt=_rtt(baselines, index),
+            tcp=tcp,
+        )
+
+
+def path_results(found: Estimate) -> Iterator[PathResult]:
+    """The paths, those with most connections first."""
+    counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
+    for path in np.argsort(-counts, kind="stable"):
+        yield PathResult(
+            found.paths.client[path], found.paths.server[path], int(counts[path]), _rtt(found.of_paths, int(path))
+        )
+
+
+def _rtt(baselines: Baselines, index: int) -> RttResult:
+    def ms(values: NDArray[np.float64]) -> float | None:
+        return _finite(values[index] / 1e6)
+
+    return RttResult(
+        baseline_ms=ms(baselines.baseline),
+        low_ms=ms(baselines.low),
+        high_ms=ms(baselines.high),
+        method=baselines.method_name(index),
+        reason=baselines.reason_text(index),
+        handshake_ms=ms(baselines.handshake),
+        in_stream_min_ms=ms(baselines.in_stream_min),
+        in_stream_median_ms=ms(baselines.in_stream_median),
+        in_stream_mean_ms=ms(baselines.in_stream_mean),
+        response_floor_ms=ms(baselines.floor),
+        samples=int(baselines.samples[index]),
+        position=baselines.position_name(index),
+    )
+
+
+def statement_results(groups: StatementGroups) -> Iterator[StatementResult]:
+    """The statements, the costliest first."""
+    for row in range(len(groups)):
+        yield StatementResult(
+            fingerprint=groups.fingerprint[row],
+            text=groups.text[row],
+            protocol=groups.protocol[row],
+            executions=int(groups.executions[row]),
+            exchanges=int(groups.exchanges[row]),
+            round_trips=int(groups.round_trips[row]),
+            rows=groups.rows[row],
+            affected_rows=groups.affected_rows[row],
+            request_bytes=int(groups.request_bytes[row]),
+            response_bytes=int(groups.response_bytes[row]),
+            network_s=float(groups.network_s[row]),
+            service_s=float(groups.service_s[row]),
+            response_ms={name: _finite(values[row]) for name, values in groups.response_ms.items()},
+            delta_ms={name: _finite(values[row]) for name, values in groups.delta_ms.items()},
+        )
+
+
+def _captures(recording: Recording) -> Iterator[CaptureFile]:
+    table = recording.captures_table
+    paths, formats = (columns.texts(table, name) for name in ("path", "format"))
+    packets, sizes = (columns.column(table, name).values for name in ("packets", "bytes"))
+    first, last = (iso(columns.column(table, name)) for name in ("first_time", "last_time"))
+    for row, path in enumerate(paths):
+        yield CaptureFile(path or "", formats[row] or "", int(packets[row]), int(sizes[row]), first[row], last[row])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,131 @@
+"""Two captures of one job, side by side: what was added, what is gone, and what explains the difference.
+
+The network's part of a budget is round trips × RTT, so its difference falls apart into two:
+Δ(n·L) = (n₂ − n₁)·L₁ + n₂·(L₂ − L₁): what other round trips cost, and what the other RTT costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latpcap.result.analysis import Analysis, StatementResult
+from latpcap.units import format_ms, format_s
+from latpcap.result.verdict import PART_NAMES
+
+__all__ = ["Comparison", "Part", "StatementChange", "compare"]
+
+SMALL = 0.02
+"""Parts that changed by less than this share of the larger runtime explain nothing."""
+
+NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
+"""The parts that have nothing to do with the distance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the time budget in both captures, in seconds."""
+
+    name: str
+    before_s: float
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class StatementChange:
+    """One statement in both captures; `change` is added, gone or changed."""
+
+    fingerprint: str | None
+    text: str
+    change: str
+    executions_before: int
+    executions_after: int
+    round_trips_before: int
+    round_trips_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is different between two captures of one job."""
+
+    runtime_before_s: float
+    runtime_after_s: float
+    round_trips_before: int
+    round_trips_after: int
+    baseline_before_ms: float | None
+    baseline_after_ms: float | None
+    budget: tuple[Part, ...]
+    statements: tuple[StatementChange, ...]
+    """Those that changed, the largest change of round trips first."""
+    unchanged: int
+    """Statements that ran as often and waited as often."""
+    explanation: str
+
+
+def compare(before: Analysis, after: Analysis) -> Comparison:
+    """Set `after` against `before`."""
+    changes, unchanged = _changes(before, after)
+    old, new = before.budget.parts(), after.budget.parts()
+    return Comparison(
+        before.summary.runtime_s,
+        after.summary.runtime_s,
+        before.summary.round_trips,
+        after.summary.round_trips,
+        before.summary.baseline_rtt_ms,
+        after.summary.baseline_rtt_ms,
+        tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
+        tuple(changes),
+        unchanged,
+        _explanation(before, after),
+    )
+
+
+def _changes(before: Analysis, after: Analysis) -> tuple[list[StatementChange], int]:
+    old, new = (_by_key(result.statements) for result in (before, after))
+    changes = [_change(old.get(key), new.get(key)) for key in old | new]
+    different = [change for change in changes if change.change]
+    different.sort(key=lambda change: -abs(change.round_trips_after - change.round_trips_before))
+    return different, len(changes) - len(different)
+
+
+def _by_key(statements: tuple[StatementResult, ...]) -> dict[tuple[str, str], StatementResult]:
+    return {(statement.protocol, statement.fingerprint or statement.text): statement for statement in statements}
+
+
+def _change(old: StatementResult | None, new: StatementResult | None) -> StatementChange:
+    known = new or old
+    assert known is not None
+    counts = [(each.executions, each.round_trips) if each else (0, 0) for each in (old, new)]
+    change = "added" if old is None else "gone" if new is None else "changed" if counts[0] != counts[1] else ""
+    (ran, waited), (runs, waits) = counts
+    return StatementChange(known.fingerprint, known.text, change, ran, runs, waited, waits)
+
+
+def _explanation(before: Analysis, after: Analysis) -> str:
+    """One sentence: how much slower or faster, and why, the largest reason first."""
+    difference = after.summary.runtime_s - before.summary.runtime_s
+    causes = sorted(_causes(before, after), key=lambda cause: -abs(cause[0]))
+    least = SMALL * max(after.summary.runtime_s, before.summary.runtime_s)
+    told = [f"{_signed(seconds)} {text}" for seconds, text in causes if abs(seconds) >= least]
+    if abs(difference) < least and not told:
+        return "Both take the same time."
+    verb = "slower" if difference > 0 else "faster"
+    return f"{format_s(abs(difference))} {verb}: {'; '.join(told) or 'many small differences'}."
+
+
+def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
+    old, new = before.budget.parts(), after.budget.parts()
+    causes = [(new[name] - old[name], f"for {text}") for name, text in NAMES.items()]
+    near, far = before.summary.baseline_rtt_ms, after.summary.baseline_rtt_ms
+    total = new["network_s"] - old["network_s"]
+    if near is None or far is None or after.summary.effective_round_trips == 0:
+        return [*causes, (total, "for waiting for the network")]
+    trips = after.summary.effective_round_trips - before.summary.effective_round_trips
+    by_trips = trips * near / 1000 if abs(trips) >= 1 else 0.0
+    counted = after.summary.round_trips - before.summary.round_trips
+    more = f"{abs(counted):,} {'more' if counted >= 0 else 'fewer'} round trips"
+    rtt = f"because the RTT is {format_ms(far)} instead of {format_ms(near)}"
+    return [*causes, (by_trips, f"for {more} at {format_ms(near)}"), (total - by_trips, rtt)]
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' if seconds >= 0 else '−'}{format_s(abs(seconds))}"

@@ -1,0 +1,104 @@
+"""Predicted against measured: a capture of the same job at another RTT says how right the projection was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from latpcap.units import format_ms, format_s
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+
+__all__ = ["SAME_JOB", "Term", "Validation", "validate"]
+
+SAME_JOB = 0.05
+"""Captures whose round trips differ by more are not the same job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of the time budget in seconds: as predicted for the other place, and as measured there."""
+
+    name: str
+    predicted_s: float
+    measured_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How right the projection of one capture onto another's RTT was."""
+
+    baseline_rtt_ms: float
+    target_rtt_ms: float
+    """The baseline RTT of the other capture."""
+    round_trips: int
+    other_round_trips: int
+    predicted_s: float
+    optimistic_s: float
+    pessimistic_s: float
+    measured_s: float
+    error: float
+    """Predicted ÷ measured − 1."""
+    inside: bool
+    """The measured runtime lies between optimistic and pessimistic."""
+    terms: tuple[Term, ...]
+    text: str
+
+
+def validate(base: Capture, other: Capture) -> Validation:
+    """Project `base` onto the RTT of `other` and compare; `UsageError` where they are not the same job."""
+    measured = other.analyze()
+    target = measured.summary.baseline_rtt_ms
+    if target is None:
+        raise UsageError("the RTT of the other capture is unknown: give it with --against-rtt")
+    observed = base.analyze([target])
+    point = observed.projection.points[0]
+    start = observed.projection.baseline_rtt_ms
+    if start is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
+        raise UsageError("the RTT of the base capture is unknown: give it with --rtt-baseline")
+    _check_same_job(observed.summary.round_trips, measured.summary.round_trips)
+    runtime_s = measured.summary.runtime_s
+    inside = point.optimistic_s <= runtime_s <= point.pessimistic_s
+    error = point.runtime_s / runtime_s - 1 if runtime_s > 0 else 0.0
+    added = point.runtime_s - observed.summary.runtime_s
+    return Validation(
+        baseline_rtt_ms=start,
+        target_rtt_ms=target,
+        round_trips=observed.summary.round_trips,
+        other_round_trips=measured.summary.round_trips,
+        predicted_s=point.runtime_s,
+        optimistic_s=point.optimistic_s,
+        pessimistic_s=point.pessimistic_s,
+        measured_s=runtime_s,
+        error=error,
+        inside=inside,
+        terms=tuple(_terms(observed.budget.parts(), added, measured.budget.parts())),
+        text=(
+            f"{format_ms(start)} → {format_ms(target)}: predicted {format_s(point.runtime_s)} "
+            f"({format_s(point.optimistic_s)} to {format_s(point.pessimistic_s)}), measured {format_s(runtime_s)}: "
+            f"{error:+.1%}, {'inside' if inside else 'outside'} the range."
+        ),
+    )
+
+
+def _check_same_job(mine: int, others: int) -> None:
+    if abs(others - mine) > SAME_JOB * max(mine, 1):
+        change = f"{others / mine - 1:+.0%}" if mine else "none in the base"
+        raise UsageError(
+            f"not the same job: {mine:,} round trips against {others:,} ({change}; more than {SAME_JOB:.0%} apart); "
+            "`latpcap compare` shows what is different"
+        )
+
+
+def _terms(observed: dict[str, float], added_s: float, measured: dict[str, float]) -> list[Term]:
+    """All that the other RTT adds is put to the network, set-up included; the rest is predicted to stay."""
+    distance = ("network_s", "setup_s")
+    predicted = {name: seconds for name, seconds in observed.items() if name not in distance}
+    waits = Term(
+        "network_s and setup_s",
+        sum(observed[name] for name in distance) + added_s,
+        sum(measured[name] for name in distance),
+    )
+    return [waits, *(Term(name, seconds, measured[name]) for name, seconds in predicted.items())]

@@ -1,0 +1,111 @@
+"""Three lines in plain words: what the network cost, what it would cost elsewhere, and what else to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from latpcap.measures.budget import Budget
+from latpcap.units import format_ms, format_s
+from latpcap.measures.health import HealthNote
+from latpcap.projection.project import Basis, Point, Projection
+from latpcap.measures.purposes import PURPOSES, PurposeResult
+
+__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]
+
+TYPICAL_RTT_MS = 15.0
+"""The RTT that the verdict speaks of when none was asked: two sites of one country."""
+
+NOTABLE = 0.3
+"""Round trips beside the statements are worth a sentence from this share on."""
+
+PART_NAMES = {
+    "network_s": "waiting for the network",
+    "service_s": "the server",
+    "transfer_s": "transferring data",
+    "client_s": "the application between its requests",
+    "think_s": "think time",
+    "setup_s": "setting up connections",
+    "loss_s": "lost packets",
+    "unknown_s": "exchanges that were captured in part",
+}
+
+
+def verdict(
+    base: Basis,
+    budget: Budget,
+    round_trips: int,
+    purposes: Sequence[PurposeResult],
+    projection: Projection,
+    health: Sequence[HealthNote],
+    *,
+    asked: bool,
+) -> str:
+    """Return the verdict; `asked` says that the user chose the projection's RTTs."""
+    if round_trips == 0:
+        return f"{_cost(base, 0, projection)}\n{_gravest(health)}".rstrip()
+    besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), _besides(budget, health))))
+    return "\n".join((_cost(base, round_trips, projection), _elsewhere(base, projection, asked), besides))
+
+
+def _cost(base: Basis, round_trips: int, projection: Projection) -> str:
+    trips = f"{round_trips:,} round trip{'' if round_trips == 1 else 's'}"
+    runtime = format_s(base.runtime_s)
+    if round_trips == 0:
+        return f"No request was seen in {runtime}: nothing waited for the network."
+    if projection.baseline_rtt_ms is None:
+        return f"{trips} in {runtime}; the RTT of this capture is unknown, so their cost is, too."
+    aside = ", counted once where they ran side by side," if base.effective_round_trips < 0.95 * round_trips else ""
+    share = base.network_s / base.runtime_s if base.runtime_s > 0 else 0.0
+    at = format_ms(projection.baseline_rtt_ms)
+    verb = "is" if round_trips == 1 else "are"
+    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {runtime} ({share:.0%})."
+
+
+def _elsewhere(base: Basis, projection: Projection, asked: bool) -> str:
+    if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
+        return "No projection without it: give the RTT between client and server with --rtt-baseline."
+    point = _telling_point(projection, asked)
+    if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
+        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
+    return (
+        f"At {format_ms(point.rtt_ms)} this takes about {format_s(point.runtime_s)} "
+        f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
+        f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
+    )
+
+
+def _beside_statements(purposes: Sequence[PurposeResult], round_trips: int) -> str:
+    """Where most round trips run no statement, say what they do."""
+    first = purposes[0]
+    if first.purpose in {"statements", "setup", "unreadable", "others"} or first.round_trips < NOTABLE * round_trips:
+        return ""
+    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
+
+
+def _telling_point(projection: Projection, asked: bool) -> Point | None:
+    """The largest RTT that was asked for; on the default ladder the one nearest above a typical distance."""
+    if asked or projection.baseline_rtt_ms is None:
+        return max(projection.points, key=lambda point: point.rtt_ms, default=None)
+    least = max(TYPICAL_RTT_MS, 2 * projection.baseline_rtt_ms)
+    return next((point for point in projection.points if point.rtt_ms >= least), projection.points[-1])
+
+
+def _besides(budget: Budget, health: Sequence[HealthNote]) -> str:
+    parts = sorted(((seconds, name) for name, seconds in budget.parts().items() if seconds > 0), reverse=True)
+    total = sum(seconds for seconds, _ in parts)
+    if total == 0:
+        largest = "There is no time to explain."
+    else:
+        shares = [
+            f"{PART_NAMES[name]} ({seconds / total:.0%})" for seconds, name in parts[:2] if seconds >= 0.1 * total
+        ]
+        largest = f"Most time goes to {', then '.join(shares)}."
+    return f"{largest} {_gravest(health)}".rstrip()
+
+
+def _gravest(health: Sequence[HealthNote]) -> str:
+    for severity in ("error", "warning"):
+        for note in health:
+            if note.severity == severity:
+                return f"Beware: {note.message.rstrip('.')}."
+    return ""

@@ -1,0 +1,246 @@
+"""Stable names in the place of real ones: `client-1:40000`, `server-1:3306`, `user-1`, `database-1`, `application-1`.
+
+The core's tables go through `PseudonymousTables` before anything else sees them, so no report can forget it. Names are
+numbered as they first appear, so the same captures give the same names in every run. Recordings that are read apart
+number on their own; give both the same `Pseudonyms` where they are to be compared.
+
+Tables, columns and schemas keep their names. What equals a known name as a whole word is replaced in statements and
+messages too, even where it means something else there: rather a table too many than a customer's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from arro3.core import Array, ChunkedArray, Table
+
+from latpcap.tables import columns
+
+__all__ = ["PseudonymousTables", "Pseudonyms"]
+
+NAMES = {
+    "client": "client",
+    "server": "server",
+    "former_databases": "database",
+    "database": "database",
+    "former_users": "user",
+    "user": "user",
+    "application": "application",
+}
+"""Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
+NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
+"""What the core calls captures that have no name."""
+KINDS = {"user": "user", "role": "user", "login": "user", "database": "database", "host": "host"}
+"""What a statement or message calls a thing → what its pseudonym is called."""
+WORDS_OF_SQL = frozenset({"all", "current_role", "current_user", "default", "none", "public", "session_user"})
+
+WORD = re.compile(r"[\w$#]+")
+SUFFIX = re.compile(r"(?:\.(?:pcapng|pcap|cap|dmp|ntar))?(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
+IDENTIFIER = r"""(?:`(?P<a>[^`]+)`|"(?P<b>[^"]+)"|'(?P<c>[^']+)'|(?P<d>[\w$#]+))"""
+NAMING = tuple(
+    re.compile(pattern + IDENTIFIER, re.IGNORECASE)
+    for pattern in (
+        r"^(?:create|drop|alter|rename)\s+(?P<kind>user|role|login|database)\s+(?:if\s+(?:not\s+)?exists\s+)?(?!mapping\b|link\b)",
+        r"^(?:create|drop|alter)\s+(?P<kind>user)\s+mapping\s+(?:if\s+(?:not\s+)?exists\s+)?for\s+",
+        r"\bconnect\s+to\s+(?P<user>)",
+        r"^use\s+(?P<database>)",
+        r"^set\s+(?:local\s+|session\s+)?(?:role|authorization)\s+(?P<user>)",
+        r"^(?:grant|revoke)\b[^;]*\s(?:to|from)\s+(?P<user>)",
+    )
+)
+"""Statements that name somebody; an empty group says what."""
+QUOTED = re.compile(r"""\b(?P<kind>user|role|database|host) (?P<quote>['"])(?P<a>[^'"]+)(?P=quote)""")
+"""A message that names somebody."""
+AT_HOST = re.compile(r"@['`\"](?P<a>[^'`\"%]+)['`\"]")
+"""MySQL's `'user'@'host'`."""
+
+
+class Pseudonyms:
+    """Real names and what stands for them.
+
+    >>> names = Pseudonyms()
+    >>> names.address("10.0.0.9:40000", "client"), names.address("[fd00::7]:3306", "server")
+    ('client-1:40000', 'server-1:3306')
+    >>> names.of("user", "ann"), names.of("user", "bob"), names.of("user", "ann")
+    ('user-1', 'user-2', 'user-1')
+    >>> names.in_text("grant select on ann.orders to `BOB`, hannah")
+    'grant select on user-1.orders to `user-2`, hannah'
+    """
+
+    def __init__(self) -> None:
+        """Begin without any name."""
+        self._pseudonyms: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._in_texts: dict[str, dict[tuple[int, int], dict[str, str]]] = {}
+        """First word → (length, characters before that word) → name → pseudonym; in lower case, the longest first."""
+
+    def of(self, kind: str, name: str) -> str:
+        """Return the pseudonym of a `user`, `database`, `application` or `host`."""
+        return self._pseudonyms.get((kind, name)) or self._invent((kind, name), kind, name)
+
+    def address(self, address: str, role: str) -> str:
+        """Return an address with its host replaced and its port kept; a host that is client and server has one name."""
+        host, _, port = address.rpartition(":")
+        host = host.strip("[]")
+        return f"{self._pseudonyms.get(('host', host)) or self._invent(('host', host), role, host)}:{port}"
+
+    def capture(self, path: str) -> str:
+        """Return the pseudonym of a file, with its suffixes: directories often name a customer."""
+        if path in NAMELESS:
+            return path
+        found = SUFFIX.search(path)
+        suffix = found[0].lower() if found else ""
+        return self._pseudonyms.get(("capture", path)) or self._invent(("capture", path), "capture", path, suffix)
+
+    def in_text(self, text: str) -> str:
+        """Return a statement or a message with the known names replaced, whatever their case."""
+        parts, at = [], 0
+        for start, end, pseudonym in self._found(text):
+            parts += [text[at:start], pseudonym]
+            at = end
+        return "".join((*parts, text[at:])) if parts else text
+
+    def _invent(self, key: tuple[str, str], kind: str, name: str, suffix: str = "") -> str:
+        self._numbers[kind] += 1
+        pseudonym = self._pseudonyms[key] = f"{kind}-{self._numbers[kind]}{suffix}"
+        if word := WORD.search(name):
+            known = self._in_texts.setdefault(word[0].lower(), {})
+            shape = (len(name), word.start())
+            if shape not in known:
+                known[shape] = {}
+                self._in_texts[word[0].lower()] = known = dict(sorted(known.items(), reverse=True))
+            known[shape].setdefault(name.lower(), pseudonym)
+        return pseudonym
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Where known names stand as whole words: from, to, what stands for them."""
+        at = 0
+        for word in WORD.finditer(text):
+            for (length, before), names in self._in_texts.get(word[0].lower(), {}).items():
+                start, end = word.start() - before, word.start() - before + length
+                pseudonym = names.get(text[start:end].lower()) if start >= at else None
+                if pseudonym and not WORD.match(text[end : end + 1]):
+                    yield start, end, pseudonym
+                    at = end
+                    break
+
+
+class PseudonymousTables:
+    """The tables of a `latpcap._core.Recording` with pseudonyms in them: what `Recording` takes."""
+
+    def __init__(self, tables: Any, names: Pseudonyms) -> None:
+        """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
+        self._tables = tables
+        self._names = names
+        self._connections = Table.from_arrow(tables.connections())
+        self._exchanges = Table.from_arrow(tables.exchanges())
+        self._statements = Table.from_arrow(tables.statements())
+        self._learn_connections()
+        for text in filter(None, columns.texts(self._statements, "text")):
+            self._learn_statement(text)
+        for text in columns.codes(self._exchanges, "error").names:
+            self._learn_message(text)
+
+    def captures(self) -> Table:
+        """One row a file."""
+        return _mapped(Table.from_arrow(self._tables.captures()), path=self._names.capture)
+
+    def notes(self) -> Table:
+        """What the core noticed; each begins with the file it is about."""
+        paths = [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
+        return _mapped(
+            Table.from_arrow(self._tables.notes()), message=lambda text: without_paths(text, paths, self._names)
+        )
+
+    def connections(self) -> Table:
+        """One row a connection."""
+        names = self._names
+        return _mapped(
+            self._connections,
+            client=lambda text: names.address(text, "client"),
+            server=lambda text: names.address(text, "server"),
+            server_version=names.in_text,
+            user=lambda text: names.of("user", text),
+            database=lambda text: names.of("database", text),
+            application=lambda text: names.of("application", text),
+            former_users=lambda text: "",
+            former_databases=lambda text: "",
+        )
+
+    def exchanges(self) -> Table:
+        """One row an exchange."""
+        return _mapped(self._exchanges, error=self._names.in_text)
+
+    def statements(self) -> Table:
+        """Text by id."""
+        return _mapped(self._statements, text=self._names.in_text)
+
+    def tags(self) -> Table:
+        """Routes of statements by id."""
+        return _mapped(Table.from_arrow(self._tables.tags()), text=self._names.in_text)
+
+    def rtt_samples(self) -> Any:
+        """Nothing in them is a name."""
+        return self._tables.rtt_samples()
+
+    def _learn_connections(self) -> None:
+        """Database connections first, so that no number is missing among those that are shown."""
+        protocol = columns.texts(self._connections, "protocol")
+        texts = {
+            name: columns.texts(self._connections, name) for name in NAMES if name in self._connections.column_names
+        }
+        for row in sorted(range(len(protocol)), key=lambda row: protocol[row] is None):
+            for name, values in texts.items():
+                for text in filter(None, (values[row] or "").split("\n")):
+                    self._learn(NAMES[name], text)
+
+    def _learn(self, kind: str, text: str) -> None:
+        if kind in ("client", "server"):
+            self._names.address(text, kind)
+        else:
+            self._names.of(kind, text)
+
+    def _learn_statement(self, text: str) -> None:
+        for found in filter(None, (pattern.search(text) for pattern in NAMING)):
+            groups = found.groupdict()
+            kind = KINDS[groups["kind"].lower()] if groups.get("kind") else _empty_group(groups)
+            self._learn_name(kind, groups["a"] or groups["b"] or groups["c"] or groups["d"])
+        self._learn_hosts(text)
+
+    def _learn_message(self, text: str) -> None:
+        for found in QUOTED.finditer(text):
+            self._learn_name(KINDS[found["kind"]], found["a"])
+        self._learn_hosts(text)
+
+    def _learn_hosts(self, text: str) -> None:
+        for found in AT_HOST.finditer(text):
+            self._learn_name("host", found["a"])
+
+    def _learn_name(self, kind: str, name: str) -> None:
+        known = self._names.in_text(name) != name
+        if not known and name.lower() not in WORDS_OF_SQL:
+            self._names.of(kind, name)
+
+
+def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
+    """Return `message` with the paths of captures replaced."""
+    for path in sorted(paths, key=len, reverse=True):
+        if path not in NAMELESS:
+            message = message.replace(path, names.capture(path))
+    return message
+
+
+def _empty_group(groups: dict[str, str | None]) -> str:
+    return next(name for name, text in groups.items() if text == "")
+
+
+def _mapped(table: Table, **change: Callable[[str], str]) -> Table:
+    """The table with its text columns changed, text by text."""
+
+    def column(name: str) -> Array | ChunkedArray:
+        return columns.map_text(table.column(name), change[name]) if name in change else table.column(name)
+
+    return Table.from_pydict({name: column(name) for name in table.column_names})

@@ -1,0 +1,277 @@
+"""The core's tables as numpy columns: database connections and their exchanges, numbered so that they fit together.
+
+Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small enough for floats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, Table
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap.tables.columns import Codes, Column
+
+__all__ = ["MISSING", "Connections", "Exchanges", "Recording", "Samples"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MISSING = np.iinfo(np.int64).min
+"""A time or span that the capture does not tell."""
+
+SETUP_COMMANDS = frozenset(
+    {
+        *("connect", "tls", "gss", "authenticate"),
+        *("native_services", "protocol", "data_types", "fast_authentication", "version"),  # Oracle
+        *("attach", "service_attach", "crypt", "crypt_key_callback"),  # Firebird
+    }
+)
+"""Exchanges that open a connection; their time is set-up."""
+
+STATEMENT_COMMANDS = frozenset(
+    {
+        *("query", "execute"),
+        *("stmt_execute", "stmt_bulk_execute"),  # MySQL
+        *("reexecute", "reexecute_fetch"),  # Oracle
+        *("execute2", "exec_immediate", "exec_immediate2"),  # Firebird
+    }
+)
+"""Commands that run a statement once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """The database connections, one entry each."""
+
+    stream: Ints
+    client: list[str]
+    server: list[str]
+    protocol: list[str]
+    start: Ints
+    end: Ints
+    syn: Ints
+    syn_ack: Ints
+    ack: Ints
+    handshake_retransmitted: Bools
+    client_mss: Ints
+    """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
+    server_mss: Ints
+    client_window: Ints
+    """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs that tell the
+    scale were not captured."""
+    server_window: Ints
+    server_first: Bools
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """The exchanges of `Connections`, in the order of connection and request."""
+
+    connection: Ints
+    """Index into `Connections`."""
+    command: Codes
+    fingerprint: Ints
+    """Index into the statements, -1 for none."""
+    text: Ints
+    """The same for the text with its literals, where those are shown."""
+    request: Ints
+    request_end: Ints
+    response: Ints
+    response_end: Ints
+    waited: Ints
+    delta: Ints
+    """Start of the previous request on the connection → start of this one."""
+    client: Ints
+    """End of the previous response on the connection → start of this request."""
+    round_trips: Ints
+    rows: Column
+    affected_rows: Column
+    request_bytes: Ints
+    response_bytes: Ints
+    retransmissions: Ints
+    stalled: Ints
+    """How long delayed acknowledgments held its packets back."""
+    complete: Bools
+
+    def __len__(self) -> int:
+        return len(self.connection)
+
+    @property
+    def is_setup(self) -> Bools:
+        """Opens its connection."""
+        return self.command.where(SETUP_COMMANDS.__contains__)
+
+    @property
+    def is_execution(self) -> Bools:
+        """Runs a statement."""
+        return self.command.where(STATEMENT_COMMANDS.__contains__)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """In-stream RTT samples: data → its acknowledgment, at the capture point."""
+
+    connection: Ints
+    by_server: Bools
+    rtt: Ints
+    segments: Ints
+    in_flight: Ints
+    """Segments under way when the acknowledged one was sent, itself included."""
+
+
+class Recording:
+    """One recording's tables: as the core gives them (Arrow), and as numpy columns of what counts."""
+
+    def __init__(self, tables: Any) -> None:
+        """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods."""
+        self._tables = tables
+
+    @cached_property
+    def captures_table(self) -> Table:
+        """One row a file."""
+        return Table.from_arrow(self._tables.captures())
+
+    @cached_property
+    def notes_table(self) -> Table:
+        """What the core noticed."""
+        return Table.from_arrow(self._tables.notes())
+
+    @cached_property
+    def all_connections_table(self) -> Table:
+        """Every TCP connection, database traffic or not."""
+        return Table.from_arrow(self._tables.connections())
+
+    @cached_property
+    def exchanges_table(self) -> Table:
+        """One row an exchange."""
+        return Table.from_arrow(self._tables.exchanges())
+
+    @cached_property
+    def statement_texts(self) -> Array:
+        """Text by id."""
+        text = Table.from_arrow(self._tables.statements()).column("text")
+        return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
+
+    @cached_property
+    def tag_texts(self) -> list[str]:
+        """What statements say of the code that sent them, by number: `key='value'`, commas between, URL-encoded."""
+        return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
+
+    @cached_property
+    def _protocols(self) -> list[str | None]:
+        return columns.texts(self.all_connections_table, "protocol")
+
+    @cached_property
+    def database_rows(self) -> Ints:
+        """Rows of the connection table that are database traffic."""
+        return np.flatnonzero([protocol is not None for protocol in self._protocols])
+
+    @cached_property
+    def start_ns(self) -> int:
+        """First packet of the first database connection, in ns since 1970."""
+        starts = columns.column(self.all_connections_table, "start").values[self.database_rows]
+        return int(starts.min()) if len(starts) else 0
+
+    @cached_property
+    def runtime_s(self) -> float:
+        """First packet of the first database connection → last packet that carries data of one."""
+        table, rows = self.all_connections_table, self.database_rows
+        if len(rows) == 0:
+            return 0.0
+        data_end = columns.column(table, "data_end").ints(MISSING)[rows]
+        last = data_end.max() if (data_end > MISSING).any() else columns.column(table, "end").values[rows].max()
+        return max(float(last - self.start_ns), 0.0) / 1e9
+
+    @cached_property
+    def connections(self) -> Connections:
+        """The database connections."""
+        table, rows = self.all_connections_table, self.database_rows
+
+        def picked(name: str) -> list[str]:
+            values = columns.texts(table, name)
+            return [values[row] or "" for row in rows]
+
+        return Connections(
+            stream=columns.column(table, "stream").values[rows].astype(np.int64),
+            client=picked("client"),
+            server=picked("server"),
+            protocol=picked("protocol"),
+            start=self._time(table, "start")[rows],
+            end=self._time(table, "end")[rows],
+            syn=self._time(table, "syn_time")[rows],
+            syn_ack=self._time(table, "syn_ack_time")[rows],
+            ack=self._time(table, "ack_time")[rows],
+            handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
+            client_mss=columns.column(table, "client_mss").ints(MISSING)[rows],
+            server_mss=columns.column(table, "server_mss").ints(MISSING)[rows],
+            client_window=columns.column(table, "client_window_bytes").ints(MISSING)[rows],
+            server_window=columns.column(table, "server_window_bytes").ints(MISSING)[rows],
+            server_first=columns.column(table, "server_first").values[rows],
+        )
+
+    @cached_property
+    def exchanges(self) -> Exchanges:
+        """The exchanges; the core makes them of database connections only."""
+        table = self.exchanges_table
+
+        def ints(name: str, missing: int = MISSING) -> Ints:
+            return columns.column(table, name).ints(missing)
+
+        return Exchanges(
+            connection=self._connection_of(columns.column(table, "stream").values),
+            command=columns.codes(table, "command"),
+            fingerprint=ints("fingerprint", missing=-1),
+            text=ints("text", missing=-1),
+            request=self._time(table, "request_time"),
+            request_end=self._time(table, "request_end_time"),
+            response=self._time(table, "response_time"),
+            response_end=self._time(table, "response_end_time"),
+            waited=ints("waited_ns"),
+            delta=ints("delta_ns"),
+            client=ints("client_ns"),
+            round_trips=ints("round_trips"),
+            rows=columns.column(table, "rows"),
+            affected_rows=columns.column(table, "affected_rows"),
+            request_bytes=ints("request_bytes"),
+            response_bytes=ints("response_bytes"),
+            retransmissions=ints("retransmissions"),
+            stalled=ints("stalled_ns"),
+            complete=columns.column(table, "complete").values,
+        )
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The in-stream RTT samples of the database connections."""
+        table = Table.from_arrow(self._tables.rtt_samples())
+        connection = self._connection_of(columns.column(table, "stream").values)
+        keep = connection >= 0
+        return Samples(
+            connection=connection[keep],
+            by_server=columns.column(table, "by_server").values[keep].astype(bool),
+            rtt=columns.column(table, "rtt_ns").values[keep],
+            segments=columns.column(table, "segments").values[keep].astype(np.int64),
+            in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
+        )
+
+    def _connection_of(self, stream: NDArray[Any]) -> Ints:
+        """Index into `connections` of each stream number; -1 for those that are none."""
+        streams = columns.column(self.all_connections_table, "stream").values[self.database_rows]
+        highest = max(int(streams.max(initial=0)), int(stream.max(initial=0)))
+        index = np.full(highest + 1, -1, np.int64)
+        index[streams] = np.arange(len(streams))
+        found: Ints = index[stream]
+        return found
+
+    def _time(self, table: Table, name: str) -> Ints:
+        """A timestamp column as ns since `start_ns`; `MISSING` for null."""
+        times = columns.column(table, name)
+        shifted: Ints = times.values - self.start_ns
+        return shifted if times.valid is None else np.where(times.valid, shifted, MISSING)

@@ -1,0 +1,107 @@
+"""SQL over the tables of a capture, with DuckDB (extra `sql`).
+
+A query sees the tables and nothing else: no file, no network, no extension, no variable of the program that asks. What
+it returns is a `Table` like all others: its times are in UTC with nanoseconds, sums fit 64 bits, and what no
+dataframe of numbers can hold (lists, intervals, dates) comes as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from arro3.core import DataType
+from arro3.core import Table as ArrowTable
+
+from latpcap.tables.columns import empty
+from latpcap.errors import UsageError
+from latpcap.tables.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["engine", "query"]
+
+CLOSED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+"""DuckDB's settings that leave a query nothing but the tables; see <https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview>."""
+
+KEPT = frozenset(
+    {
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
+        *("FLOAT", "DOUBLE", "VARCHAR", "TIMESTAMP_NS"),
+    }
+)
+"""Types that every reader of a `Table` knows."""
+
+NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
+
+
+def query(tables: Mapping[str, Table], text: str) -> Table:
+    """Return the result of the last statement in `text`, a query over `tables`."""
+    duck = engine()
+    connection = duck.connect(":memory:", config=CLOSED)
+    try:
+        for name, table in tables.items():
+            connection.register(name, _in_zone(table, NO_ZONE))
+        connection.execute("set lock_configuration = true")
+        result = connection.sql(text)
+        if result is None:
+            raise UsageError("the query returns nothing: end it with a `select`")
+        return Table(_in_zone(result.project(_plain_columns(result)), UTC), "rows")
+    except duck.Error as error:
+        raise UsageError(_one_line(str(error), tables)) from None
+    finally:
+        connection.close()
+
+
+def engine() -> Any:
+    """The module `duckdb`; a clear error where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("SQL needs DuckDB: pip install 'latpcap[sql]'") from None
+    return duckdb
+
+
+def _in_zone(table: Any, time: DataType) -> ArrowTable:
+    """Times as `time`: DuckDB keeps nanoseconds, and computes with them, only where there is no time zone."""
+    arrow = ArrowTable.from_arrow(table)
+    chunked = [(name, arrow.column(index)) for index, name in enumerate(arrow.column_names)]
+    types = {name: time if DataType.is_timestamp(column.type) else column.type for name, column in chunked}
+    if arrow.num_rows == 0:  # a stream may then come without a single batch
+        return ArrowTable.from_pydict({name: empty(kind) for name, kind in types.items()})
+    return ArrowTable.from_pydict({name: column.cast(types[name]) for name, column in chunked})
+
+
+def _plain_columns(result: duckdb.DuckDBPyRelation) -> str:
+    """The columns of `result` under names of their own, in types that every reader knows."""
+    names: list[str] = []
+    columns = []
+    for number, (name, kind) in enumerate(zip(result.columns, map(str, result.types), strict=True), 1):
+        names.append(name if name not in names else f"{name}_{number}")
+        quoted = names[-1].replace('"', '""')
+        columns.append(f'cast(#{number} as {_plain_type(kind)}) as "{quoted}"')
+    return ", ".join(columns)
+
+
+def _plain_type(kind: str) -> str:
+    if kind in KEPT:
+        return kind
+    if kind.startswith("TIMESTAMP"):
+        return "TIMESTAMP_NS"
+    return {"HUGEINT": "BIGINT", "UHUGEINT": "UBIGINT", "DECIMAL": "DOUBLE"}.get(kind.split("(")[0], "VARCHAR")
+
+
+def _one_line(message: str, tables: Mapping[str, Table]) -> str:
+    """DuckDB's message without its picture of the query; an unknown table is told which there are."""
+    first, *others = message.partition("\n\nLINE ")[0].split("\n")
+    if first.startswith("Catalog Error: Table with name"):
+        return f"{first.partition('!')[0]}; there are {', '.join(tables)}"
+    hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
+    return "; ".join([first.rstrip("!"), *hints])

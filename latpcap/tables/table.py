@@ -1,0 +1,198 @@
+"""`Table`: what the public API hands out, readable by every dataframe library.
+
+Anything that speaks the Arrow PyCapsule interface reads it without a copy: `polars.DataFrame(table)`,
+`pandas.DataFrame.from_arrow(table)`, `duckdb.sql("from table")`, `pyarrow.table(table)`.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from arro3.core import Table as ArrowTable
+from numpy.typing import NDArray
+
+from latpcap.tables import columns
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["FILE_FORMATS", "Table"]
+
+SHOWN_ROWS = 20
+ROWS_AT_ONCE = 65_536
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Table:
+    """A table with named columns; immutable."""
+
+    def __init__(self, arrow: Any, name: str = "rows") -> None:
+        """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are."""
+        self._arrow = ArrowTable.from_arrow(arrow)
+        self.name = name
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._arrow.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._arrow.__arrow_c_schema__()
+
+    def __len__(self) -> int:
+        return self._arrow.num_rows
+
+    def __repr__(self) -> str:
+        return f"<latpcap.Table: {len(self):,} {self.name}, columns {', '.join(self.column_names)}>"
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, in their order."""
+        return list(self._arrow.column_names)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one column as a numpy array.
+
+        Times are `datetime64[ns]` with NaT for null; numbers with nulls become floats with NaN; text becomes objects
+        with None.
+        """
+        if name not in self.column_names:
+            raise UsageError(f"no column `{name}`: there are {', '.join(self.column_names)}")
+        chunked = self._arrow.column(name)
+        if columns.is_text(chunked):
+            return np.array(columns.texts(self._arrow, name), dtype=object)
+        values = columns.column(self._arrow, name)
+        if "Timestamp" in repr(chunked.type):
+            return values.ints(np.iinfo(np.int64).min).view("datetime64[ns]")
+        return values.values if values.valid is None else values.floats()
+
+    def slice(self, start: int, length: int) -> Table:
+        """Return at most `length` rows from `start` on, without a copy."""
+        start = min(start, len(self))
+        return Table(self._arrow.slice(start, min(length, len(self) - start)), self.name)
+
+    def to_numpy(self) -> dict[str, NDArray[Any]]:
+        """Return all columns as numpy arrays, by name; see `column`."""
+        return {name: self.column(name) for name in self.column_names}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame (extra `notebook`)."""
+        frame: pandas.DataFrame = _library("pandas").DataFrame(self.to_numpy(), columns=self.column_names)
+        for name in frame.columns[frame.dtypes == "datetime64[ns]"]:
+            frame[name] = frame[name].dt.tz_localize("UTC")
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a Polars DataFrame without a copy (extra `notebook`)."""
+        frame: polars.DataFrame = _library("polars").DataFrame(self)
+        return frame
+
+    def to_dicts(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the rows (at most `limit`) as dictionaries: for printing, not for numbers."""
+        part = self if limit is None else self.slice(0, limit)
+        values = [_pylist(part._arrow.column(name)) for name in self.column_names]
+        return [dict(zip(self.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def write(self, target: str | Path | IO[bytes], file_format: str) -> None:
+        """Write `csv`, `jsonl` or `parquet` to a path or a binary file.
+
+        Times are ISO-8601 in UTC with nanoseconds. A CSV text that a spreadsheet would run as a formula gets a leading
+        apostrophe.
+        """
+        if isinstance(target, str | Path):
+            with open(target, "wb") as file:
+                self.write(file, file_format)
+            return
+        for part in self.encode(file_format):
+            target.write(part)
+
+    def encode(self, file_format: str) -> Iterator[bytes]:
+        """Yield the table as `csv`, `jsonl` or `parquet`, piece by piece; see `write`."""
+        if file_format not in FILE_FORMATS:
+            raise UsageError(f"no format `{file_format}`: there are {', '.join(FILE_FORMATS)}")
+        yield from FILE_FORMATS[file_format](self._arrow)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.column_names)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row.values()) + "</tr>"
+            for row in self.to_dicts(SHOWN_ROWS)
+        )
+        more = f"<p>{len(self):,} {html.escape(self.name)}</p>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"{name} is not installed: pip install 'latpcap[notebook]'") from None
+
+
+def _html_cell(value: object) -> str:
+    if value is None:
+        return ""
+    return html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+
+
+def _pylist(chunked: Any) -> list[Any]:
+    return [value for chunk in chunked.chunks for value in chunk.to_pylist()]
+
+
+def _slices(arrow: ArrowTable) -> Iterator[ArrowTable]:
+    """The table piece by piece, so that its text is never in memory as a whole."""
+    for start in range(0, arrow.num_rows, ROWS_AT_ONCE):
+        yield arrow.slice(start, min(ROWS_AT_ONCE, arrow.num_rows - start))
+
+
+def _csv(arrow: ArrowTable) -> Iterator[bytes]:
+    from arro3.io import write_csv
+
+    harmless = _without_formulas(arrow)
+    for number, part in enumerate(_slices(harmless)):
+        buffer = io.BytesIO()
+        write_csv(part, buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
+        yield buffer.getvalue()
+    if arrow.num_rows == 0:
+        yield (",".join(arrow.column_names) + "\n").encode()
+
+
+def _jsonl(arrow: ArrowTable) -> Iterator[bytes]:
+    from arro3.io import write_ndjson
+
+    for part in _slices(arrow):
+        buffer = io.BytesIO()
+        write_ndjson(part, buffer, explicit_nulls=True)
+        yield buffer.getvalue()
+
+
+def _parquet(arrow: ArrowTable) -> Iterator[bytes]:
+    from arro3.io import write_parquet
+
+    buffer = io.BytesIO()
+    write_parquet(arrow, buffer, compression="zstd(3)")
+    yield buffer.getvalue()
+
+
+FILE_FORMATS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+"""How each file format is written: one function from the table to its bytes, piece by piece."""
+
+
+def _without_formulas(arrow: ArrowTable) -> ArrowTable:
+    return ArrowTable.from_pydict(
+        {
+            name: columns.map_text(column, _harmless) if columns.is_text(column) else column
+            for name, column in ((name, arrow.column(name)) for name in arrow.column_names)
+        }
+    )
+
+
+def _harmless(text: str) -> str:
+    """`text`, with an apostrophe before what a spreadsheet takes for a formula (OWASP: CSV injection)."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

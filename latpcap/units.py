@@ -1,0 +1,126 @@
+"""Durations, bandwidths, shares and distances as people write them: `500us`, `34Mbit`, `0.1%`, `1000km`.
+
+A bare number is a duration in milliseconds.
+
+>>> parse_ms("500us"), parse_ms("15ms"), parse_ms("1.5s"), parse_ms("15")
+(0.5, 15.0, 1500.0, 15.0)
+>>> parse_list_ms("1ms,15ms")
+[1.0, 15.0]
+>>> parse_bandwidth("34Mbit"), parse_share("0.1%"), fibre_ms(parse_distance_km("1000km"))
+(34000000.0, 0.001, 10.0)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from latpcap.errors import UsageError
+
+__all__ = ["fibre_ms", "format_ms", "format_s", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms"]
+__all__ += ["parse_share"]
+
+LONGEST_MS = 1e12
+"""About thirty years: what is longer was not meant."""
+
+_MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([a-zµμ]*)")
+
+_BITS_PER_UNIT = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+_KM_PER_UNIT = {"km": 1.0, "mi": 1.609344, "m": 1e-3}
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z%]*)")
+
+KM_PER_MS = 200.0
+"""Light in fibre: about two thirds of its speed in vacuum."""
+
+
+def parse_ms(text: str) -> float:
+    """Return the duration in `text` in milliseconds; raises `UsageError` when it is none or negative."""
+    match = _DURATION.fullmatch(text.strip())
+    unit = _MS_PER_UNIT.get(match[3]) if match else None
+    if match is None or unit is None:
+        raise UsageError(f"`{text}` is no duration: write 500us, 15ms, 1.5s or a bare number of milliseconds")
+    milliseconds = float(f"{match[1]}e{match[2] or 0}") * unit
+    if milliseconds > LONGEST_MS:
+        raise UsageError(f"`{text}` is too long a duration")
+    return milliseconds
+
+
+def parse_list_ms(text: str) -> list[float]:
+    """Return the durations of a comma-separated list in milliseconds, in their order, duplicates kept."""
+    return [parse_ms(part) for part in text.split(",")]
+
+
+def format_ms(milliseconds: float) -> str:
+    """Return a duration with three significant digits in the unit that fits it.
+
+    >>> [format_ms(value) for value in (0.0421, 0.389, 15, 1500, 0)]
+    ['42.1 µs', '0.389 ms', '15 ms', '1.5 s', '0 ms']
+    """
+    if milliseconds >= 1000:
+        return format_s(milliseconds / 1000)
+    if 0 < milliseconds < 0.1:
+        return f"{milliseconds * 1000:.3g} µs"
+    return f"{milliseconds:.3g} ms"
+
+
+def format_s(seconds: float) -> str:
+    """Return seconds with three significant digits, thousands separated, minutes and hours beside long ones.
+
+    >>> [format_s(value) for value in (0.00001, 0.0123, 6.7, 152.85, 7890.1)]
+    ['10 µs', '12.3 ms', '6.7 s', '153 s', '7,890 s (2 h 12 min)']
+    """
+    if 0 < abs(seconds) < 0.1:
+        return format_ms(seconds * 1000)
+    if abs(seconds) < 100:
+        return f"{seconds:.3g} s"
+    if abs(seconds) < 600:
+        return f"{seconds:,.0f} s"
+    return f"{seconds:,.0f} s ({_clock(seconds)})"
+
+
+def _clock(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(round(seconds / 3600), 24)
+    return f"{days} d {hours} h"
+
+
+def parse_bandwidth(text: str) -> float:
+    """Return bits a second; raises `UsageError`."""
+    value = _times(text, _BITS_PER_UNIT)
+    if not value:
+        raise UsageError(f"`{text}` is no bandwidth: write 34Mbit, 1Gbit or 512kbit")
+    return value
+
+
+def parse_distance_km(text: str) -> float:
+    """Return kilometres; raises `UsageError`."""
+    value = _times(text, _KM_PER_UNIT)
+    if value is None:
+        raise UsageError(f"`{text}` is no distance: write 1000km or 620mi")
+    return value
+
+
+def parse_share(text: str) -> float:
+    """Return a part of one; raises `UsageError`."""
+    value = _times(text, {"%": 0.01, "": 1.0})
+    if value is None or not value < 1:
+        raise UsageError(f"`{text}` is no loss: write 0.1% or 0.001, less than 100%")
+    return value
+
+
+def fibre_ms(distance_km: float) -> float:
+    """The least RTT that physics allows over `distance_km` of fibre, in ms; real paths are longer than the distance."""
+    return 2 * distance_km / KM_PER_MS
+
+
+def _times(text: str, units: dict[str, float]) -> float | None:
+    match = _QUANTITY.fullmatch(text.strip())
+    unit = units.get(match[2].lower()) if match else None
+    value = float(match[1]) * unit if match and unit is not None else math.nan
+    return value if math.isfinite(value) else None
