@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from latpcap.result.analysis import Analysis
-from latpcap.measures.budget import Budget
 from latpcap.capture import Capture, read
 from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
+from latpcap.measures.budget import Budget
 from latpcap.projection.project import Projection
+from latpcap.result.analysis import Analysis
 from latpcap.tables.pseudonyms import Pseudonyms
 from latpcap.tables.table import Table
 

@@ -32,20 +32,30 @@ def nplus1(fixture: Callable[[str], Fixture]) -> Path:
     return fixture("mysql/nplus1-300-client").path
 
 
+def told_of(path: Path) -> dict[int, list[str]]:
+    capture = package.read(path)
+    return comments(capture.analyze(), capture.exchanges)
+
+
+def annotated(paths: Path | list[Path], out: Path, **options: bool) -> int:
+    capture = package.read(paths, **options)
+    return annotate(paths, out, capture.analyze(), capture.exchanges)
+
+
 @pytest.mark.parametrize(
     "name", ["mysql/nplus1-300-client", "mysql/local-infile", "postgresql/psycopg2-nplus1-100", "mysql/large-row"]
 )
 def test_wireshark_shows_the_comments_and_the_same_packets(name: str, tmp_path: Path) -> None:
     path, out = load_fixture(name).path, tmp_path / "out.pcapng"
-    told = comments(package.read(path))
-    assert annotate(path, out) == len(told)
+    told = told_of(path)
+    assert annotated(path, out) == len(told)
     assert tshark(out, *PACKETS) == tshark(path, *PACKETS)
     shown = {int(number): text.split("\x1f") for number, text in tshark(out, "frame.number", "frame.comment") if text}
     assert shown == told
 
 
 def test_an_exchange_is_told_at_the_packet_that_completes_its_request(nplus1: Path) -> None:
-    told = comments(package.read(nplus1))
+    told = told_of(nplus1)
     fact = r"latpcap: exchange 3 of stream 0, query: 1 round trip, 1\.34 ms, service 0\.\d+ ms, 300 rows"
     assert re.fullmatch(fact, told[11][-1])
 
@@ -53,7 +63,7 @@ def test_an_exchange_is_told_at_the_packet_that_completes_its_request(nplus1: Pa
 def test_a_pcap_keeps_link_type_and_nanoseconds(tmp_path: Path, nplus1: Path) -> None:
     pcap, out = tmp_path / "in.pcap", tmp_path / "out.pcapng"
     subprocess.run(["editcap", "-F", "nsecpcap", str(nplus1), str(pcap)], check=True, capture_output=True)
-    assert annotate(pcap, out) == 305
+    assert annotated(pcap, out) == 305
     assert tshark(out, *PACKETS, "frame.encap_type") == tshark(pcap, *PACKETS, "frame.encap_type")
     assert b"".join(package.read(out).exchanges.encode("csv")) == b"".join(package.read(pcap).exchanges.encode("csv"))
 
@@ -62,11 +72,11 @@ def test_several_captures_become_what_mergecap_makes_of_them(tmp_path: Path, npl
     other = load_fixture("postgresql/psycopg2-nplus1-100").path
     out, merged = tmp_path / "out.pcapng", tmp_path / "merged.pcapng"
     subprocess.run(["mergecap", "-w", str(merged), str(nplus1), str(other)], check=True, capture_output=True)
-    annotate([nplus1, other], out)
+    annotated([nplus1, other], out)
     assert tshark(out, *PACKETS) == tshark(merged, *PACKETS)
 
 
-def test_findings_are_told_at_their_first_packet(nplus1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
     capture = package.read(nplus1)
     finding = {
         "code": "n+1",
@@ -79,12 +89,11 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path, monkeypatch: pyte
         "display_filter": "tcp.stream == 0",
     }
 
-    class Told:
+    class Result:
         def to_dict(self) -> dict[str, object]:
             return {"findings": [finding]}
 
-    monkeypatch.setattr(type(capture), "analyze", lambda self: Told())
-    told = comments(capture)
+    told = comments(Result(), capture.exchanges)
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.5 s at 15 ms). "
         "Show its packets with: tcp.stream == 0"
@@ -94,7 +103,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path, monkeypatch: pyte
 
 def test_no_literal_and_no_escape_gets_into_a_comment(tmp_path: Path) -> None:
     path, out = load_fixture("mysql/all-commands").path, tmp_path / "out.pcapng"
-    annotate(path, out, package.read(path, show_literals=True))
+    annotated(path, out, show_literals=True)
     assert all("select" not in text.lower() for _, text in tshark(out, "frame.number", "frame.comment"))
 
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latpcap.measures.budget import Timeline, timeline
-from latpcap.tables.recording import Recording
 from latpcap.rtt import estimate
+from latpcap.tables.recording import Recording
 
 
 def measure(*connections: Conn, think_s: float = 1.0, given_ms: float | None = None) -> Timeline:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.result.analysis import Measures
 from latpcap.errors import UsageError
 from latpcap.projection.project import Conditions, Point
+from latpcap.result.analysis import Measures
 from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
 
 QUERIES = [Ex(service_ms=0.2, client_ms=0.1)] * 200

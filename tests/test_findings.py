@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.result.analysis import Measures
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MOST_STATEMENTS
 from latpcap.findings.recognise import find
 from latpcap.findings.what_if import parse_fix
+from latpcap.result.analysis import Measures
 
 SOURCE = Ex(sql="select id from parents", rows=40, parameters=1)
 

@@ -50,7 +50,7 @@ def test_the_filter_shows_exactly_the_frames_of_the_finding(name: str) -> None:
     capture = latpcap.read(path)
     exchanges = capture._recording.exchanges_table
     frames = {key: columns.column(exchanges, key).ints(-1) for key in ("request_frame", "response_end_frame")}
-    findings = capture._measures
+    findings = capture.measures
     for finding, found in zip(capture.analyze([15]).findings, _found(findings), strict=True):
         if not finding.display_filter:
             continue
@@ -76,7 +76,7 @@ def _found(measures: Any) -> Any:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stretch_holds_no_other_waiting_exchange(name: str) -> None:
     capture = latpcap.read(load_fixture(name).path)
-    measures = capture._measures
+    measures = capture.measures
     evidence = measures.evidence
     for finding, found in zip(capture.analyze([15]).findings, _found(measures), strict=True):
         if len(found.effect.closed):  # whole connections are shown

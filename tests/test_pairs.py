@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import latpcap
 from latpcap.cli import cli
-from latpcap.result.comparison import compare
 from latpcap.errors import UsageError
+from latpcap.result.comparison import compare
 from latpcap.result.validation import validate
 
 MYSQL = Path(__file__).parent.parent / "fixtures" / "mysql"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_budget import RECORDINGS
 
-from latpcap.result.analysis import Measures
 from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection
+from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.2, client_ms=0.1)] * 1000

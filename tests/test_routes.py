@@ -11,8 +11,8 @@ from builder import Conn, Ex, build
 from conftest import FIXTURES
 
 from latpcap.capture import Capture
-from latpcap.report import terminal
 from latpcap.measures.routes import parse_tags
+from latpcap.report import terminal
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

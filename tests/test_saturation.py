@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.result.analysis import Measures
 from latpcap.projection.project import Conditions
 from latpcap.projection.saturation import capacity_per_s
+from latpcap.result.analysis import Measures
 
 MS = 1_000_000
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from builder import Conn, Ex, build
 
-from latpcap.result.analysis import Measures
 from latpcap.measures.statements import StatementGroups
+from latpcap.result.analysis import Measures
 
 
 def grouped(*connections: Conn) -> StatementGroups:

@@ -26,10 +26,10 @@ def annotate(force: bool, **reading: Any) -> None:
     latpcap annotate capture.pcap annotated.pcapng
     latpcap annotate 'ring/*.pcapng' annotated.pcapng
     """
-    from latpcap.tables import sources
+    from latpcap.cli.progress import watch
     from latpcap.report.annotate import annotate as write
     from latpcap.report.annotate import check_output
-    from latpcap.cli.progress import watch
+    from latpcap.tables import sources
 
     if reading["pseudonymise"]:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
@@ -41,7 +41,8 @@ def annotate(force: bool, **reading: Any) -> None:
     capture = read_capture({**reading, "captures": paths}, None)
     warn(capture, reading["quiet"])
     count = watch(
-        lambda progress: write(paths, output, capture, force=force, progress=progress), quiet=reading["quiet"]
+        lambda progress: write(paths, output, capture.analyze(), capture.exchanges, force=force, progress=progress),
+        quiet=reading["quiet"],
     )
     if not reading["quiet"]:
         click.echo(f"latpcap: {output}: {count:,} packets with comments", err=True)

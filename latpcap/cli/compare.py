@@ -70,8 +70,8 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
 
 def _show(schema: str, result: Any, as_json: bool, output: str | None) -> None:
     if as_json:
-        from latpcap.result.analysis import plain
         from latpcap.report.jsonout import dump
+        from latpcap.result.analysis import plain
 
         write([dump({"schema": schema} | plain(result))], output)
         return

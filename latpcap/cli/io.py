@@ -15,8 +15,8 @@ from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
-    from latpcap.result.analysis import Analysis
     from latpcap.capture import Capture
+    from latpcap.result.analysis import Analysis
     from latpcap.result.gates import Gate
 
 __all__ = [
@@ -36,9 +36,9 @@ READER_GONE = 128 + signal.SIGPIPE
 
 def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
     """Read the captures, watched; refuse an output file that is one of them before that takes time."""
-    from latpcap.tables import sources
     from latpcap.capture import read
     from latpcap.cli.progress import watch
+    from latpcap.tables import sources
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
     check_output(output, paths)

@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from latpcap.units import parse_list_ms, parse_ms
 from latpcap.errors import UsageError
-from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
+from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share
 
 __all__ = [
     "Duration",

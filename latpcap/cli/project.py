@@ -69,8 +69,8 @@ def project(
     tried = [fix for given in fixes for fix in given]
     changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
     if as_json:
-        from latpcap.result.analysis import plain
         from latpcap.report.jsonout import dump
+        from latpcap.result.analysis import plain
 
         text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)})
     else:

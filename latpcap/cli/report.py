@@ -53,7 +53,7 @@ def _renderer(output: str) -> Render:
 def _html(capture: Capture, rtt_ms: list[float] | None, within_s: float | None) -> str:
     from importlib import import_module
 
-    text: str = import_module("latpcap.report.html").render(capture, rtt_ms)
+    text: str = import_module("latpcap.report.html").render(capture.measures, rtt_ms)
     return text
 
 

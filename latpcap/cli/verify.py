@@ -36,9 +36,9 @@ def verify(
     latpcap verify capture.pcapng
     latpcap verify 'ring/*.pcapng' --json
     """
+    from latpcap.cli.progress import watch
     from latpcap.tables import sources
     from latpcap.verify import compare, ours, wireshark
-    from latpcap.cli.progress import watch
 
     paths = [path for given in captures for path in sources.paths(given)]
     check_output(output, paths)

@@ -11,8 +11,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.findings.evidence import Evidence
+from latpcap.tables import columns
 
 __all__ = ["SETTINGS", "driver_of", "sentence"]
 

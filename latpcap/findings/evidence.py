@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.measures.budget import Timeline
-from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of, reads_catalog
 from latpcap.measures.purposes import purpose_of
-from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of, reads_catalog
 from latpcap.rtt import Baselines
+from latpcap.tables import columns
+from latpcap.tables.recording import MISSING, Exchanges, Recording
 
 __all__ = ["Evidence", "bools", "group_ids", "previous"]
 

@@ -14,8 +14,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.findings.evidence import Evidence
+from latpcap.tables import columns
 
 __all__ = ["MOST_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
 

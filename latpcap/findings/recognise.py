@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern, effect_of
+from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.registry import HEALTHY, PATTERNS
 from latpcap.findings.savings import Costs, saved_seconds
 

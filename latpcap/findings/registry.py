@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from latpcap.findings import (
+from latpcap.findings.finding import Pattern
+from latpcap.findings.patterns import (
     bandwidth_bound,
     blob_per_row,
     commit_per_row,
@@ -19,7 +20,6 @@ from latpcap.findings import (
     small_fetch,
     validation_ping,
 )
-from latpcap.findings.finding import Pattern
 
 __all__ = ["HEALTHY", "PATTERNS"]
 

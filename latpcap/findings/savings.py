@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.projection.project import Basis
-from latpcap.tables.recording import MISSING, Recording
-from latpcap.projection.job import Changes, Job
-from latpcap.rtt import Baselines
 from latpcap.measures.stalls import ack_stalls
+from latpcap.projection.job import Changes, Job
+from latpcap.projection.project import Basis
+from latpcap.rtt import Baselines
+from latpcap.tables.recording import MISSING, Recording
 
 if TYPE_CHECKING:
     from latpcap.findings.finding import Effect

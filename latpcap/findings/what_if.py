@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from latpcap.units import format_ms, format_s
 from latpcap.errors import UsageError
-from latpcap.findings.overlap import share_out
 from latpcap.findings.evidence import Evidence
+from latpcap.findings.overlap import share_out
 from latpcap.findings.recognise import candidates
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import Costs, changes_of, saved_seconds
 from latpcap.projection.project import Basis, Point
+from latpcap.units import format_ms, format_s
 
 __all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
 

@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.display import Plotted
 from latpcap.measures.shared_time import SharedClock
+from latpcap.rtt import Baselines
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
-from latpcap.rtt import Baselines
 
 __all__ = ["Budget", "Timeline", "timeline"]
 
@@ -35,7 +36,7 @@ OVERLAP = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Plotted):
     """The parts of the runtime in seconds; each ≥ 0."""
 
     network_s: float = 0.0
@@ -58,17 +59,6 @@ class Budget:
     def parts(self) -> dict[str, float]:
         """Seconds by part, in their order."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    def plot(self) -> Any:
-        """An Altair chart of the parts as one bar (extra `notebook`)."""
-        from latpcap.report.plot import plot_budget
-
-        return plot_budget(self)
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.notebook import render_budget
-
-        return render_budget(self)
 
 
 @dataclass(frozen=True, slots=True)

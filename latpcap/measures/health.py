@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from latpcap.tables import columns
 from latpcap.measures.budget import Timeline
-from latpcap.tables.recording import Recording
 from latpcap.rtt import LOOPBACK, R_FLOOR, UNKNOWN, Baselines
+from latpcap.tables import columns
+from latpcap.tables.recording import Recording
 
 __all__ = ["ADVICE", "HealthNote", "core_notes", "measured_notes"]
 

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.measures.budget import Timeline
+from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 
 __all__ = ["RouteResult", "name_of", "parse_tags", "route_results"]

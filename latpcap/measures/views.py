@@ -6,11 +6,11 @@ Both hold few numbers however large the capture is, so that a chart of them is s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.display import Plotted
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Deltas", "Stretch", "Timeline", "deltas", "timeline"]
@@ -26,7 +26,7 @@ SHOWN_EACH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Deltas:
+class Deltas(Plotted):
     """How far apart the requests of a connection begin: a histogram over a logarithmic scale."""
 
     edges_ms: tuple[float, ...]
@@ -34,17 +34,6 @@ class Deltas:
     counts: tuple[int, ...]
     baseline_rtt_ms: float | None
     """Where waiting once puts them at least."""
-
-    def plot(self) -> Any:
-        """An Altair chart with the baseline RTT as a line (extra `notebook`)."""
-        from latpcap.report.plot import plot_deltas
-
-        return plot_deltas(self)
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.notebook import render_deltas
-
-        return render_deltas(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +48,12 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Plotted):
     """When which connection was busy: the busiest connections, each as stretches."""
 
     stretches: tuple[Stretch, ...]
     connections: int
     """All there are, also those that are not shown."""
-
-    def plot(self) -> Any:
-        """An Altair chart, one lane a connection (extra `notebook`)."""
-        from latpcap.report.plot import plot_timeline
-
-        return plot_timeline(self)
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.notebook import render_timeline
-
-        return render_timeline(self)
 
 
 def deltas(recording: Recording, baseline_rtt_ms: float | None) -> Deltas:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from arro3.core import Array
 
-from latpcap.units import format_ms, format_s
 from latpcap.measures.purposes import purpose_of
 from latpcap.tables.recording import Recording
+from latpcap.units import format_ms, format_s
 
 __all__ = ["LARGER", "FetchSaving", "fetch_savings"]
 

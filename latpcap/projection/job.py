@@ -13,12 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap._core import Replay
-from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
-from latpcap.rtt import Baselines
 from latpcap.measures.stalls import ack_stalls
+from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of
+from latpcap.rtt import Baselines
+from latpcap.tables import columns
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
 

@@ -16,18 +16,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.display import Plotted
 from latpcap.measures.budget import Timeline
-from latpcap.units import format_ms, format_s
 from latpcap.projection.fetches import FetchSaving
-from latpcap.tables.recording import Recording
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
-from latpcap.rtt import Baselines
 from latpcap.projection.saturation import capacity_per_s
+from latpcap.rtt import Baselines
+from latpcap.tables.recording import Recording
+from latpcap.units import format_ms, format_s
 
 __all__ = [
     "ASSUMPTIONS",
@@ -122,7 +122,7 @@ class LatencyBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(Plotted):
     """The runtimes at the asked RTTs, in the asked order."""
 
     baseline_rtt_ms: float | None
@@ -136,17 +136,6 @@ class Projection:
     capacity_per_s: float | None = None
     """Answers that the server can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
-
-    def plot(self) -> Any:
-        """An Altair chart of the runtime over the RTT with its range (extra `notebook`)."""
-        from latpcap.report.plot import plot_projection
-
-        return plot_projection(self)
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.notebook import render_projection
-
-        return render_projection(self)
 
 
 @dataclass(frozen=True, slots=True)

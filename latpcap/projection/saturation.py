@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from latpcap.tables.recording import MISSING
 from latpcap.projection.job import Job
+from latpcap.tables.recording import MISSING
 
 __all__ = ["capacity_per_s"]
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from latpcap import _core
-from latpcap.tables import sources
-from latpcap.units import format_ms, format_s
 from latpcap.errors import CaptureError, UsageError
 from latpcap.report.text import printable
-
-if TYPE_CHECKING:
-    from latpcap.capture import Capture
+from latpcap.result.analysis import Analysis
+from latpcap.tables import sources
+from latpcap.tables.table import Table
+from latpcap.units import format_ms, format_s
 
 __all__ = ["annotate", "comments"]
 
@@ -29,18 +28,22 @@ MARKED = "latpcap: "
 
 
 def annotate(
-    captures: Any, output: str | Path, capture: Capture | None = None, *, force: bool = False, progress: Any = None
+    captures: Any,
+    output: str | Path,
+    result: Analysis,
+    exchanges: Table,
+    *,
+    force: bool = False,
+    progress: Any = None,
 ) -> int:
     """Write `captures` (a path, a glob or a list of these) again as pcapng, with comments; return how many packets.
 
-    `capture` is what `latpcap.read` made of them, where it is there already. An existing file is written over only with
-    `force`, and one of the captures never.
+    `result` and `exchanges` are what latpcap made of them. An existing file is written over only with `force`, and one
+    of the captures never.
     """
-    from latpcap.capture import read
-
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     check_output(output, paths, force=force)
-    told = comments(read(paths) if capture is None else capture)
+    told = comments(result, exchanges)
     made = not os.path.exists(output)
     try:
         return _core.annotate(paths, told, os.fspath(output), progress=progress)
@@ -67,16 +70,16 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
         raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
 
 
-def comments(capture: Capture) -> dict[int, list[str]]:
-    """Return the comments of `capture` by frame: findings first, then exchanges."""
+def comments(result: Analysis, exchanges: Table) -> dict[int, list[str]]:
+    """Return the comments by frame: findings first, then exchanges."""
     told: dict[int, list[str]] = {}
-    for frame, text in (*_of_findings(capture), *_of_exchanges(capture)):
+    for frame, text in (*_of_findings(result), *_of_exchanges(exchanges)):
         told.setdefault(frame, []).append(MARKED + printable(text))
     return told
 
 
-def _of_findings(capture: Capture) -> Iterator[tuple[int, str]]:
-    for finding in capture.analyze().to_dict()["findings"]:
+def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
+    for finding in result.to_dict()["findings"]:
         first = finding.get("first_frame")
         if first is None:
             continue
@@ -94,8 +97,7 @@ def _text(finding: dict[str, Any]) -> str:
     return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
 
 
-def _of_exchanges(capture: Capture) -> Iterator[tuple[int, str]]:
-    table = capture.exchanges
+def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
     names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error")
     times = {name: table.column(name).view(np.int64) for name in ("request_time", "response_end_time")}
     missing = np.iinfo(np.int64).min

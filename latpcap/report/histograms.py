@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.recording import Exchanges
 from latpcap.measures.statements import response_ns
+from latpcap.tables.recording import Exchanges
 
 __all__ = ["BINS_PER_DECADE", "histogram", "histograms"]
 

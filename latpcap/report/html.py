@@ -22,13 +22,11 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
-
-if TYPE_CHECKING:
-    from latpcap.capture import Capture
+from latpcap.result.analysis import Measures
 
 __all__ = ["MODULES", "render"]
 
@@ -43,9 +41,9 @@ SIGNIFICANT = 7
 """Digits of a fraction that are kept."""
 
 
-def render(capture: Capture, rtt_ms: Sequence[float] | None = None) -> str:
-    """Return the page for `capture`; its verdict and its slider begin with the RTTs of `rtt_ms` (ms)."""
-    data = page_data(capture, rtt_ms)
+def render(measures: Measures, rtt_ms: Sequence[float] | None = None) -> str:
+    """Return the page for a recording; its verdict and its slider begin with the RTTs of `rtt_ms` (ms)."""
+    data = page_data(measures, rtt_ms)
     style = _asset("uplot/uPlot.min.css") + _asset("page.css")
     charts, script = _charts(), _script()
     places = {

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from latpcap.result.analysis import Analysis
-from latpcap.units import format_ms
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import printable
+from latpcap.result.analysis import Analysis
+from latpcap.units import format_ms
 
 __all__ = ["render"]
 

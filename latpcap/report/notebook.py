@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from latpcap.result.analysis import Analysis
-from latpcap.measures.budget import Budget
-from latpcap.units import format_ms
+from latpcap.display import as_html
 from latpcap.findings import FindingResult
+from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
+from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
-
-if TYPE_CHECKING:
-    from latpcap.measures.views import Deltas, Timeline
+from latpcap.result.analysis import Analysis
+from latpcap.units import format_ms
+from latpcap.verify.result import Verification
 
 __all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
 
 
+@as_html.register
 def render(result: Analysis) -> str:
     """Return the verdict, what limits it, the budget and the projection."""
     verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
@@ -36,6 +36,7 @@ def render_findings(findings: Iterable[FindingResult]) -> str:
     return _table(("severity", "finding", "fix", "round trips saved", "seconds at the farthest RTT"), rows)
 
 
+@as_html.register
 def render_budget(budget: Budget) -> str:
     """Return the parts and their shares."""
     parts = budget.parts()
@@ -48,6 +49,7 @@ def render_budget(budget: Budget) -> str:
     return _table(("part", "seconds", "share"), rows)
 
 
+@as_html.register
 def render_projection(projection: Projection) -> str:
     """Return the runtimes at the asked RTTs."""
     if projection.baseline_rtt_ms is None:
@@ -60,6 +62,7 @@ def render_projection(projection: Projection) -> str:
     return _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), rows) + within
 
 
+@as_html.register
 def render_deltas(deltas: Deltas) -> str:
     """Return the histogram as rows."""
     pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
@@ -67,6 +70,7 @@ def render_deltas(deltas: Deltas) -> str:
     return _table(("inter-query delta", "exchanges"), rows)
 
 
+@as_html.register
 def render_timeline(timeline: Timeline) -> str:
     """Return a row a connection: when it was busy, and how often it waited."""
     lanes: dict[int, list[float]] = {}
@@ -80,6 +84,14 @@ def render_timeline(timeline: Timeline) -> str:
     shown = _table(("connection", "from s", "to s", "exchanges", "round trips"), rows)
     left = timeline.connections - len(lanes)
     return shown + (f"<p>and {left:,} connections that waited less</p>" if left else "")
+
+
+@as_html.register
+def render_verification(result: Verification) -> str:
+    """Return latpcap's and Wireshark's counts."""
+    from latpcap.report.verification import render_html
+
+    return render_html(result)
 
 
 def _note(note: HealthNote) -> str:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
-from latpcap.result.analysis import plain
-from latpcap.tables.columns import take
-from latpcap.tables.recording import Recording
 from latpcap.report.histograms import BINS_PER_DECADE, histograms
 from latpcap.report.timeline import timeline
+from latpcap.result.analysis import Measures, plain
 from latpcap.result.verdict import TYPICAL_RTT_MS
-
-if TYPE_CHECKING:
-    from latpcap.capture import Capture
+from latpcap.tables.columns import take
+from latpcap.tables.recording import Recording
 
 __all__ = ["page_data", "rtt_grid"]
 
@@ -50,13 +48,12 @@ def rtt_grid(baseline_ms: float | None) -> list[float]:
     return sorted(grid | {baseline_ms} if baseline_ms else grid)
 
 
-def page_data(capture: Capture, rtt_ms: Sequence[float] | None = None) -> dict[str, Any]:
+def page_data(measures: Measures, rtt_ms: Sequence[float] | None = None) -> dict[str, Any]:
     """Return all that the page shows; `rtt_ms` are the RTTs that were asked for."""
-    result = capture.analyze(rtt_ms).to_dict()
-    recording, measures = capture._recording, capture._measures
+    result, recording = measures.analyze(rtt_ms).to_dict(), measures.recording
     baseline_ms = result["projection"]["baseline_rtt_ms"]
     first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
-    dense = capture.analyze(rtt_grid(baseline_ms)).to_dict()
+    dense = measures.analyze(rtt_grid(baseline_ms)).to_dict()
     drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
     _name_statements(drawn, recording)
     page: dict[str, Any] = _bounded(
@@ -64,7 +61,7 @@ def page_data(capture: Capture, rtt_ms: Sequence[float] | None = None) -> dict[s
             "schema": SCHEMA,
             "program": _program(),
             "analysis": _shortened(result) | {"findings": _findings(dense["findings"], first_rtt_ms)},
-            "curve": _curve(capture, dense["projection"]["points"]),
+            "curve": _curve(measures, dense["projection"]["points"]),
             "asked_rtt_ms": first_rtt_ms,
             "setup_network_s": measures.timeline.setup_network_s,
             "timeline": drawn,
@@ -75,9 +72,7 @@ def page_data(capture: Capture, rtt_ms: Sequence[float] | None = None) -> dict[s
 
 
 def _program() -> str:
-    import latpcap
-
-    return f"latpcap {latpcap.__version__}"
+    return f"latpcap {version('latpcap')}"
 
 
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
@@ -87,10 +82,10 @@ def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> floa
     return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MOST_RTT_MS)
 
 
-def _curve(capture: Capture, points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
+def _curve(measures: Measures, points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
     """The projection, densely enough to read any RTT off it, one list a column."""
     bends = _bends(points)
-    closer = [plain(point) for point in capture.project(bends).points] if bends else []
+    closer = [plain(point) for point in measures.project(bends).points] if bends else []
     ordered = sorted(points + closer, key=lambda point: point["rtt_ms"])
     return {name: [point[name] for point in ordered] for name in ("rtt_ms", *ENDS, "throughput_per_s")}
 

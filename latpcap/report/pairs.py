@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from latpcap.result.comparison import Comparison
-from latpcap.units import format_ms
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.terminal import print_renderables
 from latpcap.report.text import printable
+from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
+from latpcap.units import format_ms
 
 __all__ = ["render"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from latpcap.display import as_chart
 from latpcap.errors import UsageError
-
-if TYPE_CHECKING:
-    from latpcap.measures.budget import Budget
-    from latpcap.projection.project import Projection
-    from latpcap.measures.views import Deltas, Timeline
+from latpcap.measures.budget import Budget
+from latpcap.measures.views import Deltas, Timeline
+from latpcap.projection.project import Projection
 
 __all__ = ["plot_budget", "plot_deltas", "plot_projection", "plot_timeline"]
 
@@ -34,6 +33,7 @@ def _altair() -> Any:
     return altair
 
 
+@as_chart.register
 def plot_projection(projection: Projection) -> Any:
     """Return a chart of the runtime over the RTT, with the range between optimistic and pessimistic."""
     altair = _altair()
@@ -46,6 +46,7 @@ def plot_projection(projection: Projection) -> Any:
     return band + base.mark_line(point=True).encode(y="runtime:Q")
 
 
+@as_chart.register
 def plot_budget(budget: Budget) -> Any:
     """Return one bar over the runtime, a colour a part."""
     altair = _altair()
@@ -65,6 +66,7 @@ def plot_budget(budget: Budget) -> Any:
     )
 
 
+@as_chart.register
 def plot_deltas(deltas: Deltas) -> Any:
     """Return a histogram over a logarithmic axis, with the baseline RTT as a line."""
     altair = _altair()
@@ -78,6 +80,7 @@ def plot_deltas(deltas: Deltas) -> Any:
     return bars.properties(width=560, height=160)
 
 
+@as_chart.register
 def plot_timeline(timeline: Timeline) -> Any:
     """Return bars over time, one lane a connection; it can be zoomed and moved."""
     altair = _altair()

@@ -13,17 +13,17 @@ from io import StringIO
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.result.analysis import Analysis, ConnectionResult, PathResult, StatementResult
-from latpcap.measures.budget import Budget
-from latpcap.units import format_s
 from latpcap.findings import FindingResult
 from latpcap.findings.what_if import WhatIf
+from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
-from latpcap.projection.project import Projection
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.measures.routes import RouteResult
+from latpcap.projection.project import Projection
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import ascii_only, printable
-from latpcap.measures.routes import RouteResult
+from latpcap.result.analysis import Analysis, ConnectionResult, PathResult, StatementResult
+from latpcap.units import format_s
 
 __all__ = ["findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
 

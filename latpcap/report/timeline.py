@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.measures.concurrency import lanes as packed
+from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]

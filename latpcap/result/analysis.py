@@ -13,22 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
-from latpcap.measures.budget import Budget, Timeline, timeline
-from latpcap.projection.fetches import fetch_savings
+from latpcap.display import Displayed
 from latpcap.findings import Evidence, FindingResult, find, finding_results
-from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.findings.savings import costs_of
+from latpcap.findings.what_if import Fix, WhatIf, what_if
+from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.health import HealthNote, core_notes, measured_notes
-from latpcap.projection.project import Conditions, Projection, basis, project
 from latpcap.measures.purposes import PurposeResult, purpose_results
-from latpcap.tables.recording import Recording
 from latpcap.measures.routes import RouteResult, route_results
-from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tcp import TcpResult, tcp_results
-from latpcap.tables.times import iso
+from latpcap.projection.fetches import fetch_savings
+from latpcap.projection.project import Conditions, Projection, basis, project
 from latpcap.result.verdict import TYPICAL_RTT_MS, verdict
+from latpcap.rtt import Baselines, Estimate, estimate_paths
+from latpcap.tables import columns
+from latpcap.tables.recording import Recording
+from latpcap.tables.times import iso
 
 __all__ = [
     "SCHEMA",
@@ -161,7 +162,7 @@ class StatementResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Displayed):
     """What a recording says, and what it would cost at another RTT."""
 
     captures: tuple[CaptureFile, ...]
@@ -181,11 +182,6 @@ class Analysis:
         """The JSON object of `latpcap analyze --json`."""
         result: dict[str, Any] = plain(self)
         return {"schema": SCHEMA} | result
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.notebook import render
-
-        return render(self)
 
 
 def plain(value: Any) -> Any:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latpcap.result.analysis import Analysis, StatementResult
-from latpcap.units import format_ms, format_s
 from latpcap.result.verdict import PART_NAMES
+from latpcap.units import format_ms, format_s
 
 __all__ = ["Comparison", "Part", "StatementChange", "compare"]
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from latpcap.units import format_ms, format_s, parse_ms
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.units import format_ms, format_s, parse_ms
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from latpcap.units import format_ms, format_s
 from latpcap.errors import UsageError
-
-if TYPE_CHECKING:
-    from latpcap.capture import Capture
+from latpcap.result.analysis import Analysis
+from latpcap.units import format_ms, format_s
 
 __all__ = ["SAME_JOB", "Term", "Validation", "validate"]
 
@@ -47,7 +45,14 @@ class Validation:
     text: str
 
 
-def validate(base: Capture, other: Capture) -> Validation:
+class Analysed(Protocol):
+    """A capture, as far as it is needed here."""
+
+    def analyze(self, rtt_ms: list[float] | None = None) -> Analysis:
+        """Return the whole result."""
+
+
+def validate(base: Analysed, other: Analysed) -> Validation:
     """Project `base` onto the RTT of `other` and compare; `UsageError` where they are not the same job."""
     measured = other.analyze()
     target = measured.summary.baseline_rtt_ms

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latpcap.measures.budget import Budget
-from latpcap.units import format_ms, format_s
 from latpcap.measures.health import HealthNote
-from latpcap.projection.project import Basis, Point, Projection
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.projection.project import Basis, Point, Projection
+from latpcap.units import format_ms, format_s
 
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.quantiles import Grouped
 from latpcap.rtt.location import COARSE, typical
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.result import Method, Reason
+from latpcap.tables.quantiles import Grouped
 
 __all__ = ["Chosen", "choose"]
 

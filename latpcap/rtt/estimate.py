@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.quantiles import Grouped
-from latpcap.tables.recording import Recording
 from latpcap.rtt.choice import MANY, Chosen, choose
 from latpcap.rtt.clock_step import clock_step
 from latpcap.rtt.measured import Half, halves, whole_handshakes
@@ -16,6 +14,8 @@ from latpcap.rtt.paths import Paths, paths
 from latpcap.rtt.position import position
 from latpcap.rtt.result import AT_SERVER, BETWEEN, Baselines, Method, Reason
 from latpcap.rtt.uncertainty import limits
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import Recording
 
 __all__ = ["Estimate", "estimate", "estimate_paths"]
 

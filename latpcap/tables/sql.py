@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from arro3.core import DataType
 from arro3.core import Table as ArrowTable
 
-from latpcap.tables.columns import empty
 from latpcap.errors import UsageError
+from latpcap.tables.columns import empty
 from latpcap.tables.table import Table
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 from arro3.core import Table as ArrowTable
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.errors import UsageError
+from latpcap.tables import columns
 
 if TYPE_CHECKING:
     import pandas

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from latpcap.tables import sources
 from latpcap.errors import UsageError
+from latpcap.tables import sources
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read
 from latpcap.verify.result import Difference, Measure, Verification

@@ -11,9 +11,10 @@ import numpy as np
 from arro3.core import Table as ArrowTable
 
 from latpcap import _core
+from latpcap.errors import CaptureError, UsageError
+from latpcap.result.analysis import Measures
+from latpcap.result.tables import exchange_table
 from latpcap.tables import columns
-from latpcap.capture import Capture
-from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
@@ -156,10 +157,9 @@ def _connections(table: Table) -> Iterator[Connection]:
 
 
 def _exchanges(recording: Recording) -> Iterator[Exchange]:
-    try:
-        table = Capture(recording).exchanges
-    except NoDatabaseTraffic:
+    if len(recording.database_rows) == 0:
         return
+    table = exchange_table(Measures(recording))
     arrow = ArrowTable.from_arrow(table)
     texts = {name: columns.texts(arrow, name) for name in ("command", "statement", "fingerprint", "error")}
     numbers = {name: _ints(table, name) for name in NUMBERS}

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from latpcap.display import Displayed
+
 __all__ = ["SCHEMA", "Difference", "Measure", "Verification"]
 
 SCHEMA = "latpcap.verification/1"
@@ -65,7 +67,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Displayed):
     """What was compared, by which Wireshark, and how it came out."""
 
     captures: tuple[str, ...]
@@ -90,8 +92,3 @@ class Verification:
             "complaint": self.complaint,
             "measures": [measure.to_dict() for measure in self.measures],
         }
-
-    def _repr_html_(self) -> str:
-        from latpcap.report.verification import render_html
-
-        return render_html(self)

@@ -14,13 +14,23 @@ from conftest import FIXTURES
 
 import latpcap
 from latpcap import Capture, UsageError
-from latpcap.tables.recording import Recording
-from latpcap.report.html import MODULES, render
-from latpcap.report.page import STATEMENTS, page_data, rtt_grid
+from latpcap.report import html
+from latpcap.report import page as pages
+from latpcap.report.html import MODULES
+from latpcap.report.page import STATEMENTS, rtt_grid
 from latpcap.report.timeline import ONE_BY_ONE, timeline
+from latpcap.tables.recording import Recording
 
 HOSTILE = "select '</script><script>hostile()</script><!-- {{STYLE}} \u2028 &amp; <img src=x onerror=hostile()>'"
 MEGABYTE = 1e6
+
+
+def render(capture: Capture) -> str:
+    return html.render(capture.measures)
+
+
+def page_data(capture: Capture, rtt_ms: list[float] | None = None) -> dict[str, Any]:
+    return pages.page_data(capture.measures, rtt_ms)
 
 
 def some_capture(*exchanges: Ex) -> Capture:
@@ -158,7 +168,7 @@ def parts_of(lane: dict[str, Any]) -> dict[str, int]:
 
 
 def drawn(capture: Capture, **options: int) -> dict[str, Any]:
-    measures = capture._measures
+    measures = capture.measures
     return timeline(capture._recording, measures.baselines.baseline, measures.timeline.own_service_ns, **options)
 
 

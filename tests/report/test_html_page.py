@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from conftest import load_fixture
 
 import latpcap as library
 from latpcap import Capture
-from latpcap.tables.recording import Recording
 from latpcap.report.html import render
+from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
 
 playwright = pytest.importorskip("playwright.sync_api")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -88,14 +90,24 @@ class Found(Capture):
 
     findings: list[dict[str, Any]] = FINDINGS
 
+    @cached_property
+    def measures(self) -> Measures:
+        return WithFindings(self._recording, self.findings)
+
+
+class WithFindings(Measures):
+    def __init__(self, recording: Recording, findings: list[dict[str, Any]]) -> None:
+        super().__init__(recording)
+        self.known = findings
+
     def analyze(self, *arguments: Any, **options: Any) -> Any:
-        analysis, findings = super().analyze(*arguments, **options), self.findings
+        analysis, known = super().analyze(*arguments, **options), self.known
 
-        class WithFindings:
+        class Result:
             def to_dict(self) -> dict[str, Any]:
-                return analysis.to_dict() | {"findings": [dict(each) for each in findings]}
+                return analysis.to_dict() | {"findings": [dict(each) for each in known]}
 
-        return WithFindings()
+        return Result()
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +130,7 @@ def show(browser: Any, folder: Path) -> Iterator[Callable[..., Any]]:
 
     def opened(capture: Capture, **options: Any) -> Any:
         path = folder / "report.html"
-        path.write_text(render(capture), "utf-8")
+        path.write_text(render(capture.measures), "utf-8")
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options, offline=True)
         contexts.append(context)
         page = context.new_page()
@@ -406,7 +418,7 @@ def test_sql_with_markup_stays_text(show: Any) -> None:
 
 def test_the_policy_stops_what_gets_in_nevertheless(browser: Any, folder: Path) -> None:
     path = folder / "broken.html"
-    path.write_text(render(several()).replace("<main ", "<script>hostile = 1</script><main "), "utf-8")
+    path.write_text(render(several().measures).replace("<main ", "<script>hostile = 1</script><main "), "utf-8")
     context = browser.new_context()
     page = context.new_page()
     page.goto(path.as_uri())

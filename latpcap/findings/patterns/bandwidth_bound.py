@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
-from latpcap.findings.dominant_part import dominated_by
 from latpcap.tables.recording import MISSING
 
 FIX = (

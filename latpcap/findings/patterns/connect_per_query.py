@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.measures.concurrency import lanes
+from latpcap.tables import columns
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.measures.statement_kind import is_volatile, reads_any, written_table
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.measures.statement_kind import is_volatile, reads_any, written_table
 
 Ints = NDArray[np.int64]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.measures.statement_kind import Deed
 from latpcap.findings import drivers
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
+from latpcap.measures.statement_kind import Deed
 
 FEWEST = 10
 """Reads in a row."""

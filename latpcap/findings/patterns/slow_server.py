@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
-from latpcap.findings.dominant_part import dominated_by
 
 FIX = "Make the statements cheaper for the server: plans, indexes, locks, disks; a faster network will not help."
 

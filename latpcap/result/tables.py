@@ -1,0 +1,210 @@
+"""The tables of a recording as users see them: exchanges, connections, statements, findings, health, RTT samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from latpcap.findings import FindingResult
+from latpcap.measures.health import HealthNote
+from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
+from latpcap.measures.tcp import TcpResult
+from latpcap.result.analysis import Measures, connection_results, statement_results
+from latpcap.tables import columns
+from latpcap.tables.columns import nullable, take
+from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.table import Table
+
+__all__ = [
+    "connection_table",
+    "exchange_table",
+    "finding_table",
+    "health_table",
+    "rtt_sample_table",
+    "statement_table",
+]
+
+MS = 1e6
+"""Nanoseconds in a millisecond."""
+
+
+def health_table(notes: Iterable[HealthNote]) -> Table:
+    """What limits the trust in the result."""
+    types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
+    return _rows_table([asdict(note) for note in notes], types, "notes")
+
+
+def exchange_table(measures: Measures) -> Table:
+    """One row an exchange: frames, times, bytes, round trips, rows, and its times in ms."""
+    return Table(_exchange_columns(measures.recording, measures), "exchanges")
+
+
+def connection_table(measures: Measures) -> Table:
+    """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
+    rows = []
+    for result in connection_results(measures.recording, measures.baselines):
+        row = asdict(result)
+        rtt = row.pop("rtt")
+        row["start"], row["end"] = np.datetime64(row["start"][:-1]), np.datetime64(row["end"][:-1])
+        tcp = {f"tcp_{name}": value for name, value in row.pop("tcp").items()}
+        rows.append(row | {f"rtt_{name}": value for name, value in rtt.items()} | tcp)
+    return _rows_table(rows, _CONNECTION_TYPES, "connections")
+
+
+def statement_table(measures: Measures) -> Table:
+    """One row a statement, the costliest first; percentiles with their name before them."""
+    rows = []
+    for result in statement_results(measures.statements):
+        row = asdict(result)
+        for name in ("response_ms", "delta_ms"):
+            row |= {f"{name.removesuffix('_ms')}_{which}_ms": value for which, value in row.pop(name).items()}
+        rows.append(row)
+    return _rows_table(rows, _STATEMENT_TYPES, "statements")
+
+
+def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) -> Table:
+    """One row a finding, the costliest first, with the seconds that each fix saves at the RTTs of `rtt_ms`."""
+    saved = {f"saved_{rtt:g}ms_s": _FLOAT for rtt in rtt_ms}
+    rows = []
+    for found in findings:
+        row = {name: getattr(found, name) for name in _FINDING_TYPES}
+        row["connections"] = " ".join(map(str, found.connections))
+        rows.append(row | {f"saved_{rtt:g}ms_s": found.saved_s.get(f"{rtt:g}") for rtt in rtt_ms})
+    return _rows_table(rows, _FINDING_TYPES | saved, "findings")
+
+
+def rtt_sample_table(recording: Recording) -> Table:
+    """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
+    samples, streams = recording.samples, recording.connections.stream
+    return Table(
+        ArrowTable.from_pydict(
+            {
+                "stream": Array.from_numpy(streams[samples.connection]).cast(_COUNT),
+                "by_server": nullable(samples.by_server, np.ones(len(samples.rtt), bool)),
+                "rtt_ms": Array.from_numpy(samples.rtt / MS),
+                "segments": Array.from_numpy(samples.segments).cast(_COUNT),
+            }
+        ),
+        "RTT samples",
+    )
+
+
+def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
+    """The columns of docs/design.md §4, and what else the core tells."""
+    exchanges, texts = recording.exchanges, recording.statement_texts
+    known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.baselines.baseline)[exchanges.connection]
+    answered = exchanges.complete & (exchanges.response != MISSING)
+    made = {
+        "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
+        "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
+        "statement": take(texts, exchanges.text),
+        "parameters": nullable(columns.numbered(columns.column(recording.exchanges_table, "parameters").values)),
+        "tags": take(
+            Array(recording.tag_texts, DataType.string()), columns.column(recording.exchanges_table, "tags").ints(-1)
+        ),
+        "fingerprint": take(texts, exchanges.fingerprint),
+        "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
+        "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
+        "stalled_ms": nullable(exchanges.stalled / MS),
+        "delta_ms": nullable(exchanges.delta / MS, exchanges.delta >= 0),
+        "client_ms": nullable(exchanges.client / MS, exchanges.client >= 0),
+    }
+    return ArrowTable.from_pydict(
+        {name: made[name] if name in made else recording.exchanges_table.column(name) for name in EXCHANGE_COLUMNS}
+    )
+
+
+EXCHANGE_COLUMNS = (
+    "stream",
+    "exchange",
+    "protocol",
+    "command",
+    "statement",
+    "fingerprint",
+    "request_frame",
+    "request_end_frame",
+    "response_frame",
+    "response_end_frame",
+    "request_time",
+    "request_end_time",
+    "response_time",
+    "response_end_time",
+    "request_bytes",
+    "response_bytes",
+    "round_trips",
+    "rows",
+    "affected_rows",
+    "error",
+    "service_ms",
+    "response_spread_ms",
+    "delta_ms",
+    "client_ms",
+    "complete",
+    "parameters",
+    "retransmissions",
+    "stalled_ms",
+    "transaction",
+    "tags",
+)
+
+
+_TEXT, _COUNT, _FLOAT, _BOOL = DataType.string(), DataType.uint64(), DataType.float64(), DataType.bool()
+_TIME = DataType.timestamp("ns", tz="UTC")
+
+_CONNECTION_TYPES: dict[str, DataType] = {
+    "stream": _COUNT,
+    **dict.fromkeys(("client", "server", "protocol", "server_version", "user", "database", "application"), _TEXT),
+    **dict.fromkeys(("encryption", "compression", "state"), _TEXT),
+    "replication": _BOOL,
+    "start": _TIME,
+    "end": _TIME,
+    **dict.fromkeys(("exchanges", "round_trips", "request_bytes", "response_bytes"), _COUNT),
+    **dict.fromkeys(("retransmissions", "lost_bytes", "cancels"), _COUNT),
+    **dict.fromkeys(("rtt_baseline_ms", "rtt_low_ms", "rtt_high_ms"), _FLOAT),
+    "rtt_method": _TEXT,
+    "rtt_reason": _TEXT,
+    **dict.fromkeys(("rtt_handshake_ms", "rtt_in_stream_min_ms", "rtt_in_stream_median_ms"), _FLOAT),
+    **dict.fromkeys(("rtt_in_stream_mean_ms", "rtt_response_floor_ms"), _FLOAT),
+    "rtt_samples": _COUNT,
+    "rtt_position": _TEXT,
+    **{f"tcp_{each.name}": _FLOAT if each.name.endswith("_ms") else _COUNT for each in fields(TcpResult)},
+}
+
+_STATEMENT_TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("fingerprint", "text", "protocol"), _TEXT),
+    **dict.fromkeys(("executions", "exchanges", "round_trips", "rows", "affected_rows"), _COUNT),
+    **dict.fromkeys(("request_bytes", "response_bytes"), _COUNT),
+    **dict.fromkeys(("network_s", "service_s"), _FLOAT),
+    **{f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES},
+    **{f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES},
+}
+
+_FINDING_TYPES: dict[str, DataType] = {
+    **dict.fromkeys(("severity", "code", "title"), _TEXT),
+    **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),
+    **dict.fromkeys(("statement", "fingerprint", "why", "fix", "fix_name", "connections"), _TEXT),
+    **dict.fromkeys(("first_frame", "last_frame"), _COUNT),
+    "display_filter": _TEXT,
+    "saved_at_baseline_s": _FLOAT,
+}
+
+
+def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str) -> Table:
+    """A table of few rows from their dictionaries."""
+    return Table(
+        ArrowTable.from_pydict(
+            {column: _column([row[column] for row in rows], kind) for column, kind in types.items()}
+        ),
+        name,
+    )
+
+
+def _column(values: list[Any], kind: DataType) -> Array:
+    if kind is _TIME:
+        return Array.from_numpy(np.array(values, "datetime64[ns]").astype(np.int64)).cast(_TIME)
+    return Array(values, kind)

@@ -1,0 +1,67 @@
+"""The rooms of the house: which may know of which. Imports in functions and for type checkers count like all others."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import latpcap
+
+ROOT = Path(latpcap.__file__).parent
+FLOORS = (
+    ("_core", "errors", "units", "display"),
+    ("tables",),
+    ("rtt",),
+    ("measures",),
+    ("projection",),
+    ("findings",),
+    ("result",),
+    ("verify",),
+    ("report",),
+    ("capture",),
+    ("cli",),
+)
+"""From the bottom to the top: a room knows its own floor and those below."""
+
+
+def modules() -> dict[str, Path]:
+    paths = [*ROOT.rglob("*.py"), ROOT / "_core.pyi"]
+    names = (".".join(("latpcap", *path.relative_to(ROOT).with_suffix("").parts)) for path in paths)
+    return {name.removesuffix(".__init__"): path for name, path in zip(names, paths, strict=True)}
+
+
+def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in known else node.module for name in names)
+
+
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: set(imports(path, known)) - {name} for name, path in known.items()}
+
+
+def floor(module: str) -> int:
+    room = module.split(".")[1] if "." in module else ""
+    return next((number for number, rooms in enumerate(FLOORS) if room in rooms), len(FLOORS))
+
+
+def test_no_module_needs_one_that_needs_it() -> None:
+    TopologicalSorter(graph()).prepare()  # raises CycleError
+
+
+def test_no_room_knows_a_room_above_it() -> None:
+    upward = [
+        f"{module} imports {other}"
+        for module, others in graph().items()
+        for other in others
+        if floor(other) > floor(module)
+    ]
+    assert upward == []
+
+
+def test_every_room_has_its_floor() -> None:
+    assert {name for name in graph() if floor(name) == len(FLOORS)} == {"latpcap", "latpcap.__main__"}
