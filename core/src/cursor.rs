@@ -22,6 +22,17 @@ pub struct TooShort {
     pub left: usize,
 }
 
+/// The bytes are not what the protocol says: skip to where the client begins its next request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Lost(pub String);
+
+impl From<TooShort> for Lost {
+    fn from(error: TooShort) -> Lost {
+        Lost(error.to_string())
+    }
+}
+
 /// A place in a slice of bytes. A failed read does not move it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {

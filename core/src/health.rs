@@ -1,13 +1,13 @@
 //! What befell the database connections, as notes: each kind once, over all of them.
 
 use crate::note::{NoteCode, Notes};
-use crate::protocols::Side;
-use crate::stream::{Connection, Tally, Troubles};
+use crate::side::Side;
+use crate::stream::{Anomalies, Connection, Tally};
 
-/// The troubles of several connections together.
+/// The anomalies of several connections together.
 #[derive(Default)]
 pub struct Health {
-    troubles: Troubles,
+    anomalies: Anomalies,
     /// Connections of which one side was not captured, and the first of them.
     one_sided: u64,
     first_one_sided: usize,
@@ -16,7 +16,7 @@ pub struct Health {
 impl Health {
     /// Takes in a database connection.
     pub fn add(&mut self, stream: usize, connection: &Connection) {
-        self.troubles.join(&connection.troubles);
+        self.anomalies.join(&connection.anomalies);
         if is_one_sided(connection) {
             if self.one_sided == 0 {
                 self.first_one_sided = stream;
@@ -26,7 +26,7 @@ impl Health {
     }
 
     pub fn tell(&self, notes: &mut Notes) {
-        let Troubles { timeout_ns, stalled_ns, .. } = self.troubles;
+        let Anomalies { timeout_ns, stalled_ns, .. } = self.anomalies;
         notes.add_several(NoteCode::OneDirection, self.one_sided, || {
             let connections = some(self.one_sided, "connection");
             format!("only one direction of {connections} was captured (first: stream {})", self.first_one_sided)
@@ -36,25 +36,25 @@ impl Health {
                 format!("{} (first: frame {})", message(some(tally.count, what)), tally.first_frame)
             });
         };
-        tell(NoteCode::ClockStep, self.troubles.clock_steps, "step", &|steps| {
+        tell(NoteCode::ClockStep, self.anomalies.clock_steps, "step", &|steps| {
             format!("the capture's clock was set; the times behind it are moved so that it runs on: {steps}")
         });
-        tell(NoteCode::Timeouts, self.troubles.timeouts, "time-out", &|timeouts| {
+        tell(NoteCode::Timeouts, self.anomalies.timeouts, "time-out", &|timeouts| {
             format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))
         });
-        tell(NoteCode::DelayedAck, self.troubles.stalls, "packet", &|packets| {
+        tell(NoteCode::DelayedAck, self.anomalies.stalls, "packet", &|packets| {
             format!("delayed acknowledgments held back {packets}, {} in all", seconds(stalled_ns))
         });
-        tell(NoteCode::ZeroWindow, self.troubles.zero_windows, "zero window", &|windows| {
+        tell(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
             format!("receivers that did not read told their senders to stop: {windows}")
         });
-        tell(NoteCode::DuplicatePackets, self.troubles.copies, "packet", &|packets| {
-            format!("the capture holds {packets} twice; the copies are left out")
+        tell(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
+            format!("the capture holds {packets} twice; the duplicates are left out")
         });
-        tell(NoteCode::Reordered, self.troubles.reordered, "packet", &|packets| {
+        tell(NoteCode::Reordered, self.anomalies.reordered, "packet", &|packets| {
             format!("{packets} came behind a later one of the same stream")
         });
-        tell(NoteCode::Offloaded, self.troubles.offloaded, "packet", &|packets| {
+        tell(NoteCode::Offloaded, self.anomalies.offloaded, "packet", &|packets| {
             format!("the network card cuts or joins packets: {packets} longer than the receiver's MSS")
         });
     }

@@ -20,7 +20,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source};
 use crate::conversation::Forced;
 use crate::pipeline::{self, Options};
-use crate::protocols::REGISTRY;
+use crate::protocols::{REGISTRY, opaque};
 use crate::replay::{self, Changes, Job, Network, Waiting};
 use crate::table::Tables;
 
@@ -196,7 +196,7 @@ fn annotate(
 /// The names that `decode_as` takes.
 #[pyfunction]
 fn protocols() -> Vec<&'static str> {
-    REGISTRY.iter().map(|protocol| protocol.name).chain(["turns"]).collect()
+    REGISTRY.iter().map(|protocol| protocol.name).chain(opaque::NAMES).collect()
 }
 
 fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
@@ -214,14 +214,11 @@ fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
 }
 
 fn forced(name: &str) -> PyResult<Forced> {
-    let protocol = REGISTRY.iter().copied().find(|protocol| protocol.name == name);
-    match protocol {
-        Some(protocol) => Ok(Forced::Protocol(protocol)),
-        None if name == "turns" => Ok(Forced::Turns),
-        None => {
-            Err(PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", "))))
-        }
-    }
+    let protocol = REGISTRY.iter().copied().find(|protocol| protocol.name == name).map(Forced::Protocol);
+    let opaque = || opaque::NAMES.into_iter().find(|opaque| *opaque == name).map(Forced::Opaque);
+    protocol.or_else(opaque).ok_or_else(|| {
+        PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", ")))
+    })
 }
 
 /// A Python file object as a reader.

@@ -16,11 +16,11 @@ use crate::conversation::{Conversation, Dialogue};
 use crate::exchange::{Exchange, Span};
 use crate::note::{Note, NoteCode, Notes};
 use crate::packet::Endpoint;
-use crate::pipeline::protocol_on;
-use crate::protocols::Side;
+use crate::protocols::protocol_on;
 use crate::session::Session;
+use crate::side::Side;
 use crate::sql::Statements;
-use crate::stream::{Connection, Connections, Mark, State, Tally, Troubles};
+use crate::stream::{Anomalies, Connection, Connections, Mark, State, Tally};
 
 type Timestamps = PrimitiveArray<TimestampNanosecondType>;
 
@@ -81,10 +81,10 @@ impl Tables {
         let text = |get: fn(&Dialogue) -> Option<&str>| {
             strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
-        let troubles = || rows.iter().map(|row| row.connection.troubles);
-        let trouble = |get: fn(Troubles) -> Tally| numbers(troubles().map(|troubles| get(troubles).count));
+        let anomalies = || rows.iter().map(|row| row.connection.anomalies);
+        let anomaly = |get: fn(Anomalies) -> Tally| numbers(anomalies().map(|anomalies| get(anomalies).count));
         let spans =
-            |get: fn(Troubles) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(troubles().map(get))) };
+            |get: fn(Anomalies) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(anomalies().map(get))) };
         let mss = |side| {
             let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
             optional_numbers(sizes.map(|size| size.map_or(NO_NUMBER, u32::from)).collect())
@@ -136,17 +136,17 @@ impl Tables {
             ("gaps", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.connection.streams.gaps)))),
             ("client_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Client as usize]))),
             ("server_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Server as usize]))),
-            ("duplicate_packets", trouble(|troubles| troubles.copies)),
-            ("cut_packets", trouble(|troubles| troubles.cut)),
-            ("offloaded_packets", trouble(|troubles| troubles.offloaded)),
-            ("reordered_packets", trouble(|troubles| troubles.reordered)),
-            ("duplicate_acks", trouble(|troubles| troubles.duplicate_acks)),
-            ("zero_windows", trouble(|troubles| troubles.zero_windows)),
-            ("timeouts", trouble(|troubles| troubles.timeouts)),
-            ("timeout_ns", spans(|troubles| troubles.timeout_ns)),
-            ("stalls", trouble(|troubles| troubles.stalls)),
-            ("stalled_ns", spans(|troubles| troubles.stalled_ns)),
-            ("clock_steps", trouble(|troubles| troubles.clock_steps)),
+            ("duplicate_packets", anomaly(|anomalies| anomalies.duplicates)),
+            ("cut_packets", anomaly(|anomalies| anomalies.cut)),
+            ("offloaded_packets", anomaly(|anomalies| anomalies.offloaded)),
+            ("reordered_packets", anomaly(|anomalies| anomalies.reordered)),
+            ("duplicate_acks", anomaly(|anomalies| anomalies.duplicate_acks)),
+            ("zero_windows", anomaly(|anomalies| anomalies.zero_windows)),
+            ("timeouts", anomaly(|anomalies| anomalies.timeouts)),
+            ("timeout_ns", spans(|anomalies| anomalies.timeout_ns)),
+            ("stalls", anomaly(|anomalies| anomalies.stalls)),
+            ("stalled_ns", spans(|anomalies| anomalies.stalled_ns)),
+            ("clock_steps", anomaly(|anomalies| anomalies.clock_steps)),
         ])
     }
 

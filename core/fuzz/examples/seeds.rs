@@ -3,6 +3,7 @@
 //! Each capture gives its first packets as a small pcap, plain and packed, its packets by link type, its segments, the
 //! turns of its connections, and the statements of its requests.
 
+use latpcap_core::side::Side;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -14,7 +15,7 @@ use latpcap_core::capture::{Packet, Recording, Source};
 use latpcap_core::conversation::{Conversation, Hints};
 use latpcap_core::packet::{Dissected, Dissector, Flags};
 use latpcap_core::pipeline::protocol_on;
-use latpcap_core::protocols::{REGISTRY, Side};
+use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::Statements;
 use latpcap_core::stream::Connections;
 use latpcap_fuzz::Turn;

@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use latpcap_core::packet::{Endpoint, Flags, Segment};
-use latpcap_core::protocols::Side;
+use latpcap_core::side::Side;
 use latpcap_core::stream::{Chunk, Reassembly, START};
 use latpcap_fuzz::Feed;
 use libfuzzer_sys::fuzz_target;

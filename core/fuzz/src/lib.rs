@@ -1,6 +1,6 @@
 //! What the fuzz targets share: their inputs as records, written by `seeds` and read by the targets.
 
-use latpcap_core::protocols::Side;
+use latpcap_core::side::Side;
 
 /// Cuts an input into numbers and byte strings; past its end come zeros and empty strings.
 pub struct Feed<'a>(pub &'a [u8]);

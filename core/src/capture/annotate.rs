@@ -15,12 +15,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks::Extras;
+use super::blocks::{Extras, kind};
 use super::error::CaptureError;
 use super::order::Order;
-use super::pcapng::{OLD_PACKET, PACKET, SECTION};
 use super::reader::Reader;
-use super::{Recording, Source};
+use super::recording::Recording;
+use super::source::Source;
 use crate::note::Notes;
 
 /// The comments of each frame.
@@ -35,8 +35,6 @@ const LONGEST_COMMENT: usize = 4096;
 const FRAMING: usize = 12;
 /// What precedes the packet in its block, framing included.
 const PACKET_HEAD: usize = 28;
-/// Where a section header tells its length.
-const SECTION_LENGTH: std::ops::Range<usize> = 16..24;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -136,7 +134,7 @@ fn merge(
             options.extend([0; 4]);
         }
         body.extend(options);
-        output.write_all(&block(PACKET, &body))?;
+        output.write_all(&block(kind::PACKET, &body))?;
     }
 }
 
@@ -146,19 +144,10 @@ fn stop_if(cancel: &AtomicBool) -> Result<(), AnnotateError> {
 
 // --- blocks as they are -------------------------------------------------------------------------------------------
 
-/// A section's blocks grow, so its length is no longer known: -1, the same in both byte orders.
-pub(super) fn forget_length(block: &mut [u8]) {
-    if block.starts_with(&SECTION.to_be_bytes())
-        && let Some(length) = block.get_mut(SECTION_LENGTH)
-    {
-        length.fill(0xff);
-    }
-}
-
 /// Whether it is a packet block that has options at all.
 fn has_options(block: &[u8], order: Order) -> bool {
     let kind = order.u32(&mut crate::cursor::Cursor::new(block), "block type");
-    matches!(kind, Ok(PACKET | OLD_PACKET))
+    matches!(kind, Ok(kind::PACKET | kind::OLD_PACKET))
 }
 
 /// The packet block, with comments before the options it had.
@@ -196,7 +185,7 @@ fn section() -> Vec<u8> {
     body.extend(0x1a2b_3c4d_u32.to_le_bytes());
     body.extend([1, 0, 0, 0]); // version 1.0
     body.extend([0xff; 8]);
-    block(SECTION, &body)
+    block(kind::SECTION, &body)
 }
 
 /// An interface without a snap length, with nanoseconds.

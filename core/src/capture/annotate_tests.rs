@@ -28,8 +28,13 @@ fn big_pcapng(options: &[u8]) -> Vec<u8> {
     let interface = [0, 1, 0, 0, 0, 0, 0, 0];
     let packet = [&[0; 11][..], &[9, 0, 0, 0, 3, 0, 0, 0, 3], b"abc\0", options].concat();
     let statistics = [0; 12];
-    [big_block(SECTION, &BIG_SECTION), big_block(1, &interface), big_block(PACKET, &packet), big_block(5, &statistics)]
-        .concat()
+    [
+        big_block(kind::SECTION, &BIG_SECTION),
+        big_block(1, &interface),
+        big_block(kind::PACKET, &packet),
+        big_block(5, &statistics),
+    ]
+    .concat()
 }
 
 fn annotated(files: &[Vec<u8>], comments: &[(u64, &str)]) -> Vec<u8> {
@@ -112,7 +117,7 @@ fn several_files_become_one_recording_and_keep_their_comments() {
 #[test]
 fn a_packet_without_room_for_options_goes_without_its_comment() {
     let simple = [&[0, 0, 0, 3][..], b"abc\0"].concat();
-    let file = [big_block(SECTION, &BIG_SECTION), big_block(1, &[0, 1, 0, 0, 0, 0, 0, 0]), big_block(3, &simple)];
+    let file = [big_block(kind::SECTION, &BIG_SECTION), big_block(1, &[0, 1, 0, 0, 0, 0, 0, 0]), big_block(3, &simple)];
     let out = annotated(&[file.concat()], &[(1, "nowhere")]);
     assert_eq!(packets(&out), [(0, b"abc".to_vec(), 3, 1, vec![])]);
 }

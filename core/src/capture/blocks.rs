@@ -6,11 +6,24 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::annotate::forget_length;
 use super::clock::Clock;
 use super::order::Order;
-use super::pcapng::Interface;
 use crate::cursor::{Cursor, TooShort};
+
+/// The types of blocks.
+pub(super) mod kind {
+    pub const SECTION: u32 = 0x0a0d_0d0a;
+    pub const INTERFACE: u32 = 1;
+    pub const OLD_PACKET: u32 = 2;
+    pub const SIMPLE_PACKET: u32 = 3;
+    pub const NAMES: u32 = 4;
+    pub const STATISTICS: u32 = 5;
+    pub const PACKET: u32 = 6;
+    pub const JOURNAL: u32 = 9;
+    pub const SECRETS: u32 = 10;
+    pub const CUSTOM: u32 = 0xbad;
+    pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
+}
 
 const OPTION_COMMENT: u16 = 1;
 const OPTION_RESOLUTION: u16 = 9;
@@ -25,6 +38,18 @@ const MOST_NAMES: usize = 65_536;
 const MOST_SECRET_BYTES: usize = 16 * 1024 * 1024;
 /// What is kept of the blocks between two packets.
 const MOST_BLOCK_BYTES: usize = 64 * 1024 * 1024;
+
+/// Where a section header tells its length.
+const SECTION_LENGTH: std::ops::Range<usize> = 16..24;
+
+/// What an interface description says.
+pub(super) struct Interface {
+    pub link_type: u16,
+    pub snap_length: u32,
+    pub clock: Clock,
+    /// Packets that its statistics say were dropped.
+    pub dropped: u64,
+}
 
 /// A name that the capture gives to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,6 +187,15 @@ fn next_option<'a>(body: &mut Cursor<'a>, order: Order) -> Result<Option<(u16, &
     let value = body.take(length, "option")?;
     body.take_up_to(length.next_multiple_of(4) - length);
     Ok(Some((code, value)))
+}
+
+/// A section's blocks grow, so its length is no longer known: -1, the same in both byte orders.
+pub(super) fn forget_length(block: &mut [u8]) {
+    if block.starts_with(&kind::SECTION.to_be_bytes())
+        && let Some(length) = block.get_mut(SECTION_LENGTH)
+    {
+        length.fill(0xff);
+    }
 }
 
 #[cfg(test)]

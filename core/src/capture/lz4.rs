@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Chain, Cursor, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::packed::{cut, damaged, is_skippable, next_magic, skip_frame};
+use super::frames::{cut, damaged, is_skippable, next_magic, skip_frame};
 
 const MAGIC: u32 = 0x184d_2204;
 

@@ -4,16 +4,14 @@
 //!
 //! ```text
 //! magic u32 | major u16 | minor u16 | zone i32 | accuracy u32 | snap length u32 | link type u32     once
-//! seconds u32 | fraction u32 | captured u32 | original u32 | (dialects: more) | packet              per packet
+//! seconds u32 | fraction u32 | captured u32 | original u32 | (variants: more) | packet              per packet
 //! ```
 
-use super::dialect::{Dialect, Lengths, Times};
 use super::order::Order;
+use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
-use super::window::Window;
+use super::variants::{Lengths, Times, Variant};
 use crate::cursor::{Cursor, TooShort};
-
-pub(super) const FILE_HEADER: usize = 24;
 
 /// Wireshark's limits: no network packet is longer, so a longer one is damage.
 const LONGEST_PACKET: u32 = 256 * 1024;
@@ -40,30 +38,30 @@ pub(super) enum Opened {
 }
 
 impl Pcap {
-    /// Reads the file header and leaves the window at the first record.
-    pub fn open(window: &mut Window) -> Opened {
-        let Some(dialect) = Dialect::of_magic(window.peek_up_to(4)) else {
+    /// Reads the file header and leaves the buffer at the first record.
+    pub fn open(buffer: &mut ReadBuffer) -> Opened {
+        let Some(variant) = Variant::of_magic(buffer.peek_up_to(4)) else {
             return Opened::Foreign;
         };
-        let Some(header) = window.peek(dialect.file_header) else {
+        let Some(header) = buffer.peek(variant.file_header) else {
             return Opened::Cut;
         };
-        let Ok((major, minor, link_type)) = file_header(header, dialect.times.order) else {
+        let Ok((major, minor, link_type)) = file_header(header, variant.times.order) else {
             return Opened::Cut;
         };
         if major < 2 {
             return Opened::UnknownVersion(major, minor);
         }
-        window.consume(dialect.file_header);
+        buffer.consume(variant.file_header);
         let longest_packet = match BUSES.contains(&link_type) {
             true => LONGEST_BUS_TRANSFER,
             false => LONGEST_PACKET,
         };
         let lengths = Lengths::of_version(minor);
         Opened::Pcap(Self {
-            times: dialect.times,
+            times: variant.times,
             lengths,
-            record_header: dialect.record_header(window, lengths, longest_packet),
+            record_header: variant.record_header(buffer, lengths, longest_packet),
             longest_packet,
             link_type,
         })
@@ -71,16 +69,16 @@ impl Pcap {
 
     /// The next packet, `None` at the end of the file.
     #[inline]
-    pub fn next(&self, window: &mut Window) -> Result<Option<Record>, Damage> {
-        let at = window.offset();
-        let Some(header) = window.peek(self.record_header) else {
-            return if window.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
+    pub fn next(&self, buffer: &mut ReadBuffer) -> Result<Option<Record>, Damage> {
+        let at = buffer.offset();
+        let Some(header) = buffer.peek(self.record_header) else {
+            return if buffer.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
         };
         let record = self.record(header).map_err(|error| Damage::short(at, error))?;
         if record.length > self.longest_packet as usize {
             return Err(Damage::broken(at, format!("a packet of {} bytes is announced", record.length)));
         }
-        match window.peek(record.whole) {
+        match buffer.peek(record.whole) {
             Some(_) => Ok(Some(record)),
             None => Err(Damage::cut(at)),
         }
@@ -121,8 +119,8 @@ mod tests {
     use super::*;
     use crate::note::NoteCode;
 
-    fn window(bytes: &[u8]) -> Window {
-        Window::new(Box::new(std::io::Cursor::new(bytes.to_vec())))
+    fn buffer(bytes: &[u8]) -> ReadBuffer {
+        ReadBuffer::new(Box::new(std::io::Cursor::new(bytes.to_vec())))
     }
 
     fn header(magic: u32, network: u32) -> Vec<u8> {
@@ -142,24 +140,24 @@ mod tests {
         bytes
     }
 
-    fn open(window: &mut Window) -> Pcap {
-        match Pcap::open(window) {
+    fn open(buffer: &mut ReadBuffer) -> Pcap {
+        match Pcap::open(buffer) {
             Opened::Pcap(pcap) => pcap,
             _ => panic!("not a pcap"),
         }
     }
 
     fn packets(bytes: &[u8]) -> (Vec<(i64, usize, u32)>, Option<Damage>) {
-        let mut window = window(bytes);
-        let pcap = open(&mut window);
+        let mut buffer = buffer(bytes);
+        let pcap = open(&mut buffer);
         let mut packets = Vec::new();
         loop {
-            match pcap.next(&mut window) {
+            match pcap.next(&mut buffer) {
                 Ok(Some(record)) => {
-                    assert!(window.slice(record.skip, record.length).iter().all(|&byte| byte == 0x55));
+                    assert!(buffer.slice(record.skip, record.length).iter().all(|&byte| byte == 0x55));
                     let time = record.time_ns.unwrap_or_default();
                     packets.push((time, record.length, record.original_length));
-                    window.consume(record.whole);
+                    buffer.consume(record.whole);
                 }
                 Ok(None) => return (packets, None),
                 Err(damage) => return (packets, Some(damage)),
@@ -188,7 +186,7 @@ mod tests {
 
     #[test]
     fn frame_check_bits_are_no_part_of_the_link_type() {
-        assert_eq!(open(&mut window(&header(0xa1b2_c3d4, 0x2400_0001))).link_type, 1);
+        assert_eq!(open(&mut buffer(&header(0xa1b2_c3d4, 0x2400_0001))).link_type, 1);
     }
 
     #[test]

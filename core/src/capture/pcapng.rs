@@ -6,25 +6,12 @@
 //! type u32 | length u32, counts all | body, padded to 4 | length u32 again
 //! ```
 
-use super::blocks::{self, Extras};
-use super::clock::Clock;
+use super::blocks::{self, Extras, Interface, kind};
 use super::order::Order;
+use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
-use super::window::Window;
 use crate::cursor::{Cursor, TooShort};
 use crate::note::{NoteCode, Notes};
-
-pub(super) const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-pub(super) const OLD_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const NAMES: u32 = 4;
-const STATISTICS: u32 = 5;
-pub(super) const PACKET: u32 = 6;
-const JOURNAL: u32 = 9;
-const SECRETS: u32 = 10;
-const CUSTOM: u32 = 0xbad;
-const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type and length before the body, the length again after it.
@@ -43,14 +30,6 @@ struct Section {
     ends_at: Option<u64>,
 }
 
-pub(super) struct Interface {
-    pub link_type: u16,
-    pub snap_length: u32,
-    pub clock: Clock,
-    /// Packets that its statistics say were dropped.
-    pub dropped: u64,
-}
-
 pub(super) struct Pcapng {
     section: Section,
 }
@@ -65,12 +44,12 @@ pub(super) enum Opened {
 }
 
 impl Pcapng {
-    /// Looks at the first block and leaves the window before it.
-    pub fn open(window: &mut Window) -> Opened {
-        if !is_section(window.peek_up_to(4)) {
+    /// Looks at the first block and leaves the buffer before it.
+    pub fn open(buffer: &mut ReadBuffer) -> Opened {
+        if !is_section(buffer.peek_up_to(4)) {
             return Opened::Foreign;
         }
-        let Some(head) = window.peek(16) else {
+        let Some(head) = buffer.peek(16) else {
             return Opened::Cut;
         };
         let Some(order) = byte_order(head) else {
@@ -87,27 +66,27 @@ impl Pcapng {
     #[inline]
     pub fn next(
         &mut self,
-        window: &mut Window,
+        buffer: &mut ReadBuffer,
         notes: &mut Notes,
         extras: &mut Extras,
     ) -> Result<Option<Record>, Damage> {
         loop {
-            let at = window.offset();
-            let block = match self.block(window, at) {
+            let at = buffer.offset();
+            let block = match self.block(buffer, at) {
                 Ok(Some(block)) => block,
                 Ok(None) => return Ok(None),
                 Err(damage) => {
-                    self.seek_next_section(window, at, damage, notes)?;
+                    self.seek_next_section(buffer, at, damage, notes)?;
                     continue;
                 }
             };
-            match self.take(block, window, at, notes, extras) {
+            match self.take(block, buffer, at, notes, extras) {
                 Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => extras.keep_block(window.slice(0, block.total)),
+                Ok(None) => extras.keep_block(buffer.slice(0, block.total)),
                 // The block's own frame holds, so what follows can be trusted.
                 Err(damage) => add_note(notes, &damage),
             }
-            window.consume(block.total);
+            buffer.consume(block.total);
         }
     }
 
@@ -123,11 +102,11 @@ impl Pcapng {
         blocks::comments(Cursor::new(options.unwrap_or_default()), self.section.order)
     }
 
-    /// The next block, whole in the window.
+    /// The next block, whole in the buffer.
     #[inline]
-    fn block(&mut self, window: &mut Window, at: u64) -> Result<Option<Block>, Damage> {
-        let Some(head) = window.peek(FRAMING) else {
-            return if window.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
+    fn block(&mut self, buffer: &mut ReadBuffer, at: u64) -> Result<Option<Block>, Damage> {
+        let Some(head) = buffer.peek(FRAMING) else {
+            return if buffer.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
         };
         let order = self.order_of(head, at)?;
         let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
@@ -136,7 +115,7 @@ impl Pcapng {
         if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
             return Err(Damage::broken(at, format!("a block of {length} bytes is announced")));
         }
-        let Some(whole) = window.peek(total) else {
+        let Some(whole) = buffer.peek(total) else {
             return Err(Damage::cut(at));
         };
         match trailer(whole, order) {
@@ -159,17 +138,17 @@ impl Pcapng {
     fn take(
         &mut self,
         block: Block,
-        window: &Window,
+        buffer: &ReadBuffer,
         at: u64,
         notes: &mut Notes,
         extras: &mut Extras,
     ) -> Result<Option<Record>, Damage> {
-        let body = Cursor::new(window.slice(BODY, block.total - FRAMING));
+        let body = Cursor::new(buffer.slice(BODY, block.total - FRAMING));
         let record = match block.kind {
-            PACKET => self.packet(body),
-            SIMPLE_PACKET => self.simple_packet(body),
-            OLD_PACKET => self.old_packet(body),
-            CUSTOM | CUSTOM_NOT_COPIED | JOURNAL => Ok(Record::remark()),
+            kind::PACKET => self.packet(body),
+            kind::SIMPLE_PACKET => self.simple_packet(body),
+            kind::OLD_PACKET => self.old_packet(body),
+            kind::CUSTOM | kind::CUSTOM_NOT_COPIED | kind::JOURNAL => Ok(Record::remark()),
             _ => return self.describe(block, body, at, notes, extras).map(|()| None),
         };
         let mut record = record.map_err(|problem| problem.at(at))?;
@@ -188,22 +167,21 @@ impl Pcapng {
     ) -> Result<(), Damage> {
         let order = block.order;
         let done = match block.kind {
-            SECTION => return self.begin_section(block, body, at),
-            INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => {
-                blocks::interface(body, order).and_then(|(interface, options)| {
+            kind::SECTION => return self.begin_section(block, body, at),
+            kind::INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => blocks::interface(body, order)
+                .and_then(|(interface, options)| {
                     self.section.interfaces.push(interface);
                     options
-                })
-            }
-            INTERFACE => {
+                }),
+            kind::INTERFACE => {
                 notes.add(NoteCode::FileDamaged, || format!("more than {MOST_INTERFACES} interfaces at byte {at}"));
                 Ok(())
             }
-            STATISTICS => blocks::statistics(body, order).map(|(interface, dropped)| {
+            kind::STATISTICS => blocks::statistics(body, order).map(|(interface, dropped)| {
                 self.note_drops(interface, dropped, notes);
             }),
-            NAMES => extras.names(body, order),
-            SECRETS => extras.secrets(body, order),
+            kind::NAMES => extras.names(body, order),
+            kind::SECRETS => extras.secrets(body, order),
             _ => Ok(()),
         };
         done.map_err(|error| Damage::short(at, error))
@@ -231,7 +209,7 @@ impl Pcapng {
     /// safe place, since a packet may itself hold what looks like a section.
     fn seek_next_section(
         &mut self,
-        window: &mut Window,
+        buffer: &mut ReadBuffer,
         at: u64,
         damage: Damage,
         notes: &mut Notes,
@@ -239,7 +217,7 @@ impl Pcapng {
         let Some(ends_at) = self.section.ends_at.take().filter(|&end| end > at) else {
             return Err(damage);
         };
-        if !window.skip(ends_at - at) || !window.peek(4).is_some_and(is_section) {
+        if !buffer.skip(ends_at - at) || !buffer.peek(4).is_some_and(is_section) {
             return Err(damage);
         }
         add_note(notes, &damage);
@@ -353,7 +331,7 @@ fn add_note(notes: &mut Notes, damage: &Damage) {
 
 /// A section's type reads the same in both byte orders.
 fn is_section(head: &[u8]) -> bool {
-    head.starts_with(&SECTION.to_be_bytes())
+    head.starts_with(&kind::SECTION.to_be_bytes())
 }
 
 fn byte_order(head: &[u8]) -> Option<Order> {

@@ -12,17 +12,17 @@ fn block(kind: u32, body: &[u8]) -> Vec<u8> {
 fn section(length: i64) -> Vec<u8> {
     let mut body = vec![0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
     body.extend(length.to_le_bytes());
-    block(SECTION, &body)
+    block(kind::SECTION, &body)
 }
 
 fn interface(link_type: u8, snap_length: u8) -> Vec<u8> {
-    block(INTERFACE, &[link_type, 0, 0, 0, snap_length, 0, 0, 0])
+    block(kind::INTERFACE, &[link_type, 0, 0, 0, snap_length, 0, 0, 0])
 }
 
 fn packet(interface: u8, microseconds: u8, captured: u8) -> Vec<u8> {
     let mut body = vec![interface, 0, 0, 0, 0, 0, 0, 0, microseconds, 0, 0, 0];
     body.extend([captured, 0, 0, 0, 60, 0, 0, 0, 0x55, 0x55]);
-    block(PACKET, &body)
+    block(kind::PACKET, &body)
 }
 
 struct Read {
@@ -33,20 +33,20 @@ struct Read {
 }
 
 fn read(parts: &[Vec<u8>]) -> Read {
-    let mut window = Window::new(Box::new(std::io::Cursor::new(parts.concat())));
-    let Opened::Pcapng(mut pcapng) = Pcapng::open(&mut window) else {
+    let mut buffer = ReadBuffer::new(Box::new(std::io::Cursor::new(parts.concat())));
+    let Opened::Pcapng(mut pcapng) = Pcapng::open(&mut buffer) else {
         panic!("not a pcapng");
     };
     let (mut notes, mut extras) = (Notes::default(), Extras::default());
     let mut packets = Vec::new();
     let damage = loop {
-        match pcapng.next(&mut window, &mut notes, &mut extras) {
+        match pcapng.next(&mut buffer, &mut notes, &mut extras) {
             Ok(Some(record)) => {
-                let bytes = window.slice(record.skip, record.length);
+                let bytes = buffer.slice(record.skip, record.length);
                 assert!(bytes.iter().all(|&byte| byte == 0x55));
                 let (time, original) = (record.time_ns, record.original_length);
                 packets.push((record.link_type, time, record.length, original));
-                window.consume(record.whole);
+                buffer.consume(record.whole);
             }
             Ok(None) => break None,
             Err(damage) => break Some(damage),
@@ -63,7 +63,7 @@ fn each_packet_has_the_link_type_of_its_interface() {
 
 #[test]
 fn a_simple_packet_has_no_time_and_is_as_long_as_the_snap_length() {
-    let simple = block(SIMPLE_PACKET, &[60, 0, 0, 0, 0x55, 0x55, 0x55]);
+    let simple = block(kind::SIMPLE_PACKET, &[60, 0, 0, 0, 0x55, 0x55, 0x55]);
     let read = read(&[section(-1), interface(1, 3), simple]);
     assert_eq!(read.packets, [(1, None, 3, 60)]);
 }
@@ -71,7 +71,7 @@ fn a_simple_packet_has_no_time_and_is_as_long_as_the_snap_length() {
 #[test]
 fn the_obsolete_packet_block_is_read() {
     let body = [&[0; 8][..], &[9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0x55, 0x55]].concat();
-    let read = read(&[section(-1), interface(1, 0), block(OLD_PACKET, &body)]);
+    let read = read(&[section(-1), interface(1, 0), block(kind::OLD_PACKET, &body)]);
     assert_eq!(read.packets, [(1, Some(9_000), 2, 2)]);
 }
 
@@ -143,7 +143,7 @@ fn a_cut_block_is_told_with_its_place() {
 
 #[test]
 fn custom_blocks_are_remarks_that_count_as_frames() {
-    let custom = block(CUSTOM, &[1, 2, 3, 4, 5]);
+    let custom = block(kind::CUSTOM, &[1, 2, 3, 4, 5]);
     let parts = [section(-1), custom, interface(1, 0), packet(0, 7, 2)].concat();
     let source = crate::capture::Source::bytes("x", parts);
     let mut recording = crate::capture::Recording::open(vec![source]).unwrap();

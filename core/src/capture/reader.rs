@@ -3,21 +3,22 @@
 use std::io::{self, ErrorKind, Read};
 
 use super::blocks::Extras;
+use super::compressed;
 use super::error::CaptureError;
-use super::foreign::{self, Foreign};
+use super::identify::{self, NotPcap};
 use super::order::Order;
-use super::packed;
 use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
+use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
-use super::window::Window;
+use super::variants::FILE_HEADER;
 use crate::note::{NoteCode, Notes};
 
 /// How much of a file is looked at to say what it is.
 const LOOK: usize = 512;
 
 pub(super) struct Reader {
-    window: Window,
+    buffer: ReadBuffer,
     format: Format,
     packing: Option<&'static str>,
     current: Option<Record>,
@@ -31,14 +32,14 @@ enum Format {
 
 impl Reader {
     pub fn open(path: &str, stream: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
-        let (stream, packing) = packed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
+        let (stream, packing) = compressed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
             path: path.to_owned(),
             offset: 0,
             reason,
         })?;
-        let mut window = Window::new(stream);
-        let format = open_format(path, &mut window, packing)?;
-        Ok(Self { window, format, packing, current: None, ended: false })
+        let mut buffer = ReadBuffer::new(stream);
+        let format = open_format(path, &mut buffer, packing)?;
+        Ok(Self { buffer, format, packing, current: None, ended: false })
     }
 
     /// What users call the format, e.g. `pcapng (gzip)`.
@@ -60,11 +61,11 @@ impl Reader {
             return None;
         }
         if let Some(record) = self.current.take() {
-            self.window.consume(record.whole);
+            self.buffer.consume(record.whole);
         }
         let next = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.window),
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.window, notes, extras),
+            Format::Pcap(pcap) => pcap.next(&mut self.buffer),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.buffer, notes, extras),
         };
         self.current = next.unwrap_or_else(|damage| {
             self.note_damage(&damage, notes);
@@ -79,12 +80,12 @@ impl Reader {
     /// The bytes of the record that `advance` found.
     #[inline]
     pub fn bytes(&self, record: &Record) -> &[u8] {
-        self.window.slice(record.skip, record.length)
+        self.buffer.slice(record.skip, record.length)
     }
 
     /// The record as it lies in the file, header and all.
     pub fn raw(&self, record: &Record) -> &[u8] {
-        self.window.slice(0, record.whole)
+        self.buffer.slice(0, record.whole)
     }
 
     /// The byte order of a pcapng file's section; `None` for pcap.
@@ -105,7 +106,7 @@ impl Reader {
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
         // A file that cannot be read on is not a file that ends here: `end` tells why.
-        if damage.code == NoteCode::FileCut && self.window.failure().is_some() {
+        if damage.code == NoteCode::FileCut && self.buffer.failure().is_some() {
             return;
         }
         notes.add(damage.code, || {
@@ -116,7 +117,7 @@ impl Reader {
 
     fn end(&mut self, notes: &mut Notes) {
         self.ended = true;
-        let Some(failure) = self.window.failure() else {
+        let Some(failure) = self.buffer.failure() else {
             return;
         };
         let code = match (self.packing, failure.kind()) {
@@ -127,63 +128,63 @@ impl Reader {
         notes.add(code, || match self.packing {
             Some(packing) => format!(
                 "the {packing} data cannot be unpacked beyond byte {}: {failure}; the packets before it are kept",
-                self.window.offset()
+                self.buffer.offset()
             ),
             None => format!(
                 "cannot be read beyond byte {}: {failure}; the packets before it are kept",
-                self.window.offset()
+                self.buffer.offset()
             ),
         });
     }
 }
 
-fn open_format(path: &str, window: &mut Window, packing: Option<&'static str>) -> Result<Format, CaptureError> {
+fn open_format(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> Result<Format, CaptureError> {
     let unknown_version =
         |format, major, minor| CaptureError::UnknownVersion { path: path.to_owned(), format, major, minor };
-    match Pcap::open(window) {
+    match Pcap::open(buffer) {
         pcap::Opened::Pcap(pcap) => return Ok(Format::Pcap(pcap)),
         pcap::Opened::Foreign => {}
-        pcap::Opened::Cut => return Err(cut_header(path, window, packing)),
+        pcap::Opened::Cut => return Err(cut_header(path, buffer, packing)),
         pcap::Opened::UnknownVersion(major, minor) => {
             return Err(unknown_version("pcap", major, minor));
         }
     }
-    match Pcapng::open(window) {
+    match Pcapng::open(buffer) {
         pcapng::Opened::Pcapng(pcapng) => Ok(Format::Pcapng(pcapng)),
-        pcapng::Opened::Foreign => Err(not_a_capture(path, window, packing)),
-        pcapng::Opened::Cut => Err(cut_header(path, window, packing)),
+        pcapng::Opened::Foreign => Err(not_a_capture(path, buffer, packing)),
+        pcapng::Opened::Cut => Err(cut_header(path, buffer, packing)),
         pcapng::Opened::UnknownVersion(major, minor) => Err(unknown_version("pcapng", major, minor)),
     }
 }
 
-fn cut_header(path: &str, window: &mut Window, packing: Option<&'static str>) -> CaptureError {
+fn cut_header(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> CaptureError {
     let path = path.to_owned();
-    let offset = window.peek_up_to(pcap::FILE_HEADER).len() as u64;
-    match read_failure(window, packing) {
+    let offset = buffer.peek_up_to(FILE_HEADER).len() as u64;
+    match read_failure(buffer, packing) {
         Some(reason) => CaptureError::CannotRead { path, offset, reason },
         None => CaptureError::CutHeader { path, offset },
     }
 }
 
-fn not_a_capture(path: &str, window: &mut Window, packing: Option<&'static str>) -> CaptureError {
+fn not_a_capture(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> CaptureError {
     let path = path.to_owned();
-    let start = window.peek_up_to(LOOK);
+    let start = buffer.peek_up_to(LOOK);
     if start.is_empty() {
-        return match read_failure(window, packing) {
+        return match read_failure(buffer, packing) {
             Some(reason) => CaptureError::CannotRead { path, offset: 0, reason },
             None => CaptureError::Empty { path },
         };
     }
-    let looks_like = match (foreign::guess(start), packing) {
-        (Foreign::OtherCapture(format), _) => return CaptureError::OtherCapture { path, format },
-        (Foreign::Else(kind), Some(packing)) => format!("{kind}, packed with {packing}"),
-        (Foreign::Else(kind), None) => kind.to_owned(),
+    let looks_like = match (identify::guess(start), packing) {
+        (NotPcap::OtherCapture(format), _) => return CaptureError::OtherCapture { path, format },
+        (NotPcap::Else(kind), Some(packing)) => format!("{kind}, packed with {packing}"),
+        (NotPcap::Else(kind), None) => kind.to_owned(),
     };
     CaptureError::NotACapture { path, looks_like }
 }
 
-fn read_failure(window: &Window, packing: Option<&'static str>) -> Option<io::Error> {
-    let failure = window.failure()?;
+fn read_failure(buffer: &ReadBuffer, packing: Option<&'static str>) -> Option<io::Error> {
+    let failure = buffer.failure()?;
     Some(match packing {
         Some(packing) => io::Error::new(failure.kind(), format!("the {packing} data is cut or damaged ({failure})")),
         None => io::Error::new(failure.kind(), failure.to_string()),

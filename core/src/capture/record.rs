@@ -3,7 +3,7 @@
 use crate::cursor::TooShort;
 use crate::note::NoteCode;
 
-/// The next packet: its bytes stay in the window until the record is consumed.
+/// The next packet: its bytes stay in the buffer until the record is consumed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     /// `false` for a remark among the packets: nobody reads it, but Wireshark gives it a frame number.
@@ -12,7 +12,7 @@ pub(super) struct Record {
     pub time_ns: Option<i64>,
     pub link_type: u16,
     pub original_length: u32,
-    /// The packet's bytes begin here, counted from the window's start.
+    /// The packet's bytes begin here, counted from the buffer's start.
     pub skip: usize,
     pub length: usize,
     /// Header, packet, padding and all.

@@ -10,11 +10,26 @@ use super::error::CaptureError;
 use super::reader::Reader;
 use super::record::Record;
 use super::source::Source;
-use super::{CaptureFile, Packet};
+use super::summary::CaptureFile;
 use crate::note::{Note, NoteCode, Notes};
 
 /// With more files than these, each is opened again when its turn comes: a ring buffer has thousands.
 const KEPT_OPEN: usize = 16;
+
+/// One captured packet, borrowed from the reader until the next one is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The number Wireshark gives it: 1 for the first packet of the recording.
+    pub frame: u64,
+    /// Nanoseconds since 1970-01-01 UTC, as the capture says.
+    pub time_ns: i64,
+    /// The tcpdump.org LINKTYPE of its interface.
+    pub link_type: u16,
+    /// What was captured.
+    pub bytes: &'a [u8],
+    /// Its length on the wire, at least `bytes.len()`.
+    pub original_length: u32,
+}
 
 pub struct Recording {
     files: Vec<File>,
@@ -31,7 +46,7 @@ pub struct Recording {
 struct File {
     source: Source,
     state: State,
-    facts: CaptureFile,
+    summary: CaptureFile,
     notes: Notes,
 }
 
@@ -146,7 +161,7 @@ impl Recording {
 
     /// What is known of each file: complete once everything has been read.
     pub fn files(&self) -> impl Iterator<Item = &CaptureFile> {
-        self.files.iter().map(|file| &file.facts)
+        self.files.iter().map(|file| &file.summary)
     }
 
     /// Everything that went wrong so far; each message begins with the file's name.
@@ -177,7 +192,7 @@ impl Recording {
 
 impl File {
     fn new(source: Source) -> Self {
-        Self { facts: CaptureFile::new(source.name()), source, state: State::Done, notes: Notes::default() }
+        Self { summary: CaptureFile::new(source.name()), source, state: State::Done, notes: Notes::default() }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -194,8 +209,8 @@ impl File {
     }
 
     fn open(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> Result<Option<Record>, CaptureError> {
-        let mut reader = Reader::open(&self.facts.path, self.source.open(consumed)?)?;
-        self.facts.format = reader.format();
+        let mut reader = Reader::open(&self.summary.path, self.source.open(consumed)?)?;
+        self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras);
         self.state = match first {
             Some(record) => State::Open(Box::new(reader), record),
@@ -247,7 +262,7 @@ impl File {
         let State::Open(reader, record) = &self.state else {
             return None;
         };
-        self.facts.count(record, frame, &mut self.notes);
+        self.summary.count(record, frame, &mut self.notes);
         Some(Packet {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
@@ -258,8 +273,8 @@ impl File {
     }
 
     fn named_notes(&self) -> impl Iterator<Item = Note> {
-        let notes = self.notes.iter().cloned().chain(self.facts.note());
-        notes.map(|note| Note { message: format!("{}: {}", self.facts.path, note.message), ..note })
+        let notes = self.notes.iter().cloned().chain(self.summary.note());
+        notes.map(|note| Note { message: format!("{}: {}", self.summary.path, note.message), ..note })
     }
 }
 

@@ -14,7 +14,7 @@ use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-use super::packed::{cut, damaged, is_skippable, next_magic, skip_frame};
+use super::frames::{cut, damaged, is_skippable, next_magic, skip_frame};
 
 const MAGIC: u32 = 0xfd2f_b528;
 const BLOCK_HEADER: usize = 3;

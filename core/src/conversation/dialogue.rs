@@ -1,11 +1,13 @@
 //! Cuts both streams into messages, skips long bodies, and finds its footing again after a loss: once for all protocols.
 
 use super::inbox::{Inbox, Origin, Pending};
-use crate::exchange::{Pairing, Passage};
+use crate::cursor::Lost;
+use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::{Deflate, MysqlCompression, Unwrap};
-use crate::protocols::turns::{Push, Tls, Turns};
-use crate::protocols::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Side, Start};
+use crate::protocols::opaque::{Opaque, Push, Tls};
+use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Start};
 use crate::session::Session;
+use crate::side::Side;
 use crate::sql::Statements;
 use crate::stream::Chunk;
 
@@ -59,7 +61,7 @@ impl Dialogue {
         let side = if self.swapped { chunk.side.other() } else { chunk.side };
         let chunk = &Chunk { side, ..*chunk };
         if side == Side::Server && std::mem::take(&mut self.asked_on) && chunk.lost == 0 {
-            self.pairing.cast_off(1);
+            self.pairing.distrust_next(1);
         }
         if chunk.lost > 0 {
             self.gap(chunk);
@@ -86,7 +88,7 @@ impl Dialogue {
         let stale = chunk.side == Side::Server && !self.pairing.may_be_answered_by(chunk.acknowledged);
         if stale {
             // Sent before the server had the request that is open: the answer to something that was lost.
-        } else if self.lost && !self.finds_footing(chunk) {
+        } else if self.lost && !self.try_resync(chunk) {
             self.follow_turns(chunk);
         } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
             self.lose_at(chunk, lost);
@@ -187,8 +189,8 @@ impl Dialogue {
             return;
         }
         if let Some(Pending { meaning, origin, length }) = self.inbox(chunk.side).pending.take() {
-            let passage = self.passage(chunk, origin, length);
-            self.pairing.message(meaning, &passage);
+            let span = self.span(chunk, origin, length);
+            self.pairing.message(meaning, &span);
         }
     }
 
@@ -209,8 +211,8 @@ impl Dialogue {
         if message.length > here {
             self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length });
         } else {
-            let passage = self.passage(chunk, origin, message.length);
-            self.pairing.message(meaning, &passage);
+            let span = self.span(chunk, origin, message.length);
+            self.pairing.message(meaning, &span);
         }
         if let Some(layer) = switch {
             self.switch(layer);
@@ -218,8 +220,8 @@ impl Dialogue {
         Ok(switch.is_some())
     }
 
-    fn passage(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> Passage {
-        Passage {
+    fn span(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> MessageSpan {
+        MessageSpan {
             side: chunk.side,
             first: origin.mark,
             last: chunk.mark,
@@ -249,7 +251,7 @@ impl Dialogue {
             Layer::Encrypted => {
                 self.session.encryption = Some("wire encryption");
                 self.pairing.end_with_next();
-                self.decoder = Box::new(Turns::new(self.pairing.is_open()));
+                self.decoder = Box::new(Opaque::new(self.pairing.is_open()));
                 self.wrap(|| None);
             }
             Layer::Push => {
@@ -291,7 +293,7 @@ impl Dialogue {
         match (side, self.pairing.unanswered()) {
             (_, 0) | (Side::Server, 1) => {}
             (Side::Client, 1) => self.asked_on = true,
-            (_, unanswered) => self.pairing.cast_off(unanswered),
+            (_, unanswered) => self.pairing.distrust_next(unanswered),
         }
         self.lose(Lost("bytes are missing from the capture".into()));
         if unasked {
@@ -325,7 +327,7 @@ impl Dialogue {
         self.server_spoke = chunk.side == Side::Server;
         self.lost = true;
         if self.pairing.unanswered() > 1 {
-            self.pairing.cast_off(self.pairing.unanswered());
+            self.pairing.distrust_next(self.pairing.unanswered());
         }
         self.pairing.cut();
         for inbox in &mut self.inboxes {
@@ -375,16 +377,16 @@ impl Dialogue {
     /// Without its footing, what is left is who speaks when.
     fn follow_turns(&mut self, chunk: &Chunk<'_>) {
         let origin = Origin::of(chunk);
-        let passage = self.passage(chunk, origin, chunk.bytes.len() as u64);
+        let span = self.span(chunk, origin, chunk.bytes.len() as u64);
         if chunk.side == Side::Client && self.server_spoke {
-            self.pairing.unreadable_request(Some(&passage));
+            self.pairing.unreadable_request(Some(&span));
         } else {
-            self.pairing.message(Meaning::More, &passage);
+            self.pairing.message(Meaning::More, &span);
         }
     }
 
     /// Does the client plainly begin a request here?
-    fn finds_footing(&mut self, chunk: &Chunk<'_>) -> bool {
+    fn try_resync(&mut self, chunk: &Chunk<'_>) -> bool {
         let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes);
         if begins {
             self.pairing.end_all();

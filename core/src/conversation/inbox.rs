@@ -1,7 +1,8 @@
 //! The bytes of one side that do not make a whole message yet.
 
+use crate::cursor::Lost;
 use crate::layers::Unwrap;
-use crate::protocols::{Lost, Meaning};
+use crate::protocols::Meaning;
 use crate::stream::{Chunk, Mark};
 
 /// The packet a message begins in.

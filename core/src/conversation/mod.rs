@@ -8,7 +8,7 @@ mod recognition;
 pub use dialogue::Dialogue;
 pub use recognition::{Forced, Hints};
 
-use crate::protocols::Side;
+use crate::side::Side;
 use crate::sql::Statements;
 use crate::stream::Chunk;
 use recognition::Recognition;

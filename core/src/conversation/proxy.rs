@@ -7,7 +7,7 @@
 //! 0D 0A 0D 0A 00 0D 0A 51 55 49 54 0A | 2x | family u8 | length u16 | …    version 2
 //! ```
 
-use crate::protocols::Side;
+use crate::side::Side;
 use crate::stream::{Chunk, START};
 
 const TEXT: &[u8] = b"PROXY ";

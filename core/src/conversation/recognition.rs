@@ -2,15 +2,16 @@
 
 use super::KeptChunk;
 use super::proxy::ProxyHeader;
-use crate::protocols::turns::{self, Turns};
-use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Side, Start, Verdict};
+use crate::protocols::opaque::{self, Opaque};
+use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
+use crate::side::Side;
 use crate::stream::Chunk;
 
 /// Bytes of one side that are looked at.
 const OPENING_BYTES: usize = 4096;
 /// Bytes that are kept until the protocol is known.
 const KEPT_BYTES: usize = 64 << 10;
-/// Turns that are tried before a connection counts as foreign.
+/// Opaque that are tried before a connection counts as foreign.
 const TURNS: u32 = 16;
 
 /// What the user or the ports say about a connection before it has said anything itself.
@@ -29,8 +30,8 @@ pub struct Hints {
 #[derive(Clone, Copy, Debug)]
 pub enum Forced {
     Protocol(&'static Protocol),
-    /// Unreadable on purpose: only the changes of direction count.
-    Turns,
+    /// Unreadable on purpose, under one of the names in [`opaque::NAMES`]: only the changes of direction count.
+    Opaque(&'static str),
 }
 
 /// The answer, with everything that was kept for the decoder to read.
@@ -158,9 +159,9 @@ impl Recognition {
             Some(Forced::Protocol(protocol)) => {
                 return Some(self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false));
             }
-            Some(Forced::Turns) => {
-                let start = Start { decoder: Box::new(Turns::default()), layer: None };
-                return Some(self.recognised("turns", start, false));
+            Some(Forced::Opaque(name)) => {
+                let start = Start { decoder: Box::new(Opaque::default()), layer: None };
+                return Some(self.recognised(name, start, false));
             }
             None => {}
         }
@@ -177,7 +178,7 @@ impl Recognition {
         let protocol = self.hints.by_port?;
         let opening = self.opening();
         let tls =
-            if opening.from_start { turns::is_handshake(opening.client) } else { turns::is_record(opening.client) };
+            if opening.from_start { opaque::is_handshake(opening.client) } else { opaque::is_record(opening.client) };
         let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
         tls.then(|| self.recognised(protocol.name, start, false))
     }

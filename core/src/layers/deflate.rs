@@ -2,8 +2,8 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::Unwrap;
-use crate::protocols::Lost;
+use super::unwrap::Unwrap;
+use crate::cursor::Lost;
 
 /// Plain bytes made in one step: bounds the memory, not the stream.
 const STEP: usize = 64 << 10;

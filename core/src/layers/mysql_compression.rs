@@ -15,9 +15,8 @@ use std::io::Read;
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
-use super::Unwrap;
-use crate::cursor::{Cursor, TooShort};
-use crate::protocols::Lost;
+use super::unwrap::Unwrap;
+use crate::cursor::{Cursor, Lost, TooShort};
 
 pub const HEADER: usize = 7;
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

@@ -7,15 +7,22 @@
 
 pub mod firebird;
 pub mod mysql;
+pub mod opaque;
 pub mod oracle;
 pub mod postgresql;
-pub mod turns;
 
+use crate::cursor::Lost;
 use crate::session::Session;
+use crate::side::Side;
 use crate::sql::{Sql, Statements};
 
 /// Every protocol latpcap reads, in the order in which they are asked.
 pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL];
+
+/// The protocol whose usual server port this is.
+pub fn protocol_on(port: u16) -> Option<&'static Protocol> {
+    REGISTRY.iter().copied().find(|protocol| protocol.ports.contains(&port))
+}
 
 /// A protocol as the registry sees it.
 #[derive(Debug)]
@@ -54,21 +61,6 @@ pub enum Verdict {
     /// It may be: ask again with more bytes, and let the port decide in the end.
     Unsure,
     NotThis,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    Client,
-    Server,
-}
-
-impl Side {
-    pub fn other(self) -> Side {
-        match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
-        }
-    }
 }
 
 /// One connection's protocol state.
@@ -124,8 +116,8 @@ pub enum Meaning {
     /// LOCAL INFILE): that is counted from the order, not by the decoder.
     More,
     /// From the client: more of the newest exchange, which the protocol proves was sent without waiting for any answer.
-    Unwaited,
-    /// As `Unwaited`, and now it shows that the newest exchange is something else than it seemed.
+    MoreWithoutWait,
+    /// As `MoreWithoutWait`, and now it shows that the newest exchange is something else than it seemed.
     Becomes { command: &'static str, sql: Option<Sql> },
     /// From the client: the statement of the newest exchange, where its text ended in a later message.
     Text(Sql),
@@ -138,7 +130,7 @@ pub enum Meaning {
     /// From the client: what is open had its whole response already; this message opens nothing.
     Ended,
     /// Nobody waits for it, and it belongs to no exchange.
-    Aside,
+    Unrelated,
     /// One message that means several things, in this order (an answer and the next one in a single packet).
     Several(Vec<Meaning>),
 }
@@ -212,15 +204,4 @@ pub enum Layer {
     Encrypted,
     /// A stream that is no dialogue (replication, events): kept out of the counts.
     Push,
-}
-
-/// The bytes are not what the protocol says: skip to where the client begins its next request.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Lost(pub String);
-
-impl From<crate::cursor::TooShort> for Lost {
-    fn from(error: crate::cursor::TooShort) -> Lost {
-        Lost(error.to_string())
-    }
 }

@@ -1,7 +1,7 @@
 //! What each side announces in its headers: its MSS, and how much it can take (the receive window).
 
 use crate::packet::{Flags, Segment};
-use crate::protocols::Side;
+use crate::side::Side;
 
 /// The largest shift that counts (RFC 7323 §2.3).
 const LARGEST_SCALE: u8 = 14;

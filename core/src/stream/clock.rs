@@ -2,7 +2,7 @@
 //! sender's own clock (the TCP timestamps option, RFC 7323 §3) must agree with the capture's.
 
 use crate::packet::Segment;
-use crate::protocols::Side;
+use crate::side::Side;
 
 /// Packets of several queues or interfaces are out of order by less.
 const BACK_NS: i64 = 1_000_000;

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use super::advertised::Advertised;
+use super::anomalies::Anomalies;
 use super::clock::Clocks;
-use super::copies::Copies;
+use super::duplicates::Duplicates;
 use super::pace::{self, Pace};
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::RttSample;
-use super::trouble::Troubles;
 use crate::packet::{Endpoint, Flags, Segment};
-use crate::protocols::Side;
+use crate::side::Side;
 use crate::stream::Chunk;
 
 /// One TCP connection: who, when, and its two streams.
@@ -31,10 +31,10 @@ pub struct Connection {
     pub streams: Reassembly,
     /// Clean in-stream samples, with the side whose data was acknowledged.
     pub samples: Vec<(Side, RttSample)>,
-    /// Packets captured of the client and of the server, copies not counted.
+    /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
-    pub troubles: Troubles,
-    copies: Copies,
+    pub anomalies: Anomalies,
+    duplicates: Duplicates,
     clocks: Clocks,
     known_steps: u32,
     paces: [Pace; 2],
@@ -56,7 +56,7 @@ pub struct Handshake {
     pub syn_ns: Option<i64>,
     pub syn_ack_ns: Option<i64>,
     pub ack_ns: Option<i64>,
-    /// A SYN or SYN/ACK was sent more than once: the times may belong to different copies.
+    /// A SYN or SYN/ACK was sent more than once: the times may belong to different duplicates.
     pub retransmitted: bool,
 }
 
@@ -101,8 +101,8 @@ impl Connection {
             streams: Reassembly::default(),
             samples: Vec::new(),
             packets: [0; 2],
-            troubles: Troubles::default(),
-            copies: Copies::default(),
+            anomalies: Anomalies::default(),
+            duplicates: Duplicates::default(),
             clocks: Clocks::default(),
             known_steps: 0,
             paces: [Pace::default(); 2],
@@ -128,11 +128,11 @@ impl Connection {
     /// nothing. `fresh`: see [`Connection::is_fresh`].
     pub fn accept<'a>(&mut self, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
         let side = self.side(segment);
-        if !fresh && self.copies.hold(segment) {
-            self.troubles.copies.add(segment.frame);
+        if !fresh && self.duplicates.hold(segment) {
+            self.anomalies.duplicates.add(segment.frame);
             return None;
         }
-        self.copies.remember(segment);
+        self.duplicates.remember(segment);
         self.packets[side as usize] += 1;
         if self.handshake.ack_ns.is_none() || segment.flags.has(Flags::SYN) {
             self.handshake(side, segment);
@@ -168,7 +168,7 @@ impl Connection {
     pub fn clock_step(&mut self, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
         let step = self.clocks.step(self.side(segment), segment, fresh);
         if step.is_some() {
-            self.troubles.clock_steps.add(segment.frame);
+            self.anomalies.clock_steps.add(segment.frame);
         }
         step
     }
@@ -188,8 +188,8 @@ impl Connection {
         let again = self.handshake.note(side, segment);
         let silent_ns = segment.time_ns.saturating_sub(self.last_ns);
         if again && silent_ns >= pace::TIMEOUT_NS {
-            self.troubles.timeouts.add(segment.frame);
-            self.troubles.timeout_ns += silent_ns;
+            self.anomalies.timeouts.add(segment.frame);
+            self.anomalies.timeout_ns += silent_ns;
         }
         if let Some(rtt_ns) = self.handshake.rtt_ns() {
             self.streams.soonest_retransmission_ns = rtt_ns;
@@ -208,7 +208,7 @@ impl Connection {
     fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
         let (frame, time_ns) = (segment.frame, segment.time_ns);
         if accepted.duplicate_ack {
-            self.troubles.duplicate_acks.add(frame);
+            self.anomalies.duplicate_acks.add(frame);
         }
         if segment.wire_length == 0 {
             return 0;
@@ -220,18 +220,18 @@ impl Connection {
             Sending::New => {
                 let stalled_ns = pace.sent_new(time_ns, near_ns).unwrap_or(0);
                 if stalled_ns > 0 {
-                    self.troubles.stalls.add(frame);
-                    self.troubles.stalled_ns += stalled_ns;
+                    self.anomalies.stalls.add(frame);
+                    self.anomalies.stalled_ns += stalled_ns;
                 }
                 return stalled_ns;
             }
             Sending::Again => {
                 if let Some(silent_ns) = pace.sent_again(time_ns) {
-                    self.troubles.timeouts.add(frame);
-                    self.troubles.timeout_ns += silent_ns;
+                    self.anomalies.timeouts.add(frame);
+                    self.anomalies.timeout_ns += silent_ns;
                 }
             }
-            Sending::Overtaken => self.troubles.reordered.add(frame),
+            Sending::Overtaken => self.anomalies.reordered.add(frame),
             Sending::Nothing => {}
         }
         0
@@ -241,14 +241,14 @@ impl Connection {
     fn headers(&mut self, side: Side, segment: &Segment<'_>) {
         let length = segment.wire_length;
         if segment.payload.len() < length as usize {
-            self.troubles.cut.add(segment.frame);
+            self.anomalies.cut.add(segment.frame);
         }
         if self.advertised.maximum_segment_size(side.other()).is_some_and(|most| length > u32::from(most)) {
-            self.troubles.offloaded.add(segment.frame);
+            self.anomalies.offloaded.add(segment.frame);
         }
         let closes = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) != 0;
         if segment.window == 0 && !closes {
-            self.troubles.zero_windows.add(segment.frame);
+            self.anomalies.zero_windows.add(segment.frame);
         }
     }
 

@@ -6,19 +6,19 @@
 mod advertised;
 mod clock;
 mod connection;
-mod copies;
+mod duplicates;
 mod pace;
 mod reassembly;
 mod rtt;
-mod trouble;
+mod anomalies;
 
 pub use advertised::Advertised;
+pub use anomalies::{Anomalies, Tally};
 pub use connection::{Connection, Connections, Handshake, State};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
-pub use trouble::{Tally, Troubles};
 
-use crate::protocols::Side;
+use crate::side::Side;
 
 /// The offset of the first byte of each stream that was seen. Not 0, so that acknowledgments of bytes before it have
 /// offsets, too.

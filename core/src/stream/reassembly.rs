@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::rtt::{InFlight, RttSample};
 use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
-use crate::protocols::Side;
+use crate::side::Side;
 
 /// Segments that wait on one connection before an acknowledged hole is given up.
 const GRACE_SEGMENTS: usize = 32;

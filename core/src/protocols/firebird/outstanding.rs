@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::objects::StatementId;
 use super::rows::{Format, Messages};
-use crate::protocols::{Error, Lost};
+use crate::cursor::Lost;
+use crate::protocols::Error;
 use crate::sql::Sql;
 
 /// Requests that no client leaves unanswered at once.

@@ -246,7 +246,7 @@ fn row(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) -
         return scan(wire, bytes, asked, follows);
     };
     if !asked.maybe_plain {
-        return format.row(asked.version >= super::requests::PACKED_SINCE, wire);
+        return format.row(asked.version >= super::framing::PACKED_SINCE, wire);
     }
     let packed = try_row(*wire, format, true, asked, follows);
     if let Ok(Some(after)) = packed {

@@ -4,7 +4,8 @@ use super::outstanding::{Effect, Expected, Outstanding};
 use super::responses::{self, Answer, Asked, Response};
 use super::wire::{LAST_OBJECT, Stop};
 use super::{COMPRESS, Firebird, LAZY_SEND, TYPE_MASK, USUAL_VERSION, info};
-use crate::protocols::{Context, Error, Layer, Lost, Meaning, Outcome};
+use crate::cursor::Lost;
+use crate::protocols::{Context, Error, Layer, Meaning, Outcome};
 use crate::sql::Statements;
 
 /// Of the answer to `prepare_statement`: it is a SELECT.
@@ -43,7 +44,7 @@ impl Firebird {
         let estimated = self.asked().format.is_none();
         let (answer, _) = responses::read(bytes, &self.asked())?;
         if matches!(answer, Answer::Dummy) {
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         }
         let Some(first) = self.queue.first() else {
             return self.stray();
@@ -86,7 +87,7 @@ impl Firebird {
             return Err(Lost("an answer that nobody asked for".into()));
         }
         self.strays -= 1;
-        Ok(Meaning::Aside)
+        Ok(Meaning::Unrelated)
     }
 
     fn response(&mut self, response: Response<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
@@ -169,7 +170,7 @@ impl Firebird {
     /// The oldest request has its whole answer; its exchange goes on if it shares one with the next request.
     fn done(&mut self, mut outcome: Outcome) -> Meaning {
         let Some(first) = self.queue.pop() else {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         };
         if self.lazy.is_none() && first.is_held_back && self.queue.is_empty() {
             // A lazy server would have kept this answer back.

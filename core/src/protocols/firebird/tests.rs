@@ -4,9 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocols::Meaning::{self, Done, More, Rows};
-use crate::protocols::Side::{Client, Server};
-use crate::protocols::{Outcome, Verdict};
+use crate::protocols::{Layer, Outcome, Request, Verdict};
 use crate::session::Session;
+use crate::side::Side::{Client, Server};
+use crate::sql::Statements;
+use client::SQL_SHOWN;
 
 // --- packets --------------------------------------------------------------------------------------------------------
 
@@ -304,7 +306,7 @@ fn filler_belongs_to_nobody() {
     let mut reader = connected(15, 5);
     reader.read(Client, &words(&[30, 1])).unwrap();
     reader.read(Server, &join(&[words(&[71]), response(0)])).unwrap();
-    assert_eq!(reader.meanings[1..], [Meaning::Aside, done()]);
+    assert_eq!(reader.meanings[1..], [Meaning::Unrelated, done()]);
 }
 
 // --- statements -----------------------------------------------------------------------------------------------------
@@ -398,7 +400,7 @@ fn from_the_middle_answers_to_what_was_not_captured_are_passed_over() {
     reader.read(Client, &join(&[allocate(), prepare(LAST, b"select 1")])).unwrap();
     // The answer to a free_statement before the capture began.
     reader.read(Server, &join(&[response(LAST), response(2), described(4)])).unwrap();
-    assert_eq!(reader.meanings[2..], [Meaning::Aside, done(), done()]);
+    assert_eq!(reader.meanings[2..], [Meaning::Unrelated, done(), done()]);
 }
 
 #[test]
@@ -475,7 +477,7 @@ fn another_salt_is_another_round_of_the_same_dialogue() {
 // --- what is not Firebird -------------------------------------------------------------------------------------------
 
 fn verdict(client: &[u8], server: &[u8], first: Side, from_start: bool) -> Verdict {
-    recognition::recognise(&Opening { client, server, first, from_start })
+    recognise::recognise(&Opening { client, server, first, from_start })
 }
 
 #[test]
@@ -501,7 +503,7 @@ fn events_are_pushed_on_a_connection_of_their_own() {
     for from_start in [true, false] {
         assert_eq!(verdict(b"", &event, Server, from_start), Verdict::Certain);
         let opening = Opening { client: b"", server: &event, first: Server, from_start };
-        assert_eq!(recognition::layer(&opening), Some(Layer::Push));
+        assert_eq!(recognise::layer(&opening), Some(Layer::Push));
     }
 }
 

@@ -8,8 +8,7 @@
 //! opaque   bytes | padding          (the length is known from elsewhere)
 //! ```
 
-use crate::cursor::{Cursor, TooShort};
-use crate::protocols::Lost;
+use crate::cursor::{Cursor, Lost, TooShort};
 
 /// Handles are 16-bit numbers below this one; 0xFFFF stands for the object created last.
 const HANDLE_MAX: u16 = 65_000;

@@ -1,12 +1,12 @@
 //! What the client says: its login, its commands, and its part in the server's dialogues.
 
 use super::commands::{self, Answer, Command, Execute, LAST_PREPARED};
+use super::framing::{self, HEADER, Packet};
 use super::login::{self, Login};
-use super::packet::{self, HEADER, Packet};
 use super::response::{Reply, Response, Success};
 use super::{Continuation, Mysql, Phase};
-use crate::cursor::Cursor;
-use crate::protocols::{Awaits, Context, Layer, Lost, Meaning, Request};
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
 use crate::sql::{Dialect, Sql, Statements};
 
 /// What a statement ends with that is longer than what was captured or is kept.
@@ -45,7 +45,7 @@ impl Mysql {
         let sequence = packet.sequence.wrapping_add(1);
         self.client_continues = packet.continues().then_some(Continuation { sequence, ..continuation });
         if !continuation.answered {
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         }
         if let Some(response) = self.open.back_mut() {
             response.sequence = sequence;
@@ -56,7 +56,7 @@ impl Mysql {
     /// A further step of the authentication, or a piece of a local file, which ends with an empty packet.
     fn answer_the_server(&mut self, packet: &Packet<'_>) -> Result<Meaning, Lost> {
         let Some(response) = self.open.back() else {
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         };
         self.check(packet, "client", response.sequence)?;
         let sequence = packet.sequence.wrapping_add(1);
@@ -157,7 +157,7 @@ impl Mysql {
             commands::LONG_DATA | commands::CLOSE | commands::RESET | commands::FETCH => {
                 self.use_statement(code, payload, request);
             }
-            commands::INIT_DB => response.success = Success::Database(packet::name(payload)),
+            commands::INIT_DB => response.success = Success::Database(framing::name(payload)),
             commands::RESET_CONNECTION => response.success = Success::ConnectionReset,
             commands::CHANGE_USER => {
                 let Login { user, database, .. } = Login::read_change(payload, self.capabilities.client);

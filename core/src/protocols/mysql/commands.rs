@@ -10,7 +10,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::packet::{FULL, lenenc, lenenc_bytes};
+use super::framing::{FULL, lenenc, lenenc_bytes};
 use crate::cursor::{Cursor, TooShort};
 
 pub const INIT_DB: u8 = 0x02;

@@ -11,7 +11,7 @@
 //!
 //! Which of these fields are there, the client's capabilities say. Passwords are passed over and kept nowhere.
 
-use super::packet::{Packet, lenenc, lenenc_bytes, name, text};
+use super::framing::{Packet, lenenc, lenenc_bytes, name, text};
 use crate::cursor::{Cursor, TooShort};
 
 /// What both sides can agree on.

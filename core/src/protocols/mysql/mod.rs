@@ -12,24 +12,27 @@
 //! One packet is one message here. Commands may be sent ahead of the answers to those before them, so a queue holds
 //! how far each answer has come.
 
+mod recognise;
+mod framing;
 mod client;
+mod server;
+
 mod commands;
 mod login;
-mod packet;
 mod prepared;
-mod recognition;
 mod response;
-mod server;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use super::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start, Verdict};
+use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Protocol, Start, Verdict};
+use crate::cursor::Lost;
+use crate::side::Side;
+use framing::{HEADER, Packet};
 use login::Capabilities;
-use packet::{HEADER, Packet};
 use prepared::Prepared;
-use recognition::Beginning;
+use recognise::Beginning;
 use response::{Layout, Response};
 
 pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, recognise, decoder };
@@ -38,11 +41,11 @@ pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, recognis
 const PORTS: &[u16] = &[3306, 3307, 3308, 3309, 4000, 4006, 6033, 6446, 6447];
 
 fn recognise(opening: &Opening<'_>) -> Verdict {
-    recognition::look(opening).0
+    recognise::look(opening).0
 }
 
 fn decoder(opening: &Opening<'_>) -> Start {
-    let beginning = recognition::look(opening).1;
+    let beginning = recognise::look(opening).1;
     let compressed = beginning == Beginning::Compressed;
     let layer = compressed.then_some(Layer::MysqlCompression);
     Start { decoder: Box::new(Mysql::new(beginning)), layer }
@@ -123,7 +126,7 @@ impl Decoder for Mysql {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
-        recognition::begins_command(bytes)
+        recognise::begins_command(bytes)
     }
 
     fn resume(&mut self) {

@@ -10,9 +10,9 @@
 //! ```
 
 use super::commands::Answer;
-use super::packet::{self, CURSOR_EXISTS, Completion, MORE_RESULTS_EXIST, Packet, lenenc};
-use crate::cursor::{Cursor, TooShort};
-use crate::protocols::{Lost, Outcome};
+use super::framing::{self, CURSOR_EXISTS, Completion, MORE_RESULTS_EXIST, Packet, lenenc};
+use crate::cursor::{Cursor, Lost, TooShort};
+use crate::protocols::Outcome;
 use crate::sql::{Sql, Statements};
 
 const LOCAL_INFILE: u8 = 0xfb;
@@ -141,8 +141,8 @@ impl Response {
             return self.unseen(packet, layout);
         };
         match (self.reply, first) {
-            (_, packet::ERR) if packet.is_progress() => Ok(Step::More),
-            (_, packet::ERR) => {
+            (_, framing::ERR) if packet.is_progress() => Ok(Step::More),
+            (_, framing::ERR) => {
                 let error = Some(packet.error(statements));
                 Ok(Step::Done(Outcome { error, ..self.outcome() }))
             }
@@ -151,7 +151,7 @@ impl Response {
             (Reply::DefinitionsEnd { then }, _) => self.definitions_end(then, packet, layout),
             (Reply::Row, _) => Ok(self.row_or_end(packet)),
             (Reply::Infile, _) => Err(Lost("the server answers before the local file has ended".into())),
-            (Reply::Authentication, packet::OK) => Ok(self.complete(packet)),
+            (Reply::Authentication, framing::OK) => Ok(self.complete(packet)),
             (Reply::Authentication | Reply::Unreadable, _) => Ok(Step::More),
         }
     }
@@ -175,14 +175,14 @@ impl Response {
         match (answer, first) {
             (Answer::Results, _) => self.first_of_results(first, packet, layout),
             (Answer::Text, _) => Ok(Step::Done(self.outcome())),
-            (Answer::Prepared, packet::OK) => Ok(self.prepared(packet)),
+            (Answer::Prepared, framing::OK) => Ok(self.prepared(packet)),
             (Answer::Rows, _) => {
                 self.begin_rows();
                 Ok(self.row_or_end(packet))
             }
-            (Answer::Fields, packet::EOF) => Ok(self.complete(packet)),
+            (Answer::Fields, framing::EOF) => Ok(self.complete(packet)),
             (Answer::Fields, _) => Ok(Step::More),
-            (Answer::Verdict, packet::OK | packet::EOF) => Ok(self.complete(packet)),
+            (Answer::Verdict, framing::OK | framing::EOF) => Ok(self.complete(packet)),
             _ => Err(unexpected(first)),
         }
     }
@@ -190,7 +190,7 @@ impl Response {
     fn first_of_results(&mut self, first: u8, packet: &Packet<'_>, layout: &Layout) -> Result<Step, Lost> {
         match (ResultHeader::read(packet), first) {
             (Some(header), _) => Ok(self.result_set(header, layout)),
-            (None, packet::OK | packet::EOF) => Ok(self.complete(packet)),
+            (None, framing::OK | framing::EOF) => Ok(self.complete(packet)),
             (None, LOCAL_INFILE) => {
                 self.reply = Reply::Infile;
                 Ok(Step::More)
@@ -280,7 +280,7 @@ impl Response {
     /// OK or EOF: the end, or the end of one result among several.
     fn complete(&mut self, packet: &Packet<'_>) -> Step {
         let completion = Completion::read(packet);
-        if self.results && packet.first() == Some(packet::OK) {
+        if self.results && packet.first() == Some(framing::OK) {
             *self.affected_rows.get_or_insert(0) += completion.affected_rows;
         }
         let further = self.results && completion.has(MORE_RESULTS_EXIST);
@@ -329,7 +329,7 @@ impl ResultHeader {
         }
         match packet.payload {
             [0, 1..=0xfa] | [0, 0xfc, _, _] => ResultHeader::flag_first(packet.payload).ok(),
-            [0 | LOCAL_INFILE | packet::EOF, ..] => None,
+            [0 | LOCAL_INFILE | framing::EOF, ..] => None,
             [1, 1..=0xfa] | [1, 0xfc, _, _] => ResultHeader::flag_first(packet.payload).ok(),
             _ => ResultHeader::count_first(packet.payload).ok(),
         }

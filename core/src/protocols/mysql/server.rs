@@ -1,10 +1,11 @@
 //! What the server says: its greeting, and its answers in the order of the commands.
 
+use super::framing::{self, HEADER, Packet};
 use super::login::Greeting;
-use super::packet::{self, HEADER, Packet};
 use super::response::{Reply, Response, Step, Success};
 use super::{Mysql, Phase};
-use crate::protocols::{Context, Layer, Lost, Meaning, Outcome};
+use crate::cursor::Lost;
+use crate::protocols::{Context, Layer, Meaning, Outcome};
 
 /// Enough of a server's packet for any error message, status or statement number.
 const SERVER_HEAD: usize = HEADER + 2048;
@@ -14,7 +15,7 @@ impl Mysql {
         match self.open.front() {
             Some(Response { continues: true, .. }) => HEADER,
             Some(Response { reply: Reply::Row | Reply::Definition { .. }, .. }) => match first {
-                Some(packet::EOF | packet::ERR) => SERVER_HEAD,
+                Some(framing::EOF | framing::ERR) => SERVER_HEAD,
                 _ => HEADER + 1,
             },
             _ => SERVER_HEAD,
@@ -26,7 +27,7 @@ impl Mysql {
             return self.greeting(packet, context);
         }
         if self.is_late_eof(packet) {
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         }
         let Some(response) = self.open.front() else {
             return unasked(packet);
@@ -76,7 +77,7 @@ impl Mysql {
 
     fn answer(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         let Some(response) = self.open.front_mut() else {
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         };
         response.sequence = packet.sequence.wrapping_add(1);
         if std::mem::replace(&mut response.continues, packet.continues()) {
@@ -139,7 +140,7 @@ impl Mysql {
 /// Before it hangs up, a server may say why: idle for too long, shut down, killed.
 fn unasked(packet: &Packet<'_>) -> Result<Meaning, Lost> {
     match packet.is_error() {
-        true => Ok(Meaning::Aside),
+        true => Ok(Meaning::Unrelated),
         false => Err(Lost("the server sends what nobody asked for".into())),
     }
 }

@@ -3,7 +3,7 @@
 use super::calls::{self, Found};
 use super::connect::{self, Connect};
 use super::cursors::Statement;
-use super::packet::{DataFlags, Kind, Packet};
+use super::framing::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
 use super::{Answer, Call, Following, OPEN_CALLS, Oracle, logon, native};
 use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
@@ -50,20 +50,20 @@ impl Oracle {
             // Only a server resends: the tool that rewrote this capture has turned the packet round.
             Kind::Resend => self.ended(),
             Kind::Descriptor if !self.calls.is_empty() => Meaning::More,
-            _ => Meaning::Aside,
+            _ => Meaning::Unrelated,
         }
     }
 
     /// A break interrupts the client's own wait and begins none; a reset after the server's break begins another one.
     fn client_marker(&mut self, body: &[u8]) -> Meaning {
         let resets = body.last() == Some(&RESET) && self.answered && !self.calls.is_empty();
-        if resets { Meaning::More } else { Meaning::Aside }
+        if resets { Meaning::More } else { Meaning::Unrelated }
     }
 
     /// Whatever is open had its whole answer: the client would not speak otherwise.
     fn ended(&mut self) -> Meaning {
         if self.calls.is_empty() {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         }
         self.forget_calls();
         Meaning::Ended

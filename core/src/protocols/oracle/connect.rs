@@ -10,7 +10,7 @@
 //! Offsets count from the packet's first byte. The data of CONNECT, REFUSE and REDIRECT may come in a DATA packet of
 //! its own.
 
-use super::packet::{Form, HEADER};
+use super::framing::{Form, HEADER};
 use crate::cursor::{Cursor, TooShort};
 use crate::protocols::Error;
 use crate::session::Session;

@@ -7,8 +7,9 @@
 //!              FE | (length | chunk)… | 00         lengths u8, or universal from 12c on
 //! ```
 
-use crate::cursor::Cursor;
 use std::borrow::Cow;
+
+use crate::cursor::Cursor;
 
 const CHUNKED: u8 = 0xfe;
 const ABSENT: u8 = 0xff;

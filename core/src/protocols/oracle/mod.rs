@@ -12,25 +12,30 @@
 //! One call is under way at a time, but for pipelines. Nothing in a response says how long it is, so its end is
 //! recognised from behind ([`end_of_call`]); where that fails, the client's next request shows that it was over.
 
-mod calls;
+mod recognise;
+mod framing;
 mod client;
+mod server;
+
+mod calls;
 mod connect;
 mod cursors;
 mod encodings;
 mod end_of_call;
 mod logon;
 mod native;
-mod packet;
-mod recognise;
-mod server;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
-use super::{Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Protocol, Side, Start};
+use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Protocol, Start};
+use crate::cursor::Lost;
+use crate::side::Side;
 use cursors::{Cursors, Statement};
 use end_of_call::Shape;
-use packet::{Form, Unit};
+use framing::{Form, Unit};
 
 pub const PROTOCOL: Protocol = Protocol {
     name: "oracle",
@@ -114,7 +119,7 @@ struct Oracle {
     /// The server marks the ends of its responses.
     marks_ends: bool,
     /// Bytes still to come of a server's packet that is read in pieces, and its flags.
-    long_packet: Option<(u64, packet::DataFlags)>,
+    long_packet: Option<(u64, framing::DataFlags)>,
     /// The query that was executed or fetched last: its rows are where LOB locators come from.
     last_query: Statement,
     /// Native services have agreed on checksums or encryption: the client's keys follow without an answer.
@@ -132,10 +137,10 @@ impl Decoder for Oracle {
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
         match self.long_packet {
             Some((left, _)) if side == Side::Server => {
-                let length = left.min(packet::PIECE);
+                let length = left.min(framing::PIECE);
                 Ok(Frame::Message { head: length as usize, length })
             }
-            _ => packet::frame(self.form, side, bytes),
+            _ => framing::frame(self.form, side, bytes),
         }
     }
 
@@ -145,7 +150,7 @@ impl Decoder for Oracle {
         }
         let packet = match Unit::read(self.form, message) {
             Unit::Packet(packet) => packet,
-            Unit::Stray => return Ok(Meaning::Aside),
+            Unit::Stray => return Ok(Meaning::Unrelated),
             Unit::ClientHello => return Ok(client::tls(context)),
         };
         self.form = Some(packet.header.form);
@@ -172,6 +177,3 @@ impl Decoder for Oracle {
         self.long_packet = None;
     }
 }
-
-#[cfg(test)]
-mod tests;

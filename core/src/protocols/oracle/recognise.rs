@@ -2,8 +2,8 @@
 
 use super::calls;
 use super::connect::Connect;
+use super::framing::{DataFlags, Form, HEADER, Header, Kind};
 use super::native;
-use super::packet::{DataFlags, Form, HEADER, Header, Kind};
 use crate::protocols::{Opening, Verdict};
 
 /// TTC messages that only a client sends.
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn verdict(client: &[u8]) -> Verdict {
-        recognise(&Opening { client, server: &[], first: crate::protocols::Side::Client, from_start: false })
+        recognise(&Opening { client, server: &[], first: crate::side::Side::Client, from_start: false })
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::connect::{self, Accept};
 use super::cursors::Statement;
 use super::end_of_call::{self, EndOfCall};
-use super::packet::{DataFlags, Kind, Packet};
+use super::framing::{DataFlags, Kind, Packet};
 use super::statement::Verb;
 use super::{Answer, Call, Following, Oracle, RESPONSE_KEPT, logon, native};
 use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome};
@@ -31,21 +31,21 @@ impl Oracle {
             Kind::Data => self.answers(packet, left > 0, context),
             Kind::Resend | Kind::Marker | Kind::Descriptor if open => self.goes_on(),
             Kind::Abort if open => self.done(Outcome::default()),
-            _ => Meaning::Aside,
+            _ => Meaning::Unrelated,
         }
     }
 
     /// The next piece of a packet that is too long to be kept.
     pub(super) fn piece(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Meaning {
         let Some((left, flags)) = self.long_packet.take() else {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         };
         let left = left.saturating_sub(message.length);
         if left > 0 {
             self.long_packet = Some((left, flags));
         }
         if self.calls.is_empty() {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         }
         self.gather(message.bytes, flags, left > 0, message.cut, context)
     }
@@ -80,7 +80,7 @@ impl Oracle {
     }
 
     fn connected(&mut self, error: Option<Error>) -> Meaning {
-        if self.is_asked_to_connect() { self.done(Outcome { error, ..Outcome::default() }) } else { Meaning::Aside }
+        if self.is_asked_to_connect() { self.done(Outcome { error, ..Outcome::default() }) } else { Meaning::Unrelated }
     }
 
     fn refuses(&mut self, body: &[u8]) -> Meaning {
@@ -99,7 +99,7 @@ impl Oracle {
 
     fn text_follows(&mut self, following: Following) -> Meaning {
         if !self.is_asked_to_connect() {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         }
         self.following = Some(following);
         self.goes_on()
@@ -114,7 +114,7 @@ impl Oracle {
             None => {}
         }
         if self.calls.is_empty() {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         }
         if packet.body.is_empty() && packet.data_flags.has(DataFlags::END_OF_FILE) {
             return self.done(Outcome::default());
@@ -131,7 +131,7 @@ impl Oracle {
         self.marks_ends |= marked;
         self.keep(bytes);
         let Some(call) = self.calls.front().copied() else {
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         };
         if cut {
             // Its end was not captured: a short packet is the last one all the same.

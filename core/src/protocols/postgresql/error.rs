@@ -4,8 +4,8 @@
 //! (field u8 | text, ends in 0)* | 0        S severity, V the same in English (9.6+), C SQLSTATE, M message, …
 //! ```
 
-use crate::cursor::Cursor;
-use crate::protocols::{Error, Frame, Lost};
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::{Error, Frame};
 use crate::sql::Statements;
 
 /// Errors of servers that cannot speak protocol 3 (older ones, or out of processes): a text without a length.

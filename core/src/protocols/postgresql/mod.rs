@@ -7,65 +7,39 @@
 //! tag u8 | length u32, counts itself but not the tag | body       (all others)
 //! ```
 //!
-//! [`messages`] says where a message ends, [`startup`] reads the first ones, [`requests`] what the client asks,
-//! [`answers`] what the server answers.
+//! [`framing`] says where a message ends, [`startup`] reads the first ones, [`client`] what the client asks,
+//! [`server`] what the server answers.
 
-mod answers;
+mod recognise;
+mod framing;
+mod client;
+mod server;
+
 mod error;
-mod messages;
 mod names;
-mod requests;
 mod startup;
 #[cfg(test)]
 mod tests;
 
 use std::hash::{DefaultHasher, Hasher};
 
-use super::turns::{self, Tls, Turns};
+use super::opaque::{self, Opaque, Tls};
 use super::{
-    Awaits, Context, Decoder, Frame, Layer, Lost, Meaning, Message, Opening, Outcome, Protocol, Request, Side, Start,
-    Verdict,
+    Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Protocol, Request, Start, Verdict,
 };
-use answers::Answers;
-use requests::Requests;
+use crate::cursor::Lost;
+use crate::side::Side;
+use client::Requests;
+use server::Answers;
 use startup::First;
 
-pub const PROTOCOL: Protocol = Protocol { name: "postgresql", ports: &[5432, 5433, 6432], recognise, decoder };
-
-fn recognise(opening: &Opening<'_>) -> Verdict {
-    if turns::is_handshake(opening.client) && startup::asks_for_postgresql(opening.client) {
-        return Verdict::Certain;
-    }
-    match (opening.from_start, opening.first) {
-        (true, Side::Server) => Verdict::NotThis,
-        (true, Side::Client) => startup::recognise(opening.client),
-        (false, _) => recognise_middle(opening),
-    }
-}
-
-/// The capture began late, or something was lost.
-fn recognise_middle(opening: &Opening<'_>) -> Verdict {
-    let begins = startup::recognise(opening.client);
-    let ready = opening.client.is_empty() && messages::ends_ready(opening.server);
-    if begins == Verdict::Certain || ready || messages::begins_request(opening.client) {
-        return Verdict::Certain;
-    }
-    let (side, bytes) = match opening.client {
-        [] => (Side::Server, opening.server),
-        client => (Side::Client, client),
-    };
-    match messages::frame(side, bytes) {
-        Ok(_) => Verdict::Unsure,
-        Err(_) if bytes.is_empty() => Verdict::Unsure,
-        Err(_) if side == Side::Server => Verdict::NotThis,
-        Err(_) => begins,
-    }
-}
+pub const PROTOCOL: Protocol =
+    Protocol { name: "postgresql", ports: &[5432, 5433, 6432], recognise: recognise::recognise, decoder };
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let begins = startup::recognise(opening.client) == Verdict::Certain;
     let phase = if opening.from_start || begins { Phase::Startup } else { Phase::Session };
-    let tls = turns::is_handshake(opening.client).then_some(Layer::Tls);
+    let tls = opaque::is_handshake(opening.client).then_some(Layer::Tls);
     Start { decoder: Box::new(Postgresql::new(phase)), layer: tls }
 }
 
@@ -80,7 +54,7 @@ enum Phase {
     Asked(Layer),
     Session,
     /// Protocol 2.0, whose messages have no length.
-    Version2(Turns),
+    Version2(Opaque),
 }
 
 #[derive(Debug)]
@@ -97,7 +71,7 @@ impl Postgresql {
 
     /// The client's first message, or the next one after its wish for encryption was refused.
     fn first(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        if turns::is_handshake(message.bytes) {
+        if opaque::is_handshake(message.bytes) {
             // The server's `S` was not captured.
             context.switch = Some(Layer::Tls);
             return Ok(Meaning::More);
@@ -116,7 +90,7 @@ impl Postgresql {
                 self.requests.startup(&mut self.answers)?
             }
             First::Version2 => {
-                self.phase = Phase::Version2(Turns::new(true));
+                self.phase = Phase::Version2(Opaque::new(true));
                 Meaning::Request(Request { ends_previous: true, ..Request::new("authenticate") })
             }
         })
@@ -189,7 +163,7 @@ fn any_error(message: &Message<'_>, context: &Context<'_>) -> super::Error {
     if error::is_old(message.bytes) {
         return error::old_error(message.bytes, context.statements);
     }
-    error::report(message.bytes.get(messages::HEADER..).unwrap_or_default()).error(context.statements)
+    error::report(message.bytes.get(framing::HEADER..).unwrap_or_default()).error(context.statements)
 }
 
 impl Decoder for Postgresql {
@@ -197,14 +171,14 @@ impl Decoder for Postgresql {
         let may_be_old_error = self.may_be_old_error(bytes);
         match (side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.frame(side, bytes),
-            (Side::Client, Phase::Asked(_)) if turns::is_handshake(bytes) => Tls::new(true).frame(side, bytes),
+            (Side::Client, Phase::Asked(_)) if opaque::is_handshake(bytes) => Tls::new(true).frame(side, bytes),
             (Side::Client, Phase::Startup | Phase::Asked(_)) => startup::frame(bytes),
             (Side::Server, Phase::Asked(_)) if bytes.first() != Some(&b'E') => {
                 Ok(Frame::Message { head: 1, length: 1 })
             }
             (Side::Server, Phase::Asked(_)) => any_error_frame(bytes),
             (Side::Server, _) if may_be_old_error => any_error_frame(bytes),
-            (_, _) => messages::frame(side, bytes),
+            (_, _) => framing::frame(side, bytes),
         }
     }
 
@@ -224,7 +198,7 @@ impl Decoder for Postgresql {
     fn resumes(&self, bytes: &[u8]) -> bool {
         match &self.phase {
             Phase::Version2(_) => true,
-            _ => messages::begins_request(bytes),
+            _ => framing::begins_request(bytes),
         }
     }
 
@@ -241,6 +215,6 @@ impl Decoder for Postgresql {
 fn any_error_frame(bytes: &[u8]) -> Result<Frame, Lost> {
     match error::old_frame(bytes)? {
         Some(frame) => Ok(frame),
-        None => messages::frame(Side::Server, bytes),
+        None => framing::frame(Side::Server, bytes),
     }
 }

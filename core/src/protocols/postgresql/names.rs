@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::messages::NAME_MAX;
+use super::framing::NAME_MAX;
 use crate::sql::{Dialect, Sql, Statements};
 
 /// Names kept of a session. One that leaves more behind is not read worse for forgetting them all and beginning anew.

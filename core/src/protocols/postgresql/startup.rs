@@ -12,8 +12,8 @@
 //! | 3 << 16 \| minor | StartupMessage | (key, value)*, each ends in 0; 0 | authentication |
 //! | 2 << 16 | StartupPacket of protocol 2.0 | fixed fields, 296 bytes in all | messages without a length |
 
-use crate::cursor::Cursor;
-use crate::protocols::{Frame, Lost, Verdict};
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::{Frame, Verdict};
 use crate::session::Session;
 
 /// Length and code.

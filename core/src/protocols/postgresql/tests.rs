@@ -155,7 +155,7 @@ impl Fed {
                 vec![format!("{} {:?}{}", request.command, request.awaits, self.text(request.sql))]
             }
             Meaning::Becomes { command, sql } => vec![format!("becomes {command}{}", self.text(*sql))],
-            Meaning::Rows(0) | Meaning::More | Meaning::Unwaited => Vec::new(),
+            Meaning::Rows(0) | Meaning::More | Meaning::MoreWithoutWait => Vec::new(),
             Meaning::Rows(rows) => vec![format!("rows {rows}")],
             Meaning::Done(outcome) => vec![done(outcome)],
             Meaning::Several(meanings) => meanings.iter().flat_map(|meaning| self.words(meaning)).collect(),
@@ -524,7 +524,7 @@ fn a_client_that_does_not_wait_for_the_permission_waits_once() {
     fed.client(&tagged(b'd', b"1\n"));
     fed.server(&tagged(b'G', &[0, 0, 1, 0, 0]));
     fed.client(&tagged(b'c', b""));
-    assert_eq!([&fed.meanings[1], &fed.meanings[3]], [&Meaning::Unwaited, &Meaning::Unwaited]);
+    assert_eq!([&fed.meanings[1], &fed.meanings[3]], [&Meaning::MoreWithoutWait, &Meaning::MoreWithoutWait]);
     assert_eq!(fed.server(&[complete("COPY 1"), ready()].concat()), ["done affected 1"]);
 }
 
@@ -554,7 +554,7 @@ fn a_statement_is_kept_up_to_its_limit() {
     let mut fed = Fed::in_session();
     let told = fed.client(&query(&"é".repeat(40_000)));
     assert!(told[0].ends_with('…') && !told[0].contains('\u{fffd}'));
-    assert!(told[0].len() < messages::TEXT_MAX + 30);
+    assert!(told[0].len() < framing::TEXT_MAX + 30);
 }
 
 #[test]
@@ -580,7 +580,7 @@ fn names_and_unanswered_messages_are_bounded() {
 // --- recognition ----------------------------------------------------------------------------------------------------
 
 fn verdict(client: &[u8], server: &[u8], first: Side, from_start: bool) -> Verdict {
-    recognise(&Opening { client, server, first, from_start })
+    recognise::recognise(&Opening { client, server, first, from_start })
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn after_a_loss_a_command_is_a_place_to_go_on() {
     assert_eq!(talk.ask(&execute(1, 0, b""), &packet(1, OK)), ["stmt_execute: select ?", "done affected 0"]);
 }
 
-const FULL: usize = packet::FULL as usize;
+const FULL: usize = framing::FULL as usize;
 
 #[test]
 fn a_statement_of_16_mb_goes_on_in_an_empty_packet() {

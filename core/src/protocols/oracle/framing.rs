@@ -8,8 +8,9 @@
 //! DATA DESCRIPTOR  u32 | length u32 | …    and so many raw bytes after the packet, outside its length
 //! ```
 
-use crate::cursor::{Cursor, TooShort};
-use crate::protocols::{Frame, Lost, Message, Side, turns};
+use crate::cursor::{Cursor, Lost, TooShort};
+use crate::protocols::{Frame, Message, opaque};
+use crate::side::Side;
 
 pub const HEADER: usize = 8;
 /// The largest session data unit there is: 2 MiB.
@@ -147,7 +148,7 @@ pub enum Unit<'a> {
 impl<'a> Unit<'a> {
     pub fn read(known: Option<Form>, message: &Message<'a>) -> Unit<'a> {
         let Some(header) = Header::read(known, message.bytes) else {
-            return if turns::is_handshake(message.bytes) { Unit::ClientHello } else { Unit::Stray };
+            return if opaque::is_handshake(message.bytes) { Unit::ClientHello } else { Unit::Stray };
         };
         let mut cursor = Cursor::new(message.bytes.get(HEADER..).unwrap_or_default());
         let mut data_flags = DataFlags::default();
@@ -169,7 +170,7 @@ pub fn frame(known: Option<Form>, side: Side, bytes: &[u8]) -> Result<Frame, Los
             Ok(Frame::Message { head: PIECE as usize, length: PIECE })
         }
         Some(Header { length, .. }) => Ok(Frame::Message { head: length.min(PIECE) as usize, length }),
-        None if side == Side::Client && turns::is_handshake(eight) => {
+        None if side == Side::Client && opaque::is_handshake(eight) => {
             let length = TLS_HEADER as u64 + u64::from(u16::from_be_bytes([eight[3], eight[4]]));
             Ok(Frame::Message { head: TLS_HEADER, length })
         }

@@ -7,7 +7,12 @@
 //! told from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
 //! tickets are asked by nobody.
 
-use super::{Context, Decoder, Frame, Lost, Meaning, Message, Request, Side};
+use super::{Context, Decoder, Frame, Meaning, Message, Request};
+use crate::cursor::Lost;
+use crate::side::Side;
+
+/// What `--decode-as` calls such a stream; the second name is the old one.
+pub const NAMES: [&str; 2] = ["opaque", "turns"];
 
 /// TLS record types.
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -23,22 +28,22 @@ const SEALED_ALERT: u64 = RECORD_HEADER as u64 + 2 + 1 + 16;
 
 /// A change of direction is a new exchange.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub struct Opaque {
     server_spoke: bool,
     client_spoke: bool,
 }
 
-impl Turns {
+impl Opaque {
     /// `opened`: an exchange is open already, and the server's next bytes answer it.
-    pub fn new(opened: bool) -> Turns {
-        Turns { server_spoke: false, client_spoke: opened }
+    pub fn new(opened: bool) -> Opaque {
+        Opaque { server_spoke: false, client_spoke: opened }
     }
 
     fn turn(&mut self, side: Side) -> Meaning {
         match side {
             Side::Server => {
                 self.server_spoke = true;
-                if self.client_spoke { Meaning::More } else { Meaning::Aside }
+                if self.client_spoke { Meaning::More } else { Meaning::Unrelated }
             }
             Side::Client => {
                 let asks = self.server_spoke || !self.client_spoke;
@@ -54,7 +59,7 @@ fn unreadable(command: &'static str) -> Meaning {
     Meaning::Request(Request { ends_previous: true, ..Request::new(command) })
 }
 
-impl Decoder for Turns {
+impl Decoder for Opaque {
     fn frame(&mut self, _: Side, bytes: &[u8]) -> Result<Frame, Lost> {
         Ok(Frame::Message { head: 1, length: bytes.len() as u64 })
     }
@@ -68,7 +73,7 @@ impl Decoder for Turns {
     }
 
     fn resume(&mut self) {
-        *self = Turns::default();
+        *self = Opaque::default();
     }
 }
 
@@ -89,19 +94,19 @@ enum Phase {
 pub struct Tls {
     phase: Phase,
     opened: bool,
-    turns: Turns,
+    turns: Opaque,
 }
 
 impl Tls {
     /// A stream that begins with its ClientHello, or (where none is seen) in the middle. `opened`: the exchange that the
     /// handshake belongs to is open already.
     pub fn new(opened: bool) -> Tls {
-        Tls { phase: Phase::Handshake, opened, turns: Turns::default() }
+        Tls { phase: Phase::Handshake, opened, turns: Opaque::default() }
     }
 
     /// A stream that was captured from the middle on.
     pub fn running() -> Tls {
-        Tls { phase: Phase::Data, opened: true, turns: Turns::default() }
+        Tls { phase: Phase::Data, opened: true, turns: Opaque::default() }
     }
 
     fn client(&mut self, kind: u8) -> Meaning {
@@ -116,9 +121,9 @@ impl Tls {
                 self.phase = Phase::Tickets;
                 Meaning::Ended
             }
-            (Phase::FinishedNext, _) => Meaning::Aside,
+            (Phase::FinishedNext, _) => Meaning::Unrelated,
             (Phase::Tickets | Phase::Data, APPLICATION_DATA) => self.data(Side::Client),
-            (Phase::Tickets | Phase::Data, _) => Meaning::Aside,
+            (Phase::Tickets | Phase::Data, _) => Meaning::Unrelated,
         }
     }
 
@@ -130,9 +135,9 @@ impl Tls {
                 Meaning::More
             }
             (Phase::Handshake | Phase::FinishedNext, _) => Meaning::More,
-            (Phase::Tickets, _) => Meaning::Aside,
+            (Phase::Tickets, _) => Meaning::Unrelated,
             (Phase::Data, APPLICATION_DATA) => self.turns.turn(Side::Server),
-            (Phase::Data, _) => Meaning::Aside,
+            (Phase::Data, _) => Meaning::Unrelated,
         }
     }
 
@@ -193,7 +198,7 @@ impl Decoder for Push {
     }
 
     fn message(&mut self, _: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
-        Ok(Meaning::Aside)
+        Ok(Meaning::Unrelated)
     }
 
     fn resumes(&self, _: &[u8]) -> bool {

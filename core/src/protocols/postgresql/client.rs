@@ -7,11 +7,11 @@
 //! The server answers when a Sync or Flush tells it to. Whatever is sent before the next one is sent without waiting,
 //! however the packets fell.
 
-use super::answers::{Answer, Answers};
-use super::messages::{HEADER, text};
+use super::framing::{HEADER, text};
 use super::names::{Names, Portal};
-use crate::cursor::Cursor;
-use crate::protocols::{Awaits, Context, Lost, Meaning, Message, Request};
+use super::server::{Answer, Answers};
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::{Awaits, Context, Meaning, Message, Request};
 use crate::sql::{Dialect, Sql, Statements};
 
 #[derive(Debug, Default)]
@@ -162,12 +162,12 @@ impl Requests {
         self.group = None;
         self.unflushed = false;
         answers.expect(Answer::Sync, self.exchange)?;
-        Ok(Meaning::Unwaited)
+        Ok(Meaning::MoreWithoutWait)
     }
 
     fn flush(&mut self, answers: &Answers) -> Meaning {
         self.unflushed = false;
-        if answers.is_newest(self.exchange) { Meaning::Unwaited } else { Meaning::Aside }
+        if answers.is_newest(self.exchange) { Meaning::MoreWithoutWait } else { Meaning::Unrelated }
     }
 
     fn extended(&mut self, step: Step<'_>, answers: &mut Answers) -> Result<Meaning, Lost> {
@@ -175,7 +175,7 @@ impl Requests {
         let meaning = match &mut self.group {
             Some(group) if is_open && group.takes(&step) => match group.take(&step) {
                 true => Meaning::Becomes { command: step.kind.command(), sql: step.sql },
-                false => Meaning::Unwaited,
+                false => Meaning::MoreWithoutWait,
             },
             _ => self.new_group(&step),
         };

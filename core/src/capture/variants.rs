@@ -1,20 +1,20 @@
 //! How the writers of pcap files differ: byte order, unit of time, and what follows the usual record header.
 //!
-//! Some reused a magic number for records that are longer. Such a dialect is believed only if the first records make
+//! Some reused a magic number for records that are longer. Such a variant is believed only if the first records make
 //! sense in it and do not in the usual one.
 
 use super::order::Order;
-use super::pcap::FILE_HEADER;
-use super::window::Window;
+use super::read_buffer::ReadBuffer;
 use crate::cursor::{Cursor, TooShort};
 
+pub(super) const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 /// How many records must make sense.
 const PROBED_RECORDS: usize = 3;
 const ONE_DAY_NS: u64 = 86_400_000_000_000;
 
 /// What a magic number promises.
-pub(super) struct Dialect {
+pub(super) struct Variant {
     pub times: Times,
     pub file_header: usize,
     /// The sizes a record header may have, the usual one first.
@@ -37,7 +37,7 @@ pub(super) enum Lengths {
     SmallerIsCaptured,
 }
 
-impl Dialect {
+impl Variant {
     pub fn of_magic(magic: &[u8]) -> Option<Self> {
         let magic = Cursor::new(magic).u32_be("magic").ok()?;
         let swapped = magic.swap_bytes();
@@ -59,13 +59,13 @@ impl Dialect {
     }
 
     /// The size of a record header with which the first records make sense, the usual one where none does.
-    pub fn record_header(&self, window: &mut Window, lengths: Lengths, longest: u32) -> usize {
+    pub fn record_header(&self, buffer: &mut ReadBuffer, lengths: Lengths, longest: u32) -> usize {
         let probe = Probe { times: self.times, lengths, longest };
         let usual = self.record_headers.first().copied().unwrap_or(RECORD_HEADER);
         let mut sizes = self.record_headers.iter().copied();
         match self.record_headers.len() {
             1 => usual,
-            _ => sizes.find(|&size| probe.fits(window, size)).unwrap_or(usual),
+            _ => sizes.find(|&size| probe.fits(buffer, size)).unwrap_or(usual),
         }
     }
 }
@@ -79,13 +79,13 @@ struct Probe {
 
 impl Probe {
     /// Whether the first records, or all up to the end of the file, make sense.
-    fn fits(&self, window: &mut Window, record_header: usize) -> bool {
+    fn fits(&self, buffer: &mut ReadBuffer, record_header: usize) -> bool {
         let (mut place, mut previous_ns) = (0, None);
         for _ in 0..PROBED_RECORDS {
-            if window.peek(place + record_header).is_none() {
-                return window.peek(place).is_some() && window.peek(place + 1).is_none();
+            if buffer.peek(place + record_header).is_none() {
+                return buffer.peek(place).is_some() && buffer.peek(place + 1).is_none();
             }
-            match self.plausible(window.slice(place, record_header), previous_ns) {
+            match self.plausible(buffer.slice(place, record_header), previous_ns) {
                 Some((time_ns, captured)) => {
                     place += record_header + captured;
                     previous_ns = Some(time_ns);

@@ -1,12 +1,12 @@
 //! How fine the clock of a capture is: as its packets' times show.
 
-/// Ticks from here on hide what is to be measured.
+/// Resolution from here on hide what is to be measured.
 const COARSE_NS: u64 = 1_000_000;
 /// Fewer packets prove nothing.
 const ENOUGH: u64 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ticks {
+pub(super) struct Resolution {
     packets: u64,
     /// What all times are multiples of, until it is below `COARSE_NS`.
     divisor_ns: u64,
@@ -16,7 +16,7 @@ pub(super) struct Ticks {
     equal: u64,
 }
 
-impl Ticks {
+impl Resolution {
     #[inline]
     pub fn pass(&mut self, previous_ns: i64, time_ns: i64) {
         self.packets += 1;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn coarse_ns(times_ns: impl IntoIterator<Item = i64>) -> Option<u64> {
-        let mut ticks = Ticks::default();
+        let mut ticks = Resolution::default();
         let mut previous_ns = i64::MIN;
         for time_ns in times_ns {
             ticks.pass(previous_ns, time_ns);

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 
 use super::error;
-use super::messages::HEADER;
-use crate::cursor::Cursor;
-use crate::protocols::{Context, Layer, Lost, Meaning, Message, Outcome};
+use super::framing::HEADER;
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::{Context, Layer, Meaning, Message, Outcome};
 
 /// More unanswered messages than any pipeline has.
 const MOST: usize = 1 << 18;
@@ -87,10 +87,10 @@ impl Answers {
             (Copy::Client, _) if !self.eager => Meaning::More,
             (_, Some(Answer::Query | Answer::Execute)) => {
                 self.eager = true;
-                Meaning::Unwaited
+                Meaning::MoreWithoutWait
             }
             // After an error the client may not know yet that its rows are not wanted.
-            _ => Meaning::Aside,
+            _ => Meaning::Unrelated,
         }
     }
 
@@ -113,7 +113,7 @@ impl Answers {
         }
         let Some(oldest) = self.oldest() else {
             // The rest of an answer whose question was not captured.
-            return Ok(Meaning::Aside);
+            return Ok(Meaning::Unrelated);
         };
         self.answer(tag, oldest, body, context)
             .ok_or_else(|| Lost(format!("{:?} came as the answer to {oldest:?}", char::from(tag))))?
@@ -232,14 +232,14 @@ impl Answers {
         if tag == b'S' {
             parameter(body, context);
         }
-        if tag == b'A' || self.copy == Copy::Client { Meaning::Aside } else { Meaning::More }
+        if tag == b'A' || self.copy == Copy::Client { Meaning::Unrelated } else { Meaning::More }
     }
 
     fn error(&mut self, body: &[u8], context: &mut Context<'_>) -> Meaning {
         let report = error::report(body);
         let Some(oldest) = self.oldest() else {
             // The server says goodbye: shut down, or tired of waiting.
-            return Meaning::Aside;
+            return Meaning::Unrelated;
         };
         self.outcome.error = Some(report.error(context.statements));
         self.copy = Copy::Nobody;

@@ -4,13 +4,14 @@
 //! contents fit each other, and an answer numbered 1 that fits the command. Without an answer only plain SQL is certain.
 
 use super::commands::{self, Answer, Command};
+use super::framing::{EOF, ERR, HEADER, OK, Packet, lenenc};
 use super::login::{self, PROTOCOL_41};
-use super::packet::{EOF, ERR, HEADER, OK, Packet, lenenc};
 use super::response::ResultHeader;
 use crate::cursor::{Cursor, TooShort};
 use crate::layers::Unwrap;
 use crate::layers::mysql_compression::{self, MysqlCompression, ZSTD_MAGIC};
-use crate::protocols::{Opening, Side, Verdict};
+use crate::protocols::{Opening, Verdict};
+use crate::side::Side;
 
 /// Where in a connection the bytes begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 const FIRST_SIZE: usize = 64 * 1024;
 
-pub(super) struct Window {
+pub(super) struct ReadBuffer {
     source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
@@ -16,7 +16,7 @@ pub(super) struct Window {
     failure: Option<io::Error>,
 }
 
-impl Window {
+impl ReadBuffer {
     pub fn new(source: Box<dyn Read + Send>) -> Self {
         Self { source, buffer: vec![0; FIRST_SIZE], start: 0, end: 0, offset: 0, ended: false, failure: None }
     }
@@ -135,34 +135,34 @@ mod tests {
 
     #[test]
     fn a_slow_pipe_is_waited_for() {
-        let mut window = Window::new(Box::new(Drip(0)));
-        assert_eq!(window.peek(2), Some(&[0, 1][..]));
-        window.consume(2);
-        assert_eq!(window.peek(3), Some(&[2, 3, 4][..]));
-        assert_eq!(window.peek(4), None);
-        assert_eq!(window.offset(), 2);
+        let mut buffer = ReadBuffer::new(Box::new(Drip(0)));
+        assert_eq!(buffer.peek(2), Some(&[0, 1][..]));
+        buffer.consume(2);
+        assert_eq!(buffer.peek(3), Some(&[2, 3, 4][..]));
+        assert_eq!(buffer.peek(4), None);
+        assert_eq!(buffer.offset(), 2);
     }
 
     #[test]
     fn a_length_that_never_arrives_costs_no_memory() {
-        let mut window = Window::new(Box::new(Drip(0)));
-        assert_eq!(window.peek(usize::MAX / 4), None);
-        assert_eq!(window.buffer.len(), FIRST_SIZE);
+        let mut buffer = ReadBuffer::new(Box::new(Drip(0)));
+        assert_eq!(buffer.peek(usize::MAX / 4), None);
+        assert_eq!(buffer.buffer.len(), FIRST_SIZE);
     }
 
     #[test]
     fn it_grows_for_bytes_that_arrive() {
-        let mut window = Window::new(Box::new(io::repeat(7).take(1_000_000)));
-        assert_eq!(window.peek(1_000_000).map(<[u8]>::len), Some(1_000_000));
-        assert!(window.skip(1_000_000));
-        assert!(window.at_end());
+        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(1_000_000)));
+        assert_eq!(buffer.peek(1_000_000).map(<[u8]>::len), Some(1_000_000));
+        assert!(buffer.skip(1_000_000));
+        assert!(buffer.at_end());
     }
 
     #[test]
     fn skipping_needs_no_room() {
-        let mut window = Window::new(Box::new(io::repeat(7).take(5_000_000)));
-        assert!(window.skip(4_999_999));
-        assert!(!window.skip(2));
-        assert_eq!(window.buffer.len(), FIRST_SIZE);
+        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(5_000_000)));
+        assert!(buffer.skip(4_999_999));
+        assert!(!buffer.skip(2));
+        assert_eq!(buffer.buffer.len(), FIRST_SIZE);
     }
 }

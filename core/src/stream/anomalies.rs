@@ -18,11 +18,11 @@ impl Tally {
     }
 }
 
-/// The troubles of one connection.
+/// The anomalies of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Troubles {
+pub struct Anomalies {
     /// Packets that the capture holds twice; they count nowhere else.
-    pub copies: Tally,
+    pub duplicates: Tally,
     /// Segments that came after a later one of their stream.
     pub reordered: Tally,
     /// Acknowledgments that say again what is missing.
@@ -52,10 +52,10 @@ impl Tally {
     }
 }
 
-impl Troubles {
+impl Anomalies {
     /// Adds another connection's.
-    pub fn join(&mut self, other: &Troubles) {
-        self.copies.join(other.copies);
+    pub fn join(&mut self, other: &Anomalies) {
+        self.duplicates.join(other.duplicates);
         self.reordered.join(other.reordered);
         self.duplicate_acks.join(other.duplicate_acks);
         self.timeouts.join(other.timeouts);

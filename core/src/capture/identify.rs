@@ -1,6 +1,6 @@
 //! What a file is that is no pcap and no pcapng: a guess from its first bytes, so that a message can help.
 
-pub(super) enum Foreign {
+pub(super) enum NotPcap {
     /// A capture in a format that Wireshark's tools convert.
     OtherCapture(&'static str),
     Else(&'static str),
@@ -45,15 +45,15 @@ const OTHER_FILES: [(&[u8], &str); 19] = [
     (b"<?xml", "an XML document"),
 ];
 
-pub(super) fn guess(start: &[u8]) -> Foreign {
+pub(super) fn guess(start: &[u8]) -> NotPcap {
     let begins = |(magic, _): &&(&[u8], &'static str)| start.starts_with(magic);
     if let Some((_, format)) = OTHER_CAPTURES.iter().find(begins) {
-        return Foreign::OtherCapture(format);
+        return NotPcap::OtherCapture(format);
     }
     if let Some((_, kind)) = OTHER_FILES.iter().find(begins) {
-        return Foreign::Else(kind);
+        return NotPcap::Else(kind);
     }
-    Foreign::Else(by_content(start))
+    NotPcap::Else(by_content(start))
 }
 
 fn by_content(start: &[u8]) -> &'static str {
@@ -89,8 +89,8 @@ mod tests {
 
     fn told(start: &[u8]) -> &'static str {
         match guess(start) {
-            Foreign::OtherCapture(format) => format,
-            Foreign::Else(kind) => kind,
+            NotPcap::OtherCapture(format) => format,
+            NotPcap::Else(kind) => kind,
         }
     }
 

@@ -6,84 +6,12 @@
 
 use std::collections::VecDeque;
 
-use crate::protocols::{Awaits, Error, Meaning, Outcome, Request, Side};
+use super::trust::{MIN_PIPELINED, Trust};
+use super::{Exchange, MessageSpan, Span};
+use crate::protocols::{Awaits, Meaning, Outcome, Request};
+use crate::side::Side;
 use crate::sql::Sql;
-use crate::stream::{Mark, START};
-
-/// A client with so many questions on their way may go on asking without ever waiting for all answers.
-const PIPELINED: usize = 4;
-/// Exchanges that are not trusted after a loss among fewer.
-const UNTRUSTED: u32 = 16;
-/// Nothing that was asked before so long a silence of both sides is still to be answered.
-const SILENCE_NS: i64 = 1_000_000_000;
-
-/// One request and its whole response.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Exchange {
-    /// Counts from 0 on its connection, in the order of the requests.
-    pub number: u32,
-    pub command: &'static str,
-    pub sql: Option<Sql>,
-    pub request: Option<Span>,
-    pub response: Option<Span>,
-    pub request_bytes: u64,
-    pub response_bytes: u64,
-    pub round_trips: u32,
-    /// Over all waits: the last request packet → the first response packet.
-    pub waited_ns: Option<i64>,
-    pub rows: Option<u64>,
-    pub affected_rows: Option<u64>,
-    pub error: Option<Error>,
-    /// Start of the previous request on the connection → start of this one.
-    pub delta_ns: Option<i64>,
-    /// End of the previous response → start of this request.
-    pub client_ns: Option<i64>,
-    pub retransmissions: u32,
-    /// How long delayed acknowledgments held its packets back.
-    pub stalled_ns: i64,
-    /// Whether a transaction was open when it ended, where the protocol says.
-    pub transaction: Option<&'static str>,
-    /// All of it was captured, so its times can be used.
-    pub complete: bool,
-}
-
-/// First and last packet of a request or response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    pub first: Mark,
-    pub last: Mark,
-}
-
-impl Span {
-    fn at(first: Mark, last: Mark) -> Span {
-        Span { first, last: if last.time_ns < first.time_ns { first } else { last } }
-    }
-
-    /// Packets out of order must not make a span run backwards.
-    fn extend(span: Option<Span>, first: Mark, last: Mark) -> Option<Span> {
-        let new = Span::at(first, last);
-        Some(
-            span.map_or(
-                new,
-                |old| if new.last.time_ns < old.last.time_ns { old } else { Span { last: new.last, ..old } },
-            ),
-        )
-    }
-}
-
-/// A message as the pairing sees it: where it was, how long, and what its sender had received by then.
-#[derive(Clone, Copy, Debug)]
-pub struct Passage {
-    pub side: Side,
-    pub first: Mark,
-    pub last: Mark,
-    pub length: u64,
-    /// Bytes of the other side that the sender had acknowledged with the packet.
-    pub acknowledged: u64,
-    /// Whoever has acknowledged this much of its stream has received the packet it begins in, and the one it ends in.
-    pub start: u64,
-    pub end: u64,
-}
+use crate::stream::Mark;
 
 struct Open {
     exchange: Exchange,
@@ -116,12 +44,7 @@ pub struct Pairing {
     previous_response: Option<Mark>,
     /// Where the last whole response ends in the server's stream.
     answered_until: u64,
-    /// Where the last hole in the server's stream ends.
-    missing_until: u64,
-    /// So many exchanges to come may get the answer to another question.
-    adrift: u32,
-    /// When a message last passed.
-    latest_ns: i64,
+    trust: Trust,
     /// What the server last said of its transaction.
     pub transaction: Option<&'static str>,
     /// The server spoke first.
@@ -130,28 +53,28 @@ pub struct Pairing {
 
 impl Pairing {
     /// Take in what a message means.
-    pub fn message(&mut self, meaning: Meaning, passage: &Passage) {
-        self.settle(passage);
+    pub fn message(&mut self, meaning: Meaning, span: &MessageSpan) {
+        self.trust.settle(span);
         match meaning {
-            Meaning::Request(request) => self.request(request, passage),
-            Meaning::More => self.more(passage),
-            Meaning::Unwaited => self.unwaited(passage),
-            Meaning::Becomes { command, sql } => self.becomes(command, sql, passage),
-            Meaning::Rows(rows) => self.rows(rows, passage),
-            Meaning::Done(outcome) => self.done(outcome, passage),
-            Meaning::Greeting(outcome) => self.greeting(outcome, passage),
+            Meaning::Request(request) => self.request(request, span),
+            Meaning::More => self.more(span),
+            Meaning::MoreWithoutWait => self.unwaited(span),
+            Meaning::Becomes { command, sql } => self.becomes(command, sql, span),
+            Meaning::Rows(rows) => self.rows(rows, span),
+            Meaning::Done(outcome) => self.done(outcome, span),
+            Meaning::Greeting(outcome) => self.greeting(outcome, span),
             Meaning::Text(sql) => self.text(sql),
             Meaning::Ended => {
                 self.end_with_next();
                 self.end_all();
             }
-            Meaning::Aside => {}
+            Meaning::Unrelated => {}
             Meaning::Several(meanings) => {
                 // The bytes are counted once, with the first.
-                let mut passage = *passage;
+                let mut span = *span;
                 for meaning in meanings {
-                    self.message(meaning, &passage);
-                    passage.length = 0;
+                    self.message(meaning, &span);
+                    span.length = 0;
                 }
             }
         }
@@ -174,9 +97,10 @@ impl Pairing {
     /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: nobody
     /// can tell which of them the next answer belongs to.
     pub fn is_doubtful(&self) -> bool {
-        let missing_until = self.missing_until.max(START);
         let oldest = self.open.front().filter(|_| self.open.len() > 1);
-        oldest.is_some_and(|open| !open.answered && !open.ends_with_next && open.had_received < missing_until)
+        oldest.is_some_and(|open| {
+            !open.answered && !open.ends_with_next && self.trust.is_missing_since(open.had_received)
+        })
     }
 
     pub fn is_open(&self) -> bool {
@@ -221,7 +145,7 @@ impl Pairing {
         let touched = match side {
             Side::Client => self.open.back_mut(),
             Side::Server => {
-                self.missing_until = until;
+                self.trust.missing(until);
                 self.open.front_mut()
             }
         };
@@ -259,27 +183,16 @@ impl Pairing {
         self.open.len()
     }
 
-    /// Something was lost while so much was `unanswered` that the client cannot have waited for each answer: how many
-    /// questions or answers are lost, nobody can tell, and each of them shifts the answers to those that follow. A client
-    /// that sends a few requests at once soon waits for all of them; one that sends many may never.
-    pub fn cast_off(&mut self, unanswered: usize) {
-        let untrusted = if unanswered < PIPELINED { UNTRUSTED } else { u32::MAX };
-        self.adrift = self.adrift.max(untrusted);
+    /// Something was lost while `unanswered` requests waited for an answer.
+    pub fn distrust_next(&mut self, unanswered: usize) {
+        self.trust.distrust_next(unanswered);
     }
 
     /// There is no room for so many open exchanges: all end, and what answers them cannot be paired.
     pub fn abandon(&mut self) {
         self.lose();
         self.end_all();
-        self.cast_off(PIPELINED);
-    }
-
-    /// After a long silence of both sides nothing is on its way any more.
-    fn settle(&mut self, passage: &Passage) {
-        if passage.side == Side::Client && passage.first.time_ns.saturating_sub(self.latest_ns) >= SILENCE_NS {
-            self.adrift = 0;
-        }
-        self.latest_ns = self.latest_ns.max(passage.last.time_ns);
+        self.distrust_next(MIN_PIPELINED);
     }
 
     /// Nobody can read on: what is open ends when the client speaks again.
@@ -289,11 +202,11 @@ impl Pairing {
         }
     }
 
-    /// A request that cannot be read, or was not captured at all (`passage` is `None`).
-    pub fn unreadable_request(&mut self, passage: Option<&Passage>) {
+    /// A request that cannot be read, or was not captured at all (`span` is `None`).
+    pub fn unreadable_request(&mut self, span: Option<&MessageSpan>) {
         self.end_all();
         let request = Request { ends_previous: true, ..Request::new("unknown") };
-        let mut open = self.begin(request, passage);
+        let mut open = self.begin(request, span);
         open.exchange.complete = false;
         self.open.push_back(open);
     }
@@ -319,11 +232,11 @@ impl Pairing {
         self.end_all();
     }
 
-    fn request(&mut self, request: Request, passage: &Passage) {
+    fn request(&mut self, request: Request, span: &MessageSpan) {
         if request.ends_previous {
             self.end_all();
         }
-        let open = self.begin(request, Some(passage));
+        let open = self.begin(request, Some(span));
         if open.awaits == Awaits::Nothing {
             self.finish_one(open);
         } else {
@@ -331,18 +244,18 @@ impl Pairing {
         }
     }
 
-    fn begin(&mut self, request: Request, passage: Option<&Passage>) -> Open {
-        let start_ns = passage.map(|passage| passage.first.time_ns);
+    fn begin(&mut self, request: Request, span: Option<&MessageSpan>) -> Open {
+        let start_ns = span.map(|span| span.first.time_ns);
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let exchange = Exchange {
             number: self.next_number,
             command: request.command,
             sql: request.sql,
-            request: passage.map(|passage| Span::at(passage.first, passage.last)),
+            request: span.map(|span| Span::at(span.first, span.last)),
             response: None,
-            request_bytes: passage.map_or(0, |passage| passage.length),
+            request_bytes: span.map_or(0, |span| span.length),
             response_bytes: 0,
-            round_trips: self.round_trips_of(request.awaits, passage),
+            round_trips: self.round_trips_of(request.awaits, span),
             waited_ns: None,
             rows: None,
             affected_rows: None,
@@ -359,17 +272,17 @@ impl Pairing {
         Open {
             exchange,
             awaits: request.awaits,
-            asked: passage.map_or(0, |passage| passage.start),
-            had_received: passage.map_or(0, |passage| passage.acknowledged),
-            waiting_since: passage.map(|passage| passage.last),
+            asked: span.map_or(0, |span| span.start),
+            had_received: span.map_or(0, |span| span.acknowledged),
+            waiting_since: span.map(|span| span.last),
             answered: false,
             ends_with_next: request.ends_previous,
         }
     }
 
     /// Does the client wait once more for this request?
-    fn round_trips_of(&self, awaits: Awaits, passage: Option<&Passage>) -> u32 {
-        let had_not_read = passage.is_some_and(|passage| passage.acknowledged < self.answered_until);
+    fn round_trips_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> u32 {
+        let had_not_read = span.is_some_and(|span| span.acknowledged < self.answered_until);
         match awaits {
             Awaits::Later | Awaits::Nothing => 0,
             Awaits::Shared if self.next_number > 0 => 0,
@@ -378,37 +291,37 @@ impl Pairing {
         }
     }
 
-    fn more(&mut self, passage: &Passage) {
-        match passage.side {
-            Side::Client => self.client_goes_on(passage),
+    fn more(&mut self, span: &MessageSpan) {
+        match span.side {
+            Side::Client => self.client_goes_on(span),
             Side::Server => {
-                self.server_answers(passage);
+                self.server_answers(span);
             }
         }
     }
 
-    fn client_goes_on(&mut self, passage: &Passage) {
+    fn client_goes_on(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.back_mut() else { return };
-        open.waiting_since = Some(passage.last);
-        open.exchange.request_bytes += passage.length;
+        open.waiting_since = Some(span.last);
+        open.exchange.request_bytes += span.length;
         if !open.answered {
-            open.exchange.request = Span::extend(open.exchange.request, passage.first, passage.last);
+            open.exchange.request = Span::extend(open.exchange.request, span.first, span.last);
         }
         let answered = open.exchange.response.filter(|_| open.answered);
-        open.exchange.complete &= answered.is_none_or(|span| span.first.time_ns <= passage.first.time_ns);
+        open.exchange.complete &= answered.is_none_or(|span| span.first.time_ns <= span.first.time_ns);
     }
 
     /// What the server may have said meanwhile, the client has not waited for it.
-    fn unwaited(&mut self, passage: &Passage) {
+    fn unwaited(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.back_mut() else { return };
         if !open.answered {
-            return self.client_goes_on(passage);
+            return self.client_goes_on(span);
         }
-        open.exchange.request_bytes += passage.length;
+        open.exchange.request_bytes += span.length;
     }
 
-    fn becomes(&mut self, command: &'static str, sql: Option<Sql>, passage: &Passage) {
-        self.unwaited(passage);
+    fn becomes(&mut self, command: &'static str, sql: Option<Sql>, span: &MessageSpan) {
+        self.unwaited(span);
         let Some(open) = self.open.back_mut() else { return };
         open.exchange.command = command;
         open.exchange.sql = sql.or(open.exchange.sql);
@@ -421,18 +334,19 @@ impl Pairing {
     }
 
     /// More of the oldest open response.
-    fn server_answers(&mut self, passage: &Passage) -> Option<&mut Open> {
+    fn server_answers(&mut self, span: &MessageSpan) -> Option<&mut Open> {
         let previous = self.previous_response;
+        let trust = &self.trust;
         let open = self.open.front_mut()?;
         if let Some(asked) = open.waiting_since.take() {
             let since_ns = match previous {
                 Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
                 _ => asked.time_ns,
             };
-            let waited_ns = passage.first.time_ns.saturating_sub(since_ns).max(0);
+            let waited_ns = span.first.time_ns.saturating_sub(since_ns).max(0);
             // An answer that passes before its question: one of the two times is wrong.
             let request_end_ns = open.exchange.request.filter(|_| !open.answered).map(|span| span.last.time_ns);
-            open.exchange.complete &= asked.time_ns.max(request_end_ns.unwrap_or(i64::MIN)) <= passage.first.time_ns;
+            open.exchange.complete &= asked.time_ns.max(request_end_ns.unwrap_or(i64::MIN)) <= span.first.time_ns;
             if open.is_awaited() {
                 *open.exchange.waited_ns.get_or_insert(0) += waited_ns;
             }
@@ -440,25 +354,25 @@ impl Pairing {
             open.exchange.round_trips += u32::from(open.answered);
         }
         // Something was lost after the client had asked: this may be the answer to a later question.
-        open.exchange.complete &= open.answered || self.missing_until.max(START) <= open.had_received;
+        open.exchange.complete &= open.answered || !trust.is_missing_since(open.had_received);
         open.answered = true;
-        open.exchange.response = Span::extend(open.exchange.response, passage.first, passage.last);
-        open.exchange.response_bytes += passage.length;
+        open.exchange.response = Span::extend(open.exchange.response, span.first, span.last);
+        open.exchange.response_bytes += span.length;
         Some(open)
     }
 
-    fn rows(&mut self, rows: u64, passage: &Passage) {
-        if let Some(open) = self.server_answers(passage) {
+    fn rows(&mut self, rows: u64, span: &MessageSpan) {
+        if let Some(open) = self.server_answers(span) {
             *open.exchange.rows.get_or_insert(0) += rows;
         }
     }
 
-    fn done(&mut self, outcome: Outcome, passage: &Passage) {
-        if let Some(open) = self.server_answers(passage) {
+    fn done(&mut self, outcome: Outcome, span: &MessageSpan) {
+        if let Some(open) = self.server_answers(span) {
             open.exchange.end_with(outcome);
             // An answer that nobody waits for may be on its way while the client asks on, and waits for that.
             if open.is_awaited() {
-                self.answered_until = passage.end;
+                self.answered_until = span.end;
             }
             if let Some(open) = self.open.pop_front() {
                 self.finish_one(open);
@@ -467,34 +381,21 @@ impl Pairing {
     }
 
     /// The server speaks first: nobody asked, and the way to it is the TCP handshake's.
-    fn greeting(&mut self, outcome: Outcome, passage: &Passage) {
+    fn greeting(&mut self, outcome: Outcome, span: &MessageSpan) {
         let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect") }, None);
-        open.exchange.response = Some(Span::at(passage.first, passage.last));
-        open.exchange.response_bytes = passage.length;
+        open.exchange.response = Some(Span::at(span.first, span.last));
+        open.exchange.response_bytes = span.length;
         open.exchange.end_with(outcome);
-        self.answered_until = passage.end;
+        self.answered_until = span.end;
         self.greeted = true;
         self.finish_one(open);
     }
 
     fn finish_one(&mut self, mut open: Open) {
-        if self.adrift > 0 {
-            open.exchange.complete = false;
-            self.adrift -= u32::from(self.adrift < u32::MAX);
-        }
+        open.exchange.complete &= self.trust.next();
         open.exchange.transaction = self.transaction;
         let response = open.exchange.response.map(|span| span.last);
         self.previous_response = response.or(self.previous_response);
         self.finished.push(open.exchange);
-    }
-}
-
-impl Exchange {
-    fn end_with(&mut self, outcome: Outcome) {
-        if let Some(rows) = outcome.rows {
-            *self.rows.get_or_insert(0) += rows;
-        }
-        self.affected_rows = outcome.affected_rows;
-        self.error = outcome.error;
     }
 }

@@ -1,10 +1,11 @@
 //! Is it Firebird? By `connect`, by an event on an auxiliary connection, or by whole packets in the middle.
 
+use super::framing::{Known, Plausibility, plausible};
 use super::objects::Objects;
-use super::requests::{Known, Plausibility, plausible};
 use super::wire::{BUFFER_MAX, Stop, Wire};
 use super::{VERSIONS, operations as op, responses};
-use crate::protocols::{Layer, Opening, Side, Verdict};
+use crate::protocols::{Layer, Opening, Verdict};
+use crate::side::Side;
 
 /// `connect` begins with itself, a number (the operation it is for, where it is set), its version, the client's machine
 /// and the length of the database's name.
@@ -103,7 +104,7 @@ fn reading(client: &[u8]) -> Plausibility {
 fn looks_encrypted(opening: &Opening<'_>) -> bool {
     let looks = |bytes: &[u8]| {
         let text = bytes.iter().take(64).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-        let tls = crate::protocols::turns::is_record(bytes);
+        let tls = crate::protocols::opaque::is_record(bytes);
         !bytes.is_empty() && bytes.len().is_multiple_of(4) && !text && !tls
     };
     !opening.from_start && looks(opening.client) && (opening.server.is_empty() || looks(opening.server))

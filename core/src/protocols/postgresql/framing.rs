@@ -11,8 +11,9 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::cursor::Cursor;
-use crate::protocols::{Frame, Lost, Side};
+use crate::cursor::{Cursor, Lost};
+use crate::protocols::Frame;
+use crate::side::Side;
 
 /// Tag and length.
 pub const HEADER: usize = 5;

@@ -1,7 +1,7 @@
 //! Packets that the capture holds twice: a mirror port that shows both ports, or an interface and the bridge behind it.
 //!
 //! A copy is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
-//! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be told, by time: copies come within
+//! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be told, by time: duplicates come within
 //! microseconds, while no retransmission timer is below a few milliseconds.
 
 use crate::packet::{Flags, Segment};
@@ -14,7 +14,7 @@ const UNNUMBERED_COPY_NS: u64 = 1_000_000;
 
 /// The last segments of a connection.
 #[derive(Debug, Default)]
-pub struct Copies {
+pub struct Duplicates {
     recent: Vec<Print>,
     oldest: usize,
 }
@@ -30,7 +30,7 @@ struct Print {
     flags: u8,
 }
 
-impl Copies {
+impl Duplicates {
     #[inline]
     pub fn remember(&mut self, segment: &Segment<'_>) {
         let print = Print::of(segment);
@@ -89,11 +89,11 @@ mod tests {
 
     fn is_copy(change: impl Fn(&mut Segment<'static>)) -> bool {
         let first = Segment { identification: 7, wire_length: 10, ..segment(Flags::ACK) };
-        let mut copies = Copies::default();
-        copies.remember(&first);
+        let mut duplicates = Duplicates::default();
+        duplicates.remember(&first);
         let mut second = Segment { time_ns: first.time_ns + 50_000, ..first };
         change(&mut second);
-        copies.hold(&second)
+        duplicates.hold(&second)
     }
 
     #[test]
@@ -115,9 +115,9 @@ mod tests {
     fn without_identification_data_is_told_by_time_and_acknowledgments_not_at_all() {
         let hold = |length, later_ns| {
             let first = Segment { wire_length: length, ..segment(Flags::ACK) };
-            let mut copies = Copies::default();
-            copies.remember(&first);
-            copies.hold(&Segment { time_ns: first.time_ns + later_ns, ..first })
+            let mut duplicates = Duplicates::default();
+            duplicates.remember(&first);
+            duplicates.hold(&Segment { time_ns: first.time_ns + later_ns, ..first })
         };
         assert!(hold(10, 20_000));
         assert!(!hold(10, 5_000_000));
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn only_the_last_segments_are_remembered() {
-        let mut copies = Copies::default();
+        let mut duplicates = Duplicates::default();
         let numbered = |identification| Segment { identification, wire_length: 1, ..segment(Flags::ACK) };
         for identification in 1..=100 {
-            copies.remember(&numbered(identification));
+            duplicates.remember(&numbered(identification));
         }
-        assert_eq!(copies.recent.len(), REMEMBERED);
-        assert!(copies.hold(&numbered(100)) && copies.hold(&numbered(69)) && !copies.hold(&numbered(68)));
+        assert_eq!(duplicates.recent.len(), REMEMBERED);
+        assert!(duplicates.hold(&numbered(100)) && duplicates.hold(&numbered(69)) && !duplicates.hold(&numbered(68)));
     }
 }

@@ -1,7 +1,7 @@
 //! What is told of each capture file after it was read.
 
 use super::record::Record;
-use super::ticks::Ticks;
+use super::resolution::Resolution;
 use crate::note::{Note, NoteCode, Notes};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct CaptureFile {
     pub last_time_ns: Option<i64>,
     /// The time of the packet before, which need not be the latest.
     previous_time_ns: i64,
-    ticks: Ticks,
+    resolution: Resolution,
 }
 
 impl CaptureFile {
@@ -30,7 +30,7 @@ impl CaptureFile {
             first_time_ns: None,
             last_time_ns: None,
             previous_time_ns: i64::MIN,
-            ticks: Ticks::default(),
+            resolution: Resolution::default(),
         }
     }
 
@@ -52,7 +52,7 @@ impl CaptureFile {
             let back_ns = self.previous_time_ns.saturating_sub(time_ns);
             notes.add(NoteCode::ClockBackwards, || went_back(back_ns, frame));
         }
-        self.ticks.pass(self.previous_time_ns, time_ns);
+        self.resolution.pass(self.previous_time_ns, time_ns);
         self.previous_time_ns = time_ns;
         self.first_time_ns = Some(self.first_time_ns.map_or(time_ns, |first| first.min(time_ns)));
         self.last_time_ns = Some(self.last_time_ns.map_or(time_ns, |last| last.max(time_ns)));
@@ -62,7 +62,7 @@ impl CaptureFile {
 impl CaptureFile {
     /// What only the whole file shows.
     pub(super) fn note(&self) -> Option<Note> {
-        let tick_ms = self.ticks.coarse_ns()? as f64 / 1e6;
+        let tick_ms = self.resolution.coarse_ns()? as f64 / 1e6;
         let message = format!("its clock ticks every {tick_ms} ms only");
         Some(Note { code: NoteCode::CoarseClock, message, count: self.packets })
     }

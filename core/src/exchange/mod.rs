@@ -1,0 +1,89 @@
+//! One request and its whole response: what is known of it, and how requests and responses find each other.
+
+mod pairing;
+mod trust;
+
+pub use pairing::Pairing;
+
+use crate::protocols::{Error, Outcome};
+use crate::side::Side;
+use crate::sql::Sql;
+use crate::stream::Mark;
+
+/// One request and its whole response.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// Counts from 0 on its connection, in the order of the requests.
+    pub number: u32,
+    pub command: &'static str,
+    pub sql: Option<Sql>,
+    pub request: Option<Span>,
+    pub response: Option<Span>,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+    pub round_trips: u32,
+    /// Over all waits: the last request packet → the first response packet.
+    pub waited_ns: Option<i64>,
+    pub rows: Option<u64>,
+    pub affected_rows: Option<u64>,
+    pub error: Option<Error>,
+    /// Start of the previous request on the connection → start of this one.
+    pub delta_ns: Option<i64>,
+    /// End of the previous response → start of this request.
+    pub client_ns: Option<i64>,
+    pub retransmissions: u32,
+    /// How long delayed acknowledgments held its packets back.
+    pub stalled_ns: i64,
+    /// Whether a transaction was open when it ended, where the protocol says.
+    pub transaction: Option<&'static str>,
+    /// All of it was captured, so its times can be used.
+    pub complete: bool,
+}
+
+/// First and last packet of a request or response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub first: Mark,
+    pub last: Mark,
+}
+
+impl Span {
+    pub(super) fn at(first: Mark, last: Mark) -> Span {
+        Span { first, last: if last.time_ns < first.time_ns { first } else { last } }
+    }
+
+    /// Packets out of order must not make a span run backwards.
+    pub(super) fn extend(span: Option<Span>, first: Mark, last: Mark) -> Option<Span> {
+        let new = Span::at(first, last);
+        Some(
+            span.map_or(
+                new,
+                |old| if new.last.time_ns < old.last.time_ns { old } else { Span { last: new.last, ..old } },
+            ),
+        )
+    }
+}
+
+/// A message as the pairing sees it: where it was, how long, and what its sender had received by then.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageSpan {
+    pub side: Side,
+    pub first: Mark,
+    pub last: Mark,
+    pub length: u64,
+    /// Bytes of the other side that the sender had acknowledged with the packet.
+    pub acknowledged: u64,
+    /// Whoever has acknowledged this much of its stream has received the packet it begins in, and the one it ends in.
+    pub start: u64,
+    pub end: u64,
+}
+
+impl Exchange {
+    pub(super) fn end_with(&mut self, outcome: Outcome) {
+        if let Some(rows) = outcome.rows {
+            *self.rows.get_or_insert(0) += rows;
+        }
+        self.affected_rows = outcome.affected_rows;
+        self.error = outcome.error;
+    }
+}
