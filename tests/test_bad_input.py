@@ -149,7 +149,7 @@ def test_what_lies_before_a_cut_in_a_packed_file_is_analysed(latpcap: Run, tmp_p
     path = tmp_path / "x.packed"
     path.write_bytes(packed[: len(packed) * 2 // 3])
     note, exchanges = healthy_with_note(latpcap, path)
-    assert re.match(rf"{path}: the {packer[0]} data cannot be unpacked beyond byte \d+", note)
+    assert re.match(rf"{path}: the {packer[0]} data cannot be decompressed beyond byte \d+", note)
     assert 1000 < exchanges < 2000
     path.write_bytes(packed[:11])
     assert told(latpcap("analyze", path), 3).startswith(f"{path}: ")

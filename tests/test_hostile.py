@@ -151,7 +151,7 @@ def test_every_command_shows_a_statement_of_16_mb(latpcap: Run, tmp_path: Path, 
 # --- bombs ------------------------------------------------------------------------------------------------------------
 
 ZEROS = 300 << 20
-"""More than is unpacked without suspicion."""
+"""More than is decompressed without suspicion."""
 
 
 def gzip_bomb() -> bytes:
@@ -183,7 +183,7 @@ def test_a_bomb_ends(latpcap: Run, tmp_path: Path, bomb: Callable[[], bytes]) ->
     done = latpcap("analyze", path)
     assert done.returncode == 4
     (note,) = [row for row in latpcap_notes(path) if row["code"] == "file-damaged"]
-    assert "unpack to more than 200 times as many" in note["message"]
+    assert "decompress to more than 200 times as many" in note["message"]
 
 
 def latpcap_notes(path: Path) -> list[dict[str, str]]:
@@ -191,7 +191,7 @@ def latpcap_notes(path: Path) -> list[dict[str, str]]:
     return [dict(row) for row in table.to_struct_array().to_pylist()]
 
 
-def test_what_is_packed_twice_is_unpacked_once(latpcap: Run, tmp_path: Path) -> None:
+def test_what_is_compressed_twice_is_decompressed_once(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.compress(gzip.compress(mysql_wire.capture([]))))
     done = latpcap("analyze", path)

@@ -1,7 +1,7 @@
 //! Prints the connections and exchanges of captures as plain text: `cargo run --example exchanges -- FILE…`
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Int64Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let statements: Vec<String> = (0..tables.statements.len() as u32).map(|id| statement(&id.to_string())).collect();
     let exchanges = tables.exchanges.into_batch()?;
     for row in 0..exchanges.num_rows() {
-        let commands = exchanges["command"].as_dictionary::<UInt8Type>();
+        let commands = exchanges["command"].as_dictionary::<UInt16Type>();
         let command = commands.values().as_string::<i32>().value(commands.keys().value(row) as usize);
         let fields =
             ["stream", "exchange", "request_frame", "response_end_frame", "round_trips", "rows", "affected_rows"];

@@ -1,4 +1,4 @@
-//! A checked reader over bytes that nobody vouches for: decoders read through it and through nothing else.
+//! A checked reader over untrusted bytes: decoders read through it and through nothing else.
 //!
 //! Every read names what it reads, so that an error says which field is missing, where, and by how much.
 //!

@@ -11,7 +11,7 @@ use crate::sql::Statements;
 use crate::stream::{Connection, Connections};
 use crate::table::{ExchangeColumns, Tables, protocol_of};
 
-/// The capture's clock as it would have run, had nobody set it.
+/// The capture's clock as it would have run, had it never been set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     /// Added to all times since the last step.
@@ -189,7 +189,7 @@ impl Flows<'_> {
         }
     }
 
-    /// What befell the connections that are database traffic.
+    /// TCP anomalies of the connections that are database traffic.
     fn notes_of_connections(&mut self) {
         let mut health = Health::default();
         for (stream, (connection, conversation)) in self.connections.iter().zip(&self.conversations).enumerate() {
@@ -197,7 +197,7 @@ impl Flows<'_> {
                 health.add(stream, connection);
             }
         }
-        health.tell(&mut self.notes);
+        health.add_to(&mut self.notes);
     }
 
     fn notes_of_limits(&mut self, dissector: &Dissector) {
@@ -219,11 +219,11 @@ impl Flows<'_> {
             ),
         ];
         for (code, count, what) in limits {
-            self.notes.add_many(code, count, || format!("{count} {what}"));
+            self.notes.add_several(code, count, || format!("{count} {what}"));
         }
     }
 
-    /// Connections where decoding lost its footing: said once, with the first case.
+    /// Connections that were out of sync for a while: one note, with the first case.
     fn notes_of_losses(&mut self) {
         for (stream, conversation) in self.conversations.iter().enumerate() {
             let Some(dialogue) = conversation.dialogue() else { continue };

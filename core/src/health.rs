@@ -1,4 +1,4 @@
-//! What befell the database connections, as notes: each kind once, over all of them.
+//! TCP anomalies of the database connections, as notes: each kind once, over all of them.
 
 use crate::note::{NoteCode, Notes};
 use crate::side::Side;
@@ -25,36 +25,36 @@ impl Health {
         }
     }
 
-    pub fn tell(&self, notes: &mut Notes) {
+    pub fn add_to(&self, notes: &mut Notes) {
         let Anomalies { timeout_ns, stalled_ns, .. } = self.anomalies;
         notes.add_several(NoteCode::OneDirection, self.one_sided, || {
             let connections = some(self.one_sided, "connection");
             format!("only one direction of {connections} was captured (first: stream {})", self.first_one_sided)
         });
-        let mut tell = |code, tally: Tally, what: &str, message: &dyn Fn(String) -> String| {
+        let mut note = |code, tally: Tally, what: &str, message: &dyn Fn(String) -> String| {
             notes.add_several(code, tally.count, || {
                 format!("{} (first: frame {})", message(some(tally.count, what)), tally.first_frame)
             });
         };
-        tell(NoteCode::ClockStep, self.anomalies.clock_steps, "step", &|steps| {
+        note(NoteCode::ClockStep, self.anomalies.clock_steps, "step", &|steps| {
             format!("the capture's clock was set; the times behind it are moved so that it runs on: {steps}")
         });
-        tell(NoteCode::Timeouts, self.anomalies.timeouts, "time-out", &|timeouts| {
+        note(NoteCode::Timeouts, self.anomalies.timeouts, "time-out", &|timeouts| {
             format!("senders waited for {timeouts} before they sent again, {} in all", seconds(timeout_ns))
         });
-        tell(NoteCode::DelayedAck, self.anomalies.stalls, "packet", &|packets| {
+        note(NoteCode::DelayedAck, self.anomalies.stalls, "packet", &|packets| {
             format!("delayed acknowledgments held back {packets}, {} in all", seconds(stalled_ns))
         });
-        tell(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
-            format!("receivers that did not read told their senders to stop: {windows}")
+        note(NoteCode::ZeroWindow, self.anomalies.zero_windows, "zero window", &|windows| {
+            format!("receivers that did not read stopped their senders: {windows}")
         });
-        tell(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
+        note(NoteCode::DuplicatePackets, self.anomalies.duplicates, "packet", &|packets| {
             format!("the capture holds {packets} twice; the duplicates are left out")
         });
-        tell(NoteCode::Reordered, self.anomalies.reordered, "packet", &|packets| {
+        note(NoteCode::Reordered, self.anomalies.reordered, "packet", &|packets| {
             format!("{packets} came behind a later one of the same stream")
         });
-        tell(NoteCode::Offloaded, self.anomalies.offloaded, "packet", &|packets| {
+        note(NoteCode::Offloaded, self.anomalies.offloaded, "packet", &|packets| {
             format!("the network card cuts or joins packets: {packets} longer than the receiver's MSS")
         });
     }
@@ -66,7 +66,7 @@ fn is_one_sided(connection: &Connection) -> bool {
     connection.last_data_ns.is_some() && (silent(Side::Client) || silent(Side::Server))
 }
 
-/// So many of a thing: `1,234 packets`.
+/// A count and what is counted: `1,234 packets`.
 fn some(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(count))
@@ -93,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_happen_is_not_told() {
+    fn what_did_not_happen_is_no_note() {
         let mut notes = Notes::default();
-        Health::default().tell(&mut notes);
+        Health::default().add_to(&mut notes);
         assert_eq!(notes.iter().count(), 0);
     }
 }

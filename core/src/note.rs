@@ -1,4 +1,4 @@
-//! What went wrong without stopping the analysis: each kind is counted, only its first case is told.
+//! What went wrong without stopping the analysis: each kind is counted, only its first case described.
 
 /// The kind of a note; its text is what users and scripts see, so it never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum NoteCode {
     UnknownLinkType,
     /// Packets were captured in part.
     SnapLength,
-    /// The file's own counters tell of packets that were dropped.
+    /// The file's own counters report dropped packets.
     CaptureDrops,
     /// A packet is earlier than the one before it.
     ClockBackwards,
@@ -32,7 +32,7 @@ pub enum NoteCode {
     Reordered,
     /// Segments are longer than the network carries.
     Offloaded,
-    /// A side told the other to stop.
+    /// A receiver stopped its sender.
     ZeroWindow,
     /// Data was sent again after a silence.
     Timeouts,
@@ -40,7 +40,7 @@ pub enum NoteCode {
     DelayedAck,
     /// A PROXY protocol header precedes what client and server say.
     ProxyHeader,
-    /// Messages could not be told apart for a while.
+    /// Messages could not be delimited for a while.
     Unreadable,
     /// Rows were counted without their format.
     EstimatedRows,
@@ -91,7 +91,7 @@ impl NoteCode {
     }
 }
 
-/// One kind of trouble in one place.
+/// One kind of problem in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub code: NoteCode,
@@ -117,16 +117,6 @@ impl Notes {
             Some(note) => note.count = note.count.saturating_add(count),
             None if count > 0 => self.0.push(Note { code, message: message(), count }),
             None => {}
-        }
-    }
-
-    /// Counts `count` cases at once; none is no case.
-    pub fn add_many(&mut self, code: NoteCode, count: u64, message: impl FnOnce() -> String) {
-        if count > 0 {
-            self.add(code, message);
-        }
-        if let Some(note) = self.0.iter_mut().find(|note| note.code == code) {
-            note.count += count.saturating_sub(1);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a connection tells about itself.
+//! What a connection says about itself.
 
 /// Facts that a decoder learns as the connection goes on; `None` until said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub struct Session {
     /// `tls`, `wire encryption`; `None` while everything is readable.
     pub encryption: Option<&'static str>,
     pub compression: Option<&'static str>,
-    /// The server pushes and nobody asks: replication, events.
+    /// The server sends unasked: replication, events.
     pub replication: bool,
-    /// Rows whose format was not captured are among those counted: their number was told from the packets around them.
+    /// Rows whose format was not captured are among those counted: their number was inferred from the packets around them.
     pub estimated_rows: bool,
     /// Whether a transaction is open, as the server last said: `idle`, `open` or `failed`.
     pub transaction: Option<&'static str>,
@@ -25,7 +25,7 @@ pub struct Session {
     pub cancels: Option<u64>,
 }
 
-/// So many former names are kept of each kind.
+/// Former names that are kept of each kind.
 const FORMER_MAX: usize = 100;
 
 impl Session {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::types::TimestampNanosecondType;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array,
+    ArrayRef, BooleanArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt16Array,
     UInt32Array, UInt64Array,
 };
 use arrow_buffer::NullBuffer;
@@ -75,7 +75,7 @@ impl Tables {
     }
 
     /// One row a TCP connection; `protocol` is null where it is no database traffic, an MSS where that side's SYN was not
-    /// captured, a window (the largest that side advertised, scaled) where the SYNs that tell its scale were not.
+    /// captured, a window (the largest that side advertised, scaled) where the SYNs with its scale were not.
     pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
         let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
         let text = |get: fn(&Dialogue) -> Option<&str>| {
@@ -218,7 +218,7 @@ fn one_a_line(names: &[String]) -> String {
     names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
 }
 
-/// A connection that never said a word can only be told by its port.
+/// A connection that never said a word can only be recognised by its port.
 pub fn protocol_of(connection: &Connection, dialogue: Option<&Dialogue>) -> Option<&'static str> {
     let silent = matches!(connection.state(), State::Refused | State::Unanswered);
     let by_port = || protocol_on(connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
@@ -242,7 +242,7 @@ fn severity(note: &Note) -> &'static str {
 pub struct ExchangeColumns {
     pub stream: Vec<u32>,
     number: Vec<u32>,
-    command: Vec<u8>,
+    command: Vec<u16>,
     /// What `command` counts in.
     commands: Vec<&'static str>,
     fingerprint: Vec<u32>,
@@ -277,8 +277,8 @@ struct Errors {
 }
 
 /// Error texts that are kept.
-const MOST_ERRORS: usize = 100_000;
-const MOST_ERROR_BYTES: usize = 64 << 20;
+const MAX_ERRORS: usize = 100_000;
+const MAX_ERROR_BYTES: usize = 64 << 20;
 
 impl Errors {
     /// The number of an error's text. Without room, what all share stands for it.
@@ -287,7 +287,7 @@ impl Errors {
         if let Some(number) = known(self, text) {
             return number;
         }
-        if self.texts.len() < MOST_ERRORS && self.bytes + text.len() <= MOST_ERROR_BYTES {
+        if self.texts.len() < MAX_ERRORS && self.bytes + text.len() <= MAX_ERROR_BYTES {
             return self.keep(text);
         }
         self.overflowed += 1;
@@ -375,12 +375,12 @@ impl ExchangeColumns {
         }
     }
 
-    fn command_number(&mut self, command: &'static str) -> u8 {
+    fn command_number(&mut self, command: &'static str) -> u16 {
         let known = self.commands.iter().position(|&known| known == command);
         known.unwrap_or_else(|| {
             self.commands.push(command);
             self.commands.len() - 1
-        }) as u8
+        }) as u16
     }
 
     /// In the order of connections and requests; they came in the order of their ends.
@@ -508,7 +508,26 @@ fn present<T: Copy + PartialEq>(values: &[T], absent: T) -> Option<NullBuffer> {
     values.contains(&absent).then(|| NullBuffer::from_iter(values.iter().map(|&value| value != absent)))
 }
 
-fn dictionary(keys: Vec<u8>, values: Vec<&'static str>) -> Result<ArrayRef, ArrowError> {
+fn dictionary(keys: Vec<u16>, values: Vec<&'static str>) -> Result<ArrayRef, ArrowError> {
     let values = Arc::new(StringArray::from_iter_values(values));
-    Ok(Arc::new(DictionaryArray::try_new(UInt8Array::from(keys), values)?))
+    Ok(Arc::new(DictionaryArray::try_new(UInt16Array::from(keys), values)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::UInt16Type;
+
+    use super::*;
+
+    #[test]
+    fn more_commands_than_a_byte_can_number_keep_their_names() {
+        let names: Vec<&'static str> = (0..300).map(|number| &*Box::leak(format!("command {number}").into())).collect();
+        let mut columns = ExchangeColumns::default();
+        let numbers = names.iter().map(|name| columns.command_number(name)).collect();
+        let column = dictionary(numbers, columns.commands).unwrap();
+        let read: Vec<_> =
+            column.as_dictionary::<UInt16Type>().downcast_dict::<StringArray>().unwrap().into_iter().collect();
+        assert_eq!(read, names.into_iter().map(Some).collect::<Vec<_>>());
+    }
 }

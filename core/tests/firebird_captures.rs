@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
@@ -90,7 +90,7 @@ fn reading(tables: Tables) -> Reading {
 }
 
 fn exchange(batch: &RecordBatch, row: usize) -> Seen {
-    let commands = batch["command"].as_dictionary::<UInt8Type>();
+    let commands = batch["command"].as_dictionary::<UInt16Type>();
     let command = commands.values().as_string::<i32>().value(commands.keys().value(row) as usize).to_owned();
     let rows = batch["rows"].as_primitive::<UInt64Type>();
     let statements = batch["text"].as_primitive::<UInt32Type>();
@@ -155,7 +155,7 @@ impl Reading {
 fn on_the_wire(file: &str, mut truth: Counts) -> Counts {
     let is = |what: &str| file.contains(what);
     if is("crypt") {
-        // Nobody can read rows or statements: the round trips alone are there.
+        // Rows and statements are opaque: the round trips alone are there.
         truth = Counts { round_trips: truth.round_trips, ..Counts::default() };
     }
     if is("isql-script") {
@@ -230,7 +230,7 @@ fn each_statement_of_a_capture_has_its_text_and_its_blobs() {
 #[test]
 fn captures_that_begin_late_miss_packets_or_were_cut_are_counted_as_their_rows_say() {
     let Some(folder) = captures() else { return };
-    // Of 19 changes of direction in the blobs one is the answer to a close_blob, for which nobody waits.
+    // Of 19 changes of direction in the blobs one is the answer to a close_blob, which is not waited for.
     let truths = [
         ("derived-mid-fb3-fbc3-nplus1.pcap", 11, 36),
         ("derived-mid-fb3-pure-nplus1.pcap", 75, 72),

@@ -28,7 +28,7 @@ fn told(wire: &Wire) -> Vec<(String, u32, Option<i64>)> {
 }
 
 #[test]
-fn a_request_behind_an_answer_that_nobody_waits_for_waits_itself() {
+fn a_request_behind_a_deferred_one_waits_itself() {
     let mut wire = attached();
     let acknowledged = wire.packets.last().unwrap().bytes[28..32].to_vec();
     wire.send(Client, &words(&[39, 3]));
@@ -46,7 +46,7 @@ fn a_request_behind_an_answer_that_nobody_waits_for_waits_itself() {
 }
 
 #[test]
-fn nobody_waits_while_the_server_keeps_a_lazy_answer_back() {
+fn a_lazy_answer_kept_back_is_not_waited_for() {
     let mut wire = attached();
     wire.send(Client, &words(&[67, 2, 2]));
     wire.now_ns += 60_000_000_000;

@@ -33,7 +33,7 @@ fn connections_beyond_the_limit_are_left_out() {
     assert_eq!(exchanges(tables).len(), 3);
 }
 
-/// Segments of the server, all of them behind one that nobody has seen.
+/// Segments of the server, all of them behind one that was not captured.
 fn behind_a_hole(segments: usize) -> Wire {
     let mut wire = logged_in();
     wire.send(Client, &query("select 1"));
@@ -53,7 +53,7 @@ fn bytes_behind_holes_are_given_up_when_they_are_too_many() {
 }
 
 #[test]
-fn requests_that_nobody_answers_are_given_up_when_they_are_too_many() {
+fn unanswered_requests_are_given_up_when_they_are_too_many() {
     let mut wire = logged_in();
     for number in 0..50 {
         wire.send(Client, &query(&format!("insert {number}")));

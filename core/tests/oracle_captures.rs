@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
@@ -127,7 +127,7 @@ fn read(folder: &Path, name: &str) -> Reading {
 }
 
 fn seen(batch: &RecordBatch, row: usize, texts: &[String]) -> Seen {
-    let commands = batch["command"].as_dictionary::<UInt8Type>();
+    let commands = batch["command"].as_dictionary::<UInt16Type>();
     let number = |name: &str| {
         let column = &batch[name];
         let value = match column.as_primitive_opt::<UInt32Type>() {

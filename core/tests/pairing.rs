@@ -157,7 +157,7 @@ fn an_answer_that_passes_before_its_question_has_no_times() {
     assert_eq!(told, [(Some(1), false), (Some(2), true)]);
 }
 
-/// Queries and answers that tell whether they belong together: query number `n` affects `n` rows.
+/// Queries and answers that show whether they belong together: query number `n` affects `n` rows.
 fn numbered(count: u8) -> Wire {
     let mut wire = logged_in();
     for number in 0..count {
@@ -166,7 +166,7 @@ fn numbered(count: u8) -> Wire {
     wire
 }
 
-/// The hash of the literals tells which query it was.
+/// The hash of the literals shows which query it was.
 fn right_pairs(count: u8) -> std::collections::HashMap<u64, u64> {
     queries(numbered(count).read()).iter().map(|seen| (seen.parameters, seen.affected.unwrap())).collect()
 }

@@ -128,7 +128,7 @@ fn every_fixture_has_the_round_trips_that_its_client_counted() {
 fn the_rows_are_those_that_the_application_received() {
     let told_by_the_tool = ["pgbench", "psql-session", "logical-replication", "psycopg2-terminated"];
     // The application sees only the last of several results, nothing of a refused pipeline or of what its driver asks
-    // for itself, and only one leg of a pooler; inside TLS nobody sees rows.
+    // for itself, and only one leg of a pooler; inside TLS no rows are seen.
     let more_on_the_wire = ["psycopg2-notices", "psycopg3-pipeline-error", "pgbouncer", "psycopg2-tls", "node-drivers"];
     for (path, facts) in fixtures() {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -354,7 +354,7 @@ fn a_capture_of_the_client_alone_counts_its_requests() {
     assert!(seen.iter().all(|(round_trips, _, complete)| *round_trips == 1 && !complete));
 }
 
-/// Its parameters tell which request it was.
+/// Its parameters show which request it was.
 fn pairs(packets: &[Packet]) -> Vec<(u64, u64)> {
     let complete = exchanges(read(packets)).into_iter().filter(|seen| seen.complete);
     complete.filter_map(|seen| Some((seen.parameters, seen.affected?))).collect()

@@ -1,6 +1,6 @@
 //! Writes seeds for every target from real captures: `seeds CORPUS CAPTURE…`.
 //!
-//! Each capture gives its first packets as a small pcap, plain and packed, its packets by link type, its segments, the
+//! Each capture gives its first packets as a small pcap, plain and compressed, its packets by link type, its segments, the
 //! turns of its connections, and the statements of its requests.
 
 use latpcap_core::side::Side;
@@ -14,8 +14,7 @@ use flate2::write::GzEncoder;
 use latpcap_core::capture::{Packet, Recording, Source};
 use latpcap_core::conversation::{Conversation, Hints};
 use latpcap_core::packet::{Dissected, Dissector, Flags};
-use latpcap_core::pipeline::protocol_on;
-use latpcap_core::protocols::REGISTRY;
+use latpcap_core::protocols::{REGISTRY, protocol_on};
 use latpcap_core::sql::Statements;
 use latpcap_core::stream::Connections;
 use latpcap_fuzz::Turn;
@@ -73,7 +72,8 @@ impl Seeds<'_> {
     /// The text of the connections' requests, whatever is around it.
     fn statements(&self, packets: &[Owned]) {
         for (number, input) in as_turns(packets).iter().enumerate().take(1) {
-            let printable: Vec<u8> = input.iter().copied().filter(|byte| (0x20..0x7f).contains(byte)).take(2000).collect();
+            let printable: Vec<u8> =
+                input.iter().copied().filter(|byte| (0x20..0x7f).contains(byte)).take(2000).collect();
             self.write("sql", &format!("text{number}"), &[&[number as u8][..], &printable].concat());
         }
     }
@@ -117,7 +117,8 @@ fn pcap(packets: &[Owned]) -> Vec<u8> {
         if file.len() + packet.bytes.len() > SEED_BYTES {
             break;
         }
-        let (seconds, nanoseconds) = (packet.time_ns.div_euclid(1_000_000_000), packet.time_ns.rem_euclid(1_000_000_000));
+        let (seconds, nanoseconds) =
+            (packet.time_ns.div_euclid(1_000_000_000), packet.time_ns.rem_euclid(1_000_000_000));
         for number in [seconds as u32, nanoseconds as u32, packet.bytes.len() as u32, packet.original_length] {
             file.extend(number.to_le_bytes());
         }
@@ -188,8 +189,9 @@ fn as_turns(packets: &[Owned]) -> Vec<Vec<u8>> {
         let connection = connections.get_mut(number);
         let port = connection.server.port;
         let seen = seen.entry(number).or_insert_with(|| Seen::new(port));
-        let accepted = connection.accept(&segment);
-        if let Some(chunk) = accepted.chunk {
+        let fresh = connection.is_fresh(&segment);
+        let accepted = connection.accept(&segment, fresh);
+        if let Some(chunk) = accepted.and_then(|arrival| arrival.chunk) {
             seen.take(chunk.side, chunk.bytes);
         }
         while let Some(chunk) = connection.streams.release() {
@@ -222,7 +224,9 @@ impl Seen {
         let mut turns = self.turns.iter().peekable();
         while turns.peek().is_some() && inputs.len() < PIECES {
             let mut input = vec![protocol, if inputs.is_empty() { 1 } else { 5 }, inputs.len() as u8];
-            while let Some((side, bytes)) = turns.next_if(|(_, bytes)| input.len() + bytes.len() < SEED_BYTES || input.len() == 3) {
+            while let Some((side, bytes)) =
+                turns.next_if(|(_, bytes)| input.len() + bytes.len() < SEED_BYTES || input.len() == 3)
+            {
                 Turn::write(*side, bytes, &mut input);
             }
             inputs.push(input);
@@ -232,7 +236,8 @@ impl Seen {
 
     /// Its number in the registry, by what it says.
     fn protocol(&self) -> Option<u8> {
-        let mut conversation = Conversation::new(Hints { by_port: self.by_port, oriented: true, from_start: true, forced: None });
+        let mut conversation =
+            Conversation::new(Hints { by_port: self.by_port, oriented: true, from_start: true, forced: None });
         let mut statements = Statements::new(false);
         let mut next = [latpcap_core::stream::START; 2];
         for (frame, (side, bytes)) in (1..).zip(&self.turns) {

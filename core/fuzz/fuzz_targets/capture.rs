@@ -1,4 +1,4 @@
-//! Any bytes as a capture file: pcap or pcapng, packed or not. Whatever it is, its packets come in order and end.
+//! Any bytes as a capture file: pcap or pcapng, compressed or not. Whatever it is, its packets come in order and end.
 #![no_main]
 
 use latpcap_core::capture::{Recording, Source};

@@ -1,7 +1,7 @@
 //! Any bytes on both sides of a connection of any registered protocol, cut into packets at random.
 //!
 //! The input is `protocol u8 | flags u8 | cuts u8`, then turns ([`Turn`]). As long as the decoder does not lose its
-//! footing, how the bytes were cut must not change what comes out.
+//! synchronisation, how the bytes were cut must not change what comes out.
 #![no_main]
 
 use latpcap_core::conversation::{Conversation, Forced, Hints};
@@ -52,8 +52,12 @@ fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bo
     conversation.finish(&mut statements);
     let dialogue = conversation.dialogue_mut()?;
     finished.extend(dialogue.pairing.finished());
-    // In mid-connection the first packet tells which layer is in force.
-    let settled = hints.forced.is_some() && hints.from_start && !gaps && dialogue.losses == 0 && dialogue.session.encryption.is_none();
+    // In mid-connection the first packet shows which layer is in force.
+    let settled = hints.forced.is_some()
+        && hints.from_start
+        && !gaps
+        && dialogue.losses == 0
+        && dialogue.session.encryption.is_none();
     finished.iter_mut().for_each(without_times);
     settled.then_some(finished)
 }

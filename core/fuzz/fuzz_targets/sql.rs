@@ -28,5 +28,8 @@ fuzz_target!(|input: &[u8]| {
 
 fn harmless(text: &str) {
     assert!(!text.chars().any(|character| character.is_control()), "{text:?}");
-    assert!(!text.contains(['\u{202a}', '\u{202b}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{200f}']));
+    assert!(
+        !text
+            .contains(['\u{202a}', '\u{202b}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{200f}'])
+    );
 }

@@ -28,7 +28,7 @@ pub type Comments = BTreeMap<u64, Vec<String>>;
 
 const COMMENT: u16 = 1;
 const RESOLUTION: u16 = 9;
-/// Longer comments are cut: an option's length is 16 bits, and nobody reads more.
+/// Longer comments are cut: an option's length is 16 bits, and no reader wants more.
 const LONGEST_COMMENT: usize = 4096;
 
 /// Type and length before the body, the length again after it.

@@ -23,7 +23,7 @@ fn big_block(kind: u32, body: &[u8]) -> Vec<u8> {
 
 const BIG_SECTION: [u8; 16] = [0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 99];
 
-/// A section that tells its length, an interface, a packet of three bytes with an option (or none), statistics.
+/// A section with its length, an interface, a packet of three bytes with an option (or none), statistics.
 fn big_pcapng(options: &[u8]) -> Vec<u8> {
     let interface = [0, 1, 0, 0, 0, 0, 0, 0];
     let packet = [&[0; 11][..], &[9, 0, 0, 0, 3, 0, 0, 0, 3], b"abc\0", options].concat();
@@ -81,7 +81,7 @@ fn a_pcapng_is_copied_block_by_block() {
     let file = big_pcapng(&[]);
     let out = annotated(std::slice::from_ref(&file), &[]);
     let mut expected = file;
-    expected[16..24].fill(0xff); // the section no longer tells its length
+    expected[16..24].fill(0xff); // the section's length is no longer known
     assert_eq!(out, expected);
 }
 

@@ -34,12 +34,12 @@ const NAME_IPV4: u16 = 1;
 const NAME_IPV6: u16 = 2;
 
 /// What is kept of one recording's names and secrets at most: far more than any real one has.
-const MOST_NAMES: usize = 65_536;
-const MOST_SECRET_BYTES: usize = 16 * 1024 * 1024;
+const MAX_NAMES: usize = 65_536;
+const MAX_SECRET_BYTES: usize = 16 * 1024 * 1024;
 /// What is kept of the blocks between two packets.
-const MOST_BLOCK_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BLOCK_BYTES: usize = 64 * 1024 * 1024;
 
-/// Where a section header tells its length.
+/// Where a section header holds its length.
 const SECTION_LENGTH: std::ops::Range<usize> = 16..24;
 
 /// What an interface description says.
@@ -70,7 +70,7 @@ impl Secret {
     pub const TLS_KEY_LOG: u32 = 0x544c_534b;
 }
 
-/// What capture files tell besides packets.
+/// What capture files hold besides packets.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     pub names: Vec<Name>,
@@ -88,7 +88,7 @@ impl Extras {
     /// Keeps a block that is passed over.
     #[inline]
     pub fn keep_block(&mut self, block: &[u8]) {
-        if let Some(blocks) = self.blocks.as_mut().filter(|blocks| blocks.len() < MOST_BLOCK_BYTES) {
+        if let Some(blocks) = self.blocks.as_mut().filter(|blocks| blocks.len() < MAX_BLOCK_BYTES) {
             let start = blocks.len();
             blocks.extend_from_slice(block);
             forget_length(blocks.get_mut(start..).unwrap_or_default());
@@ -115,7 +115,7 @@ impl Extras {
 
     fn name(&mut self, address: IpAddr, mut texts: Cursor<'_>) {
         while let Ok(text) = texts.until(0, "name") {
-            if !text.is_empty() && self.names.len() < MOST_NAMES {
+            if !text.is_empty() && self.names.len() < MAX_NAMES {
                 let name = String::from_utf8_lossy(text).into_owned();
                 self.names.push(Name { address, name });
             }
@@ -126,7 +126,7 @@ impl Extras {
         let kind = order.u32(&mut body, "secrets type")?;
         let length = order.u32(&mut body, "secrets length")?;
         let bytes = body.take(length as usize, "secrets")?;
-        if self.secret_bytes + bytes.len() <= MOST_SECRET_BYTES {
+        if self.secret_bytes + bytes.len() <= MAX_SECRET_BYTES {
             // Counts a little more than the bytes, so that empty ones end too.
             self.secret_bytes += bytes.len() + size_of::<Secret>();
             self.secrets.push(Secret { kind, bytes: bytes.to_vec() });

@@ -1,4 +1,4 @@
-//! Compressed captures, recognised by their magic number and unpacked as they are read.
+//! Compressed captures, recognised by their magic number and decompressed as they are read.
 //!
 //! Whatever a damaged file still holds whole is given before its error is.
 
@@ -13,29 +13,29 @@ use super::lz4::Lz4Frames;
 use super::zstd::ZstdFrames;
 
 type Stream = Box<dyn Read + Send>;
-type Packed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;
+type Compressed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;
 
 const MAGIC: u64 = 4;
 const BUFFER: usize = 64 * 1024;
 
-/// The stream as it was before it was packed, and with what it was packed.
-pub(super) fn unpack(mut stream: Stream) -> io::Result<(Stream, Option<&'static str>)> {
+/// The stream as it was before compression, and the format it was compressed in.
+pub(super) fn decompress(mut stream: Stream) -> io::Result<(Stream, Option<&'static str>)> {
     let mut magic = Vec::new();
     (&mut stream).take(MAGIC).read_to_end(&mut magic)?;
-    let packing = packing(&magic);
+    let compression = compression(&magic);
     let whole = Cursor::new(magic).chain(stream);
-    let Some(packing) = packing else {
+    let Some(compression) = compression else {
         return Ok((Box::new(whole), None));
     };
     let read = Arc::new(AtomicU64::new(0));
     let counted = Counted { stream: whole, read: Arc::clone(&read) };
-    let packed = BufReader::with_capacity(BUFFER, counted);
-    let unpacked: Stream = match packing {
-        "gzip" => Box::new(SmallSteps(MultiGzDecoder::new(packed))),
-        "zstd" => Box::new(ZstdFrames::new(packed)),
-        _ => Box::new(Lz4Frames::new(packed)),
+    let compressed = BufReader::with_capacity(BUFFER, counted);
+    let plain: Stream = match compression {
+        "gzip" => Box::new(SmallSteps(MultiGzDecoder::new(compressed))),
+        "zstd" => Box::new(ZstdFrames::new(compressed)),
+        _ => Box::new(Lz4Frames::new(compressed)),
     };
-    Ok((Box::new(Honest { unpacked, read, written: 0 }), Some(packing)))
+    Ok((Box::new(Bounded { plain, read, written: 0 }), Some(compression)))
 }
 
 /// Counts what is read.
@@ -52,33 +52,33 @@ impl<Source: Read> Read for Counted<Source> {
     }
 }
 
-/// Ends what unpacks to far more than packets can be packed into: each has a time of its own, which takes some bytes.
-struct Honest {
-    unpacked: Stream,
+/// Ends what decompresses to far more than packets can: each has a time of its own, which takes some bytes.
+struct Bounded {
+    plain: Stream,
     read: Arc<AtomicU64>,
     written: u64,
 }
 
-/// Before so many bytes nothing is suspected.
-const UNSUSPECTED: u64 = 256 << 20;
+/// Up to this size the ratio is not looked at.
+const MIN_SUSPECT_BYTES: u64 = 256 << 20;
 /// Real captures stay below 50; lz4 cannot do more than 255, zlib no more than 1032.
-const HIGHEST_RATIO: u64 = 200;
+const MAX_RATIO: u64 = 200;
 
-impl Read for Honest {
+impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.unpacked.read(buffer)?;
+        let count = self.plain.read(buffer)?;
         self.written += count as u64;
         let read = self.read.load(Ordering::Relaxed);
-        if self.written > UNSUSPECTED && self.written / HIGHEST_RATIO > read {
+        if self.written > MIN_SUSPECT_BYTES && self.written / MAX_RATIO > read {
             return Err(damaged(format!(
-                "{read} bytes unpack to more than {HIGHEST_RATIO} times as many, which no capture does"
+                "{read} bytes decompress to more than {MAX_RATIO} times as many, which no capture does"
             )));
         }
         Ok(count)
     }
 }
 
-fn packing(magic: &[u8]) -> Option<&'static str> {
+fn compression(magic: &[u8]) -> Option<&'static str> {
     match magic {
         [0x1f, 0x8b, 8, _] => Some("gzip"),
         [0x28, 0xb5, 0x2f, 0xfd] => Some("zstd"),
@@ -89,8 +89,8 @@ fn packing(magic: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Unpacks a little at a time: inflate loses what it unpacked in the step that fails.
-struct SmallSteps(MultiGzDecoder<Packed>);
+/// Decompresses a little at a time: inflate loses what it has in the step that fails.
+struct SmallSteps(MultiGzDecoder<Compressed>);
 
 const STEP: usize = 4096;
 

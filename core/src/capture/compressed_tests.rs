@@ -24,8 +24,8 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
 const SKIPPABLE: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
 
 /// What comes out, and whether an error ends it.
-fn unpacked(bytes: &[u8]) -> (Vec<u8>, bool) {
-    let (mut stream, _) = unpack(Box::new(Cursor::new(bytes.to_vec()))).unwrap();
+fn decompressed(bytes: &[u8]) -> (Vec<u8>, bool) {
+    let (mut stream, _) = decompress(Box::new(Cursor::new(bytes.to_vec()))).unwrap();
     let (mut out, mut part) = (Vec::new(), [0; 1000]);
     loop {
         match stream.read(&mut part) {
@@ -36,7 +36,7 @@ fn unpacked(bytes: &[u8]) -> (Vec<u8>, bool) {
     }
 }
 
-/// Half of it packs well, half does not.
+/// Half of it compresses well, half does not.
 fn sample() -> Vec<u8> {
     let mut state = 1_u32;
     let noise = std::iter::repeat_with(|| {
@@ -47,42 +47,42 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_packed_passes() {
-    assert_eq!(unpacked(b"abc"), (b"abc".to_vec(), false));
-    assert_eq!(unpacked(b""), (vec![], false));
+fn what_is_not_compressed_passes() {
+    assert_eq!(decompressed(b"abc"), (b"abc".to_vec(), false));
+    assert_eq!(decompressed(b""), (vec![], false));
 }
 
 #[test]
-fn every_packing_is_found_by_its_magic() {
+fn every_compression_is_found_by_its_magic() {
     let sample = sample();
-    for pack in [gzip, zstd, lz4] {
-        assert_eq!(unpacked(&pack(&sample)), (sample.clone(), false));
+    for compress in [gzip, zstd, lz4] {
+        assert_eq!(decompressed(&compress(&sample)), (sample.clone(), false));
     }
 }
 
 #[test]
 fn several_members_or_frames_are_one_stream() {
-    for pack in [gzip, zstd, lz4] {
-        let packed = [pack(b"one "), pack(b""), pack(b"two")].concat();
-        assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
+    for compress in [gzip, zstd, lz4] {
+        let compressed = [compress(b"one "), compress(b""), compress(b"two")].concat();
+        assert_eq!(decompressed(&compressed), (b"one two".to_vec(), false));
     }
 }
 
 #[test]
 fn skippable_frames_are_stepped_over() {
-    let packed = [&SKIPPABLE[..], &zstd(b"one "), &SKIPPABLE, &zstd(b"two")].concat();
-    assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
-    let packed = [&lz4(b"one ")[..], &SKIPPABLE, &lz4(b"two"), &SKIPPABLE].concat();
-    assert_eq!(unpacked(&packed), (b"one two".to_vec(), false));
+    let compressed = [&SKIPPABLE[..], &zstd(b"one "), &SKIPPABLE, &zstd(b"two")].concat();
+    assert_eq!(decompressed(&compressed), (b"one two".to_vec(), false));
+    let compressed = [&lz4(b"one ")[..], &SKIPPABLE, &lz4(b"two"), &SKIPPABLE].concat();
+    assert_eq!(decompressed(&compressed), (b"one two".to_vec(), false));
 }
 
 #[test]
 fn a_cut_file_gives_what_is_whole_and_an_error() {
     let sample = sample();
-    for pack in [gzip, zstd, lz4] {
-        let packed = pack(&sample);
+    for compress in [gzip, zstd, lz4] {
+        let compressed = compress(&sample);
         for lost in [1, 2, 5, 9, 40_000] {
-            let (out, failed) = unpacked(&packed[..packed.len() - lost]);
+            let (out, failed) = decompressed(&compressed[..compressed.len() - lost]);
             assert!(failed);
             assert!(sample.starts_with(&out));
             assert!(out.len() >= 300_000, "{} bytes of {}", out.len(), sample.len());
@@ -93,12 +93,12 @@ fn a_cut_file_gives_what_is_whole_and_an_error() {
 #[test]
 fn a_damaged_file_ends_with_an_error_and_no_panic() {
     let sample = sample();
-    for pack in [gzip, zstd, lz4] {
-        let packed = pack(&sample);
-        for place in [4, 5, 6, 7, packed.len() / 2, packed.len() - 1] {
-            let mut damaged = packed.clone();
+    for compress in [gzip, zstd, lz4] {
+        let compressed = compress(&sample);
+        for place in [4, 5, 6, 7, compressed.len() / 2, compressed.len() - 1] {
+            let mut damaged = compressed.clone();
             damaged[place] ^= 0xff;
-            unpacked(&damaged);
+            decompressed(&damaged);
         }
     }
 }

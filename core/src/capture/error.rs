@@ -21,7 +21,7 @@ pub enum CaptureError {
     CutHeader { path: String, offset: u64 },
 
     #[error(
-        "{path}: is no capture but {looks_like}; latpcap reads pcap and pcapng, also packed with gzip, zstd or lz4"
+        "{path}: is no capture but {looks_like}; latpcap reads pcap and pcapng, also compressed with gzip, zstd or lz4"
     )]
     NotACapture { path: String, looks_like: String },
 

@@ -7,7 +7,7 @@ pub(super) fn damaged(reason: impl std::fmt::Display) -> Error {
 }
 
 pub(super) fn cut() -> Error {
-    Error::new(ErrorKind::UnexpectedEof, "the packed data end too early")
+    Error::new(ErrorKind::UnexpectedEof, "the compressed data ends too early")
 }
 
 /// The next frame's magic number, which is read; `None` at the end of the stream.

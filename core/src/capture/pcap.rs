@@ -110,7 +110,7 @@ fn file_header(header: &[u8], order: Order) -> Result<(u16, u16, u16), TooShort>
     // The snap length is often 0, or larger than any packet: it says nothing that the packets do not say.
     cursor.skip(12, "zone, accuracy and snap length")?;
     let network = order.u32(&mut cursor, "link type")?;
-    // The upper half tells how many bytes of frame check sequence end each packet.
+    // The upper half says how many bytes of frame check sequence end each packet.
     Ok((major, minor, network as u16))
 }
 

@@ -20,7 +20,7 @@ const BODY: usize = 8;
 /// Wireshark's limit: a longer block is damage.
 const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
 /// No machine has more; each costs memory, so a hostile file may not go on.
-const MOST_INTERFACES: usize = 65_536;
+const MAX_INTERFACES: usize = 65_536;
 
 /// All that later blocks depend on.
 struct Section {
@@ -168,13 +168,13 @@ impl Pcapng {
         let order = block.order;
         let done = match block.kind {
             kind::SECTION => return self.begin_section(block, body, at),
-            kind::INTERFACE if self.section.interfaces.len() < MOST_INTERFACES => blocks::interface(body, order)
+            kind::INTERFACE if self.section.interfaces.len() < MAX_INTERFACES => blocks::interface(body, order)
                 .and_then(|(interface, options)| {
                     self.section.interfaces.push(interface);
                     options
                 }),
             kind::INTERFACE => {
-                notes.add(NoteCode::FileDamaged, || format!("more than {MOST_INTERFACES} interfaces at byte {at}"));
+                notes.add(NoteCode::FileDamaged, || format!("more than {MAX_INTERFACES} interfaces at byte {at}"));
                 Ok(())
             }
             kind::STATISTICS => blocks::statistics(body, order).map(|(interface, dropped)| {

@@ -20,7 +20,7 @@ const LOOK: usize = 512;
 pub(super) struct Reader {
     buffer: ReadBuffer,
     format: Format,
-    packing: Option<&'static str>,
+    compression: Option<&'static str>,
     current: Option<Record>,
     ended: bool,
 }
@@ -32,14 +32,14 @@ enum Format {
 
 impl Reader {
     pub fn open(path: &str, stream: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
-        let (stream, packing) = compressed::unpack(stream).map_err(|reason| CaptureError::CannotRead {
+        let (stream, compression) = compressed::decompress(stream).map_err(|reason| CaptureError::CannotRead {
             path: path.to_owned(),
             offset: 0,
             reason,
         })?;
         let mut buffer = ReadBuffer::new(stream);
-        let format = open_format(path, &mut buffer, packing)?;
-        Ok(Self { buffer, format, packing, current: None, ended: false })
+        let format = open_format(path, &mut buffer, compression)?;
+        Ok(Self { buffer, format, compression, current: None, ended: false })
     }
 
     /// What users call the format, e.g. `pcapng (gzip)`.
@@ -48,8 +48,8 @@ impl Reader {
             Format::Pcap(_) => "pcap",
             Format::Pcapng(_) => "pcapng",
         };
-        match self.packing {
-            Some(packing) => format!("{format} ({packing})"),
+        match self.compression {
+            Some(compression) => format!("{format} ({compression})"),
             None => format.to_owned(),
         }
     }
@@ -105,13 +105,13 @@ impl Reader {
     }
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
-        // A file that cannot be read on is not a file that ends here: `end` tells why.
+        // A file that cannot be read on is not a file that ends here: `end` says why.
         if damage.code == NoteCode::FileCut && self.buffer.failure().is_some() {
             return;
         }
         notes.add(damage.code, || {
-            let unpacked = if self.packing.is_some() { " of the unpacked data" } else { "" };
-            format!("{} at byte {}{unpacked}; the packets before it are kept", damage.what, damage.at)
+            let of_what = if self.compression.is_some() { " of the decompressed data" } else { "" };
+            format!("{} at byte {}{of_what}; the packets before it are kept", damage.what, damage.at)
         });
     }
 
@@ -120,14 +120,14 @@ impl Reader {
         let Some(failure) = self.buffer.failure() else {
             return;
         };
-        let code = match (self.packing, failure.kind()) {
+        let code = match (self.compression, failure.kind()) {
             (Some(_), ErrorKind::UnexpectedEof) => NoteCode::FileCut,
             (Some(_), ErrorKind::InvalidData | ErrorKind::InvalidInput) => NoteCode::FileDamaged,
             _ => NoteCode::FileUnreadable,
         };
-        notes.add(code, || match self.packing {
-            Some(packing) => format!(
-                "the {packing} data cannot be unpacked beyond byte {}: {failure}; the packets before it are kept",
+        notes.add(code, || match self.compression {
+            Some(compression) => format!(
+                "the {compression} data cannot be decompressed beyond byte {}: {failure}; the packets before it are kept",
                 self.buffer.offset()
             ),
             None => format!(
@@ -138,55 +138,57 @@ impl Reader {
     }
 }
 
-fn open_format(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> Result<Format, CaptureError> {
+fn open_format(path: &str, buffer: &mut ReadBuffer, compression: Option<&'static str>) -> Result<Format, CaptureError> {
     let unknown_version =
         |format, major, minor| CaptureError::UnknownVersion { path: path.to_owned(), format, major, minor };
     match Pcap::open(buffer) {
         pcap::Opened::Pcap(pcap) => return Ok(Format::Pcap(pcap)),
         pcap::Opened::Foreign => {}
-        pcap::Opened::Cut => return Err(cut_header(path, buffer, packing)),
+        pcap::Opened::Cut => return Err(cut_header(path, buffer, compression)),
         pcap::Opened::UnknownVersion(major, minor) => {
             return Err(unknown_version("pcap", major, minor));
         }
     }
     match Pcapng::open(buffer) {
         pcapng::Opened::Pcapng(pcapng) => Ok(Format::Pcapng(pcapng)),
-        pcapng::Opened::Foreign => Err(not_a_capture(path, buffer, packing)),
-        pcapng::Opened::Cut => Err(cut_header(path, buffer, packing)),
+        pcapng::Opened::Foreign => Err(not_a_capture(path, buffer, compression)),
+        pcapng::Opened::Cut => Err(cut_header(path, buffer, compression)),
         pcapng::Opened::UnknownVersion(major, minor) => Err(unknown_version("pcapng", major, minor)),
     }
 }
 
-fn cut_header(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> CaptureError {
+fn cut_header(path: &str, buffer: &mut ReadBuffer, compression: Option<&'static str>) -> CaptureError {
     let path = path.to_owned();
     let offset = buffer.peek_up_to(FILE_HEADER).len() as u64;
-    match read_failure(buffer, packing) {
+    match read_failure(buffer, compression) {
         Some(reason) => CaptureError::CannotRead { path, offset, reason },
         None => CaptureError::CutHeader { path, offset },
     }
 }
 
-fn not_a_capture(path: &str, buffer: &mut ReadBuffer, packing: Option<&'static str>) -> CaptureError {
+fn not_a_capture(path: &str, buffer: &mut ReadBuffer, compression: Option<&'static str>) -> CaptureError {
     let path = path.to_owned();
     let start = buffer.peek_up_to(LOOK);
     if start.is_empty() {
-        return match read_failure(buffer, packing) {
+        return match read_failure(buffer, compression) {
             Some(reason) => CaptureError::CannotRead { path, offset: 0, reason },
             None => CaptureError::Empty { path },
         };
     }
-    let looks_like = match (identify::guess(start), packing) {
+    let looks_like = match (identify::guess(start), compression) {
         (NotPcap::OtherCapture(format), _) => return CaptureError::OtherCapture { path, format },
-        (NotPcap::Else(kind), Some(packing)) => format!("{kind}, packed with {packing}"),
+        (NotPcap::Else(kind), Some(compression)) => format!("{kind}, compressed with {compression}"),
         (NotPcap::Else(kind), None) => kind.to_owned(),
     };
     CaptureError::NotACapture { path, looks_like }
 }
 
-fn read_failure(buffer: &ReadBuffer, packing: Option<&'static str>) -> Option<io::Error> {
+fn read_failure(buffer: &ReadBuffer, compression: Option<&'static str>) -> Option<io::Error> {
     let failure = buffer.failure()?;
-    Some(match packing {
-        Some(packing) => io::Error::new(failure.kind(), format!("the {packing} data is cut or damaged ({failure})")),
+    Some(match compression {
+        Some(compression) => {
+            io::Error::new(failure.kind(), format!("the {compression} data is cut or damaged ({failure})"))
+        }
         None => io::Error::new(failure.kind(), failure.to_string()),
     })
 }

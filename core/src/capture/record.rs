@@ -6,7 +6,7 @@ use crate::note::NoteCode;
 /// The next packet: its bytes stay in the buffer until the record is consumed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    /// `false` for a remark among the packets: nobody reads it, but Wireshark gives it a frame number.
+    /// `false` for a remark among the packets: it is not read, but Wireshark gives it a frame number.
     pub is_packet: bool,
     /// `None` where the format has no time for it.
     pub time_ns: Option<i64>,

@@ -3,7 +3,7 @@
 /// Resolution from here on hide what is to be measured.
 const COARSE_NS: u64 = 1_000_000;
 /// Fewer packets prove nothing.
-const ENOUGH: u64 = 16;
+const MIN_PACKETS: u64 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resolution {
@@ -41,7 +41,7 @@ impl Resolution {
         let least_ns = self.least_step_ns?;
         let shared = self.equal >= self.packets / 4 && least_ns >= COARSE_NS * 9 / 10;
         match self.divisor_ns >= COARSE_NS {
-            _ if self.packets < ENOUGH => None,
+            _ if self.packets < MIN_PACKETS => None,
             true => Some(self.divisor_ns),
             false => shared.then_some(least_ns),
         }

@@ -1,4 +1,4 @@
-//! What is told of each capture file after it was read.
+//! What is known of each capture file after it was read.
 
 use super::record::Record;
 use super::resolution::Resolution;

@@ -7,7 +7,7 @@
 //! block: last 1 bit, type 2 bits, size 21 bits | content
 //! ```
 //!
-//! The decoder keeps what it unpacked until it has a window full of it (often megabytes) or the frame ends. So a
+//! The decoder keeps what it decompressed until it has a window full of it (often megabytes) or the frame ends. So a
 //! block is given to it only once it is whole, and where a frame breaks off, an empty last block ends it properly.
 
 use std::io::{self, BufRead, Read};
@@ -20,7 +20,7 @@ const MAGIC: u32 = 0xfd2f_b528;
 const BLOCK_HEADER: usize = 3;
 const LONGEST_BLOCK: usize = 128 * 1024;
 const RUN_LENGTH: u8 = 1;
-/// An empty last block, and room for a checksum that nobody compares.
+/// An empty last block, and room for a checksum that is not compared.
 const END_OF_FRAME: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 pub(super) struct ZstdFrames<R> {
@@ -29,7 +29,7 @@ pub(super) struct ZstdFrames<R> {
     block: Vec<u8>,
     /// Inside a frame whose last block has not been read.
     in_frame: bool,
-    /// Given once everything unpacked before has been.
+    /// Given once everything decompressed before has been.
     failure: Option<io::Error>,
 }
 
@@ -38,7 +38,7 @@ impl<R: BufRead> ZstdFrames<R> {
         Self { source, decoder: FrameDecoder::new(), block: Vec::new(), in_frame: false, failure: None }
     }
 
-    /// Unpacks one more block or begins one more frame; `false` at the end.
+    /// Decompresses one more block or begins one more frame; `false` at the end.
     fn step(&mut self) -> io::Result<bool> {
         if self.in_frame {
             return self.read_block().map(|()| true);
@@ -66,7 +66,7 @@ impl<R: BufRead> ZstdFrames<R> {
         Ok(())
     }
 
-    /// Reads a whole block; tells whether it is the frame's last.
+    /// Reads a whole block; returns whether it is the frame's last.
     fn fetch_block(&mut self) -> io::Result<bool> {
         let mut header = [0; BLOCK_HEADER];
         self.source.read_exact(&mut header).map_err(|_| cut())?;

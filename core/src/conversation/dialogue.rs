@@ -1,4 +1,4 @@
-//! Cuts both streams into messages, skips long bodies, and finds its footing again after a loss: once for all protocols.
+//! Cuts both streams into messages, skips long bodies, and resynchronises after a loss: once for all protocols.
 
 use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
@@ -20,12 +20,12 @@ pub struct Dialogue {
     pub proxied: bool,
     pub session: Session,
     pub pairing: Pairing,
-    /// How often the footing was lost, and why the first time.
+    /// How often synchronisation was lost, and why the first time.
     pub losses: u32,
     pub first_loss: Option<String>,
     decoder: Box<dyn Decoder>,
     inboxes: [Inbox; 2],
-    /// Messages cannot be told apart until the client begins a request.
+    /// Messages cannot be delimited until the client begins a request.
     lost: bool,
     /// The server has sent something since the client last did.
     server_spoke: bool,
@@ -267,9 +267,9 @@ impl Dialogue {
         }
     }
 
-    // --- losing and finding the footing -------------------------------------------------------------------------------
+    // --- losing synchronisation, and resynchronising ------------------------------------------------------------------
 
-    /// Bytes that were never captured: a long body may hold them all, otherwise the footing is lost.
+    /// Bytes that were never captured: a long body may hold them all, otherwise synchronisation is lost.
     fn gap(&mut self, chunk: &Chunk<'_>) {
         let side = chunk.side;
         if self.lost || !self.inbox(side).absorbs(chunk.lost) {
@@ -374,7 +374,7 @@ impl Dialogue {
         }
     }
 
-    /// Without its footing, what is left is who speaks when.
+    /// Out of sync, what is left is who speaks when.
     fn follow_turns(&mut self, chunk: &Chunk<'_>) {
         let origin = Origin::of(chunk);
         let span = self.span(chunk, origin, chunk.bytes.len() as u64);
@@ -385,7 +385,7 @@ impl Dialogue {
         }
     }
 
-    /// Does the client plainly begin a request here?
+    /// Does the client certainly begin a request here?
     fn try_resync(&mut self, chunk: &Chunk<'_>) -> bool {
         let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes);
         if begins {

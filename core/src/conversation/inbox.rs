@@ -32,7 +32,7 @@ pub struct Pending {
 pub struct Inbox {
     buffer: Vec<u8>,
     origin: Option<Origin>,
-    /// Asking again makes no sense before so many bytes are there.
+    /// Asking again makes no sense before this many bytes are there.
     pub need: usize,
     /// Bytes of the current message that are still to pass.
     pub body: u64,
@@ -75,7 +75,7 @@ impl Inbox {
         passed as usize
     }
 
-    /// Do `length` bytes that nobody has seen lie inside the current message's body?
+    /// Do `length` bytes that were not captured lie inside the current message's body?
     pub fn absorbs(&mut self, length: u64) -> bool {
         let inside = self.body > 0 && length <= self.body && self.layer.is_none();
         if inside {

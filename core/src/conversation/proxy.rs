@@ -1,4 +1,4 @@
-//! The PROXY protocol: a load balancer tells the server, before all else, for whom it speaks.
+//! The PROXY protocol: a load balancer names, before all else, the client it speaks for.
 //!
 //! <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>
 //!

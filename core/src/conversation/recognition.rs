@@ -21,7 +21,7 @@ pub struct Hints {
     pub forced: Option<Forced>,
     /// The server's port is a usual one of this protocol.
     pub by_port: Option<&'static Protocol>,
-    /// The handshake told who the client is.
+    /// The handshake showed who the client is.
     pub oriented: bool,
     /// The connection's beginning was captured.
     pub from_start: bool,
@@ -83,7 +83,7 @@ impl Recognition {
     fn read_on(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
         if chunk.lost > 0 {
             self.hints.from_start = false;
-            // The answer that would tell more was not captured.
+            // The answer that would show more was not captured.
             if let Some(recognised) = self.decide() {
                 return Some(Some(recognised.and(chunk)));
             }
@@ -135,7 +135,7 @@ impl Recognition {
         };
         let room = OPENING_BYTES.saturating_sub(side.len());
         side.extend_from_slice(&chunk.bytes[..chunk.bytes.len().min(room)]);
-        // The rest of a long answer whose question was not captured tells nothing more.
+        // The rest of a long answer whose request was not captured shows nothing more.
         if self.client.is_empty() && !self.hints.from_start && self.kept_bytes > OPENING_BYTES {
             return;
         }

@@ -16,11 +16,11 @@ use crate::stream::Mark;
 struct Open {
     exchange: Exchange,
     awaits: Awaits,
-    /// The server that answers has acknowledged so much of the client's stream.
+    /// The server that answers has acknowledged the client's stream up to here.
     asked: u64,
-    /// So much of the server's stream had the client received when it asked: the answer begins there.
+    /// What the client had received of the server's stream when it asked: the answer begins there.
     had_received: u64,
-    /// The client's last packet that nobody has answered yet.
+    /// The client's last packet that is not answered yet.
     waiting_since: Option<Mark>,
     /// The server has spoken in this exchange.
     answered: bool,
@@ -88,14 +88,14 @@ impl Pairing {
         !self.finished.is_empty()
     }
 
-    /// Can a packet that acknowledges so much of the client's stream answer what is open? An answer is sent by a server
-    /// that has received the question.
+    /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
+    /// has received.
     pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
         self.open.front().is_none_or(|open| open.answered || acknowledged >= open.asked)
     }
 
-    /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: nobody
-    /// can tell which of them the next answer belongs to.
+    /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which of
+    /// them the next answer belongs to is unknown.
     pub fn is_doubtful(&self) -> bool {
         let oldest = self.open.front().filter(|_| self.open.len() > 1);
         oldest.is_some_and(|open| {
@@ -173,7 +173,7 @@ impl Pairing {
         }
     }
 
-    /// Questions that were asked and not answered, since the footing was lost last.
+    /// Requests without an answer, since pairing was lost last.
     pub fn unanswered(&self) -> usize {
         self.open.iter().filter(|open| !open.answered && !open.ends_with_next).count()
     }
@@ -188,14 +188,14 @@ impl Pairing {
         self.trust.distrust_next(unanswered);
     }
 
-    /// There is no room for so many open exchanges: all end, and what answers them cannot be paired.
+    /// There is no room for more open exchanges: all end, and what answers them cannot be paired.
     pub fn abandon(&mut self) {
         self.lose();
         self.end_all();
         self.distrust_next(MIN_PIPELINED);
     }
 
-    /// Nobody can read on: what is open ends when the client speaks again.
+    /// The stream becomes opaque: what is open ends when the client speaks again.
     pub fn end_with_next(&mut self) {
         for open in &mut self.open {
             open.ends_with_next = true;
@@ -222,7 +222,7 @@ impl Pairing {
     /// The recording or the connection is over.
     pub fn close(&mut self) {
         for open in &mut self.open {
-            // Nobody can read what the client said last; as it was never answered, it was no question (a goodbye).
+            // What the client sent last is opaque; as it was never answered, it was no request but a disconnect.
             if open.ends_with_next && !open.answered && open.exchange.complete {
                 open.exchange.round_trips = 0;
                 open.awaits = Awaits::Nothing;
@@ -308,7 +308,7 @@ impl Pairing {
             open.exchange.request = Span::extend(open.exchange.request, span.first, span.last);
         }
         let answered = open.exchange.response.filter(|_| open.answered);
-        open.exchange.complete &= answered.is_none_or(|span| span.first.time_ns <= span.first.time_ns);
+        open.exchange.complete &= answered.is_none_or(|answer| answer.first.time_ns <= span.first.time_ns);
     }
 
     /// What the server may have said meanwhile, the client has not waited for it.
@@ -370,7 +370,7 @@ impl Pairing {
     fn done(&mut self, outcome: Outcome, span: &MessageSpan) {
         if let Some(open) = self.server_answers(span) {
             open.exchange.end_with(outcome);
-            // An answer that nobody waits for may be on its way while the client asks on, and waits for that.
+            // The answer to a deferred request may be under way while the client sends another one, and waits for that.
             if open.is_awaited() {
                 self.answered_until = span.end;
             }
@@ -380,7 +380,7 @@ impl Pairing {
         }
     }
 
-    /// The server speaks first: nobody asked, and the way to it is the TCP handshake's.
+    /// The server speaks first, unasked, and the way to it is the TCP handshake's.
     fn greeting(&mut self, outcome: Outcome, span: &MessageSpan) {
         let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect") }, None);
         open.exchange.response = Some(Span::at(span.first, span.last));

@@ -8,9 +8,9 @@ use crate::capture::Packet;
 use crate::cursor::TooShort;
 
 /// Headers that one packet may have: real ones stay far below, even tunnels in tunnels.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 /// How often one packet may hold a fragment that completes a datagram that holds a fragment.
-const MOST_DATAGRAMS: usize = 8;
+const MAX_DATAGRAMS: usize = 8;
 
 /// What a packet holds.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub enum Dissected<'a> {
     Tcp(Segment<'a>),
     /// No TCP, or a piece of a datagram whose rest is still missing.
     Other,
-    /// A LINKTYPE that nobody here reads.
+    /// A LINKTYPE that is not read here.
     UnknownLinkType(u16),
     /// Headers that contradict themselves, or that the snap length cut.
     Malformed(Malformed),
@@ -30,7 +30,7 @@ pub enum Malformed {
     TooShort(#[from] TooShort),
     #[error("the lengths in the {0} header contradict each other")]
     Lengths(&'static str),
-    #[error("more than {MOST_HEADERS} headers")]
+    #[error("more than {MAX_HEADERS} headers")]
     TooDeep,
 }
 
@@ -63,8 +63,8 @@ impl Dissector {
     pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
         let part = Part { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) };
         let start = Next::Link(packet.link_type, part);
-        let nobody = Addresses::default();
-        match walk(start, nobody, &packet, Some(&mut self.fragments)) {
+        let unknown = Addresses::default();
+        match walk(start, unknown, &packet, Some(&mut self.fragments)) {
             Walk::Done(dissected) => dissected,
             Walk::Whole(datagram) => self.datagram(datagram, packet),
         }
@@ -72,7 +72,7 @@ impl Dissector {
 
     /// Walks a datagram that was put together, which may itself be the last piece of one inside a tunnel.
     fn datagram<'a>(&'a mut self, mut datagram: Datagram, packet: Packet<'a>) -> Dissected<'a> {
-        for _ in 0..MOST_DATAGRAMS {
+        for _ in 0..MAX_DATAGRAMS {
             let start = Next::Protocol(datagram.protocol, Part::whole(&datagram.bytes));
             let addresses = datagram.addresses;
             match walk(start, addresses, &packet, Some(&mut self.fragments)) {
@@ -99,7 +99,7 @@ fn walk<'a>(
     fragments: Option<&mut Fragments>,
 ) -> Walk<'a> {
     let mut next = start;
-    for _ in 0..MOST_HEADERS {
+    for _ in 0..MAX_HEADERS {
         next = match step(next, &mut addresses) {
             Ok(next) => next,
             Err(malformed) => return Walk::Done(Dissected::Malformed(malformed)),

@@ -163,7 +163,7 @@ fn tunnels_in_tunnels_end_somewhere() {
 }
 
 #[test]
-fn a_link_type_nobody_reads_is_told() {
+fn an_unknown_link_type_is_named() {
     assert!(matches!(Dissector::new().segment(packet(147, &[1, 2, 3])), Dissected::UnknownLinkType(147)));
 }
 

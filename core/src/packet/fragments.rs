@@ -9,8 +9,8 @@ use super::part::{Addresses, Fragment};
 
 /// As long as Linux waits for the rest of an IPv4 datagram.
 const PATIENCE_NS: u64 = 30_000_000_000;
-const MOST_DATAGRAMS: usize = 1024;
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_DATAGRAMS: usize = 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A datagram put together.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Fragments {
     }
 
     fn has_room(&self, bytes: usize) -> bool {
-        self.waiting.len() < MOST_DATAGRAMS && self.bytes + bytes <= MOST_BYTES
+        self.waiting.len() < MAX_DATAGRAMS && self.bytes + bytes <= MAX_BYTES
     }
 
     fn remove(&mut self, key: &Key) -> Option<Waiting> {

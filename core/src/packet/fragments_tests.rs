@@ -58,12 +58,12 @@ fn what_waits_is_bounded_in_number_and_bytes() {
     let large = vec![0; 60_000];
     for number in 0..3000 {
         add(&mut fragments, fragment(number, 8, true, &large), i64::from(number));
-        assert!(fragments.waiting.len() <= MOST_DATAGRAMS);
-        assert!(fragments.bytes <= MOST_BYTES);
+        assert!(fragments.waiting.len() <= MAX_DATAGRAMS);
+        assert!(fragments.bytes <= MAX_BYTES);
     }
     for number in 3000..6000 {
         add(&mut fragments, fragment(number, 8, true, ONE), i64::from(number));
-        assert!(fragments.waiting.len() <= MOST_DATAGRAMS);
+        assert!(fragments.waiting.len() <= MAX_DATAGRAMS);
     }
-    assert_eq!(fragments.bytes, MOST_DATAGRAMS * ONE.len());
+    assert_eq!(fragments.bytes, MAX_DATAGRAMS * ONE.len());
 }

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_type_nobody_reads_is_told() {
+    fn an_unknown_link_type_is_named() {
         let next = next(147, Part::whole(&[1, 2, 3])).unwrap();
         assert!(matches!(next, Next::UnknownLinkType(147)));
     }

@@ -55,7 +55,7 @@ pub struct Segment<'a> {
     /// From the SYN's options: maximum segment size and window scale.
     pub maximum_segment_size: Option<u16>,
     pub window_scale: Option<u8>,
-    /// The sender's clock, where the segment tells it where most do: right behind the header.
+    /// The sender's clock, where the segment has it where most do: right behind the header.
     pub timestamp: Option<u32>,
     /// The payload that was captured.
     pub payload: &'a [u8],

@@ -50,7 +50,7 @@ pub(super) struct Addresses {
 }
 
 impl Default for Addresses {
-    /// Nobody, before an IP header was read.
+    /// Unspecified before an IP header was read.
     fn default() -> Self {
         Self {
             source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),

@@ -9,7 +9,7 @@ const FRAMING: [u8; 2] = [0xff, 3];
 /// Cisco's addresses: one station and all of them.
 const CISCO: [[u8; 2]; 2] = [[0x0f, 0], [0x8f, 0]];
 
-/// PPP or Cisco HDLC on a serial line: the first bytes tell.
+/// PPP or Cisco HDLC on a serial line: as the first bytes show.
 pub(super) fn framed(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     if CISCO.iter().any(|start| part.bytes.starts_with(start)) {
         return cisco_hdlc(part);

@@ -2,7 +2,7 @@
 //!
 //! A decoder answers two questions: *how long is the message that begins here* ([`Decoder::frame`]) and *what does it
 //! mean for whoever waits* ([`Decoder::message`]). Buffering, cut packets, gaps, long bodies, pairing, pipelining,
-//! resynchronisation, compression and the change to an unreadable stream are the conversation's work, done once for
+//! resynchronisation, compression and the change to an opaque stream are the conversation's work, done once for
 //! all. Adding a protocol is one file here and one line in [`REGISTRY`].
 
 pub mod firebird;
@@ -74,7 +74,7 @@ pub trait Decoder {
     /// What does this message mean for whoever waits?
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost>;
 
-    /// After a loss, `bytes` are the first that the client sends after the server has spoken: does a request plainly
+    /// After a loss, `bytes` are the first that the client sends after the server has spoken: does a request certainly
     /// begin here?
     fn resumes(&self, bytes: &[u8]) -> bool;
 
@@ -89,7 +89,7 @@ pub trait Decoder {
 /// The answer to *how long is the message that begins here*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Cannot be told yet: ask again when at least this many bytes (more than now) are there.
+    /// Not known yet: ask again when at least this many bytes (more than now) are there.
     Need(usize),
     /// The message is `length` bytes long, and its first `head` bytes are all that its meaning depends on; the rest is
     /// skipped without being kept. 1 ≤ head ≤ length; keep `head` small: it bounds the memory.
@@ -121,7 +121,7 @@ pub enum Meaning {
     Becomes { command: &'static str, sql: Option<Sql> },
     /// From the client: the statement of the newest exchange, where its text ended in a later message.
     Text(Sql),
-    /// From the server: so many rows of the oldest open exchange.
+    /// From the server: rows of the oldest open exchange.
     Rows(u64),
     /// From the server: the oldest open exchange has its whole response.
     Done(Outcome),
@@ -129,7 +129,7 @@ pub enum Meaning {
     Greeting(Outcome),
     /// From the client: what is open had its whole response already; this message opens nothing.
     Ended,
-    /// Nobody waits for it, and it belongs to no exchange.
+    /// It belongs to no exchange, and no one waits for it.
     Unrelated,
     /// One message that means several things, in this order (an answer and the next one in a single packet).
     Several(Vec<Meaning>),
@@ -142,7 +142,7 @@ pub struct Request {
     pub command: &'static str,
     pub sql: Option<Sql>,
     pub awaits: Awaits,
-    /// A client that speaks has read the whole answer to what it asked before: only streams nobody can read say so.
+    /// A client that speaks has read the whole answer to what it asked before: only opaque streams say so.
     pub ends_previous: bool,
 }
 
@@ -198,7 +198,7 @@ pub enum Layer {
     MysqlCompression,
     /// One zlib stream in each direction (Firebird).
     Deflate,
-    /// TLS: nobody can read on without the keys. The exchange that is open goes on with the TLS handshake.
+    /// TLS: opaque without the keys. The exchange that is open goes on with the TLS handshake.
     Tls,
     /// Wire encryption of the protocol's own.
     Encrypted,

@@ -1,11 +1,11 @@
-//! Streams that nobody can read: TLS without keys, wire encryption, an unknown protocol.
+//! Opaque streams: TLS without keys, wire encryption, an unknown protocol.
 //!
 //! What is left is who speaks when. The client that speaks after the server has spoken asks anew, so each change of
 //! direction is an exchange; round trips, chattiness and projection keep working, only the statements are missing.
 //!
 //! TLS shows a little more: its record headers (RFC 8446 §5.1, RFC 5246 §6.2.1) are in clear, so the handshake can be
-//! told from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
-//! tickets are asked by nobody.
+//! distinguished from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
+//! tickets come unasked.
 
 use super::{Context, Decoder, Frame, Meaning, Message, Request};
 use crate::cursor::Lost;
@@ -23,7 +23,7 @@ const RECORD_HEADER: usize = 5;
 /// The largest ciphertext of a record: 2^14 + 2048 (RFC 5246 §6.2.3).
 const RECORD_MAX: u64 = 16_384 + 2_048;
 /// An alert inside TLS 1.3, which hides what a record is: two bytes, the type, the tag. No database message is that
-/// short, so it is the goodbye (close_notify), and nobody waits for the other side's.
+/// short, so it is close_notify, and the other side's is not waited for.
 const SEALED_ALERT: u64 = RECORD_HEADER as u64 + 2 + 1 + 16;
 
 /// A change of direction is a new exchange.
@@ -214,7 +214,7 @@ mod tests {
     use crate::session::Session;
     use crate::sql::Statements;
 
-    /// Records as (side, type, length); what each means, in one letter: Request, More, Ended, Aside.
+    /// Records as (side, type, length); what each means, in one letter: Request, More, Ended, Unrelated.
     fn meanings(decoder: &mut dyn Decoder, records: &[(Side, u8, u16)]) -> String {
         let (mut session, mut statements) = (Session::default(), Statements::new(false));
         let mut told = String::new();
@@ -229,7 +229,7 @@ mod tests {
                 Meaning::Request(_) => 'R',
                 Meaning::More => 'M',
                 Meaning::Ended => 'E',
-                _ => 'A',
+                _ => 'U',
             });
         }
         told
@@ -238,7 +238,7 @@ mod tests {
     use Side::{Client, Server};
 
     #[test]
-    fn tls_1_3_is_one_exchange_and_its_tickets_are_asked_by_nobody() {
+    fn tls_1_3_is_one_exchange_and_its_tickets_come_unasked() {
         let records = [
             (Client, 22, 500),
             (Server, 22, 122),
@@ -251,7 +251,7 @@ mod tests {
             (Server, 23, 80),
             (Client, 23, 40),
         ];
-        assert_eq!(meanings(&mut Tls::new(false), &records), "RMMMAEARMR");
+        assert_eq!(meanings(&mut Tls::new(false), &records), "RMMMUEURMR");
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_stream_captured_from_the_middle_is_turns_at_once() {
         let records = [(Server, 23, 60), (Client, 23, 50), (Client, 23, 50), (Server, 23, 60), (Client, 23, 50)];
-        assert_eq!(meanings(&mut Tls::new(false), &records), "ARMMR");
+        assert_eq!(meanings(&mut Tls::new(false), &records), "URMMR");
     }
 
     #[test]

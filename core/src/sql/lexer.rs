@@ -228,7 +228,7 @@ impl<'a> Lexer<'a> {
         (kind, self.at + 1)
     }
 
-    /// What was opened is never closed: nobody knows what stands inside, so it is all one literal.
+    /// What was opened is never closed: what stands inside is unknown, so it is all one literal.
     fn rest(&mut self) -> (Kind, usize) {
         self.doubtful = true;
         (Kind::Literal, self.bytes.len())

@@ -160,7 +160,7 @@ impl Statements {
     /// leave a part of the room to fingerprints.
     fn raw(&mut self, text: &[u8], fingerprint: u32) -> u32 {
         self.reader.keep_raw(text);
-        self.texts.number(&self.reader.raw, Room::MOST).unwrap_or_else(|| {
+        self.texts.number(&self.reader.raw, Room::RAW).unwrap_or_else(|| {
             self.overflowed += 1;
             fingerprint
         })
@@ -180,7 +180,7 @@ struct Room {
 impl Room {
     const ALL: Room = Room { texts: 1_000_000, bytes: 256 << 20 };
     const TAGS: Room = Room { texts: 100_000, bytes: 16 << 20 };
-    const MOST: Room = Room { texts: Room::ALL.texts / 4 * 3, bytes: Room::ALL.bytes / 4 * 3 };
+    const RAW: Room = Room { texts: Room::ALL.texts / 4 * 3, bytes: Room::ALL.bytes / 4 * 3 };
 }
 
 /// What all texts share for which there is no room.
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn texts_with_literals_leave_room_for_fingerprints() {
         let mut statements = Statements::new(true);
-        statements.texts.bytes = Room::MOST.bytes;
+        statements.texts.bytes = Room::RAW.bytes;
         let sql = statements.sql(b"select 1");
         assert_eq!(statements.text(sql.text), "select ?");
         assert_eq!(statements.overflowed(), 1);

@@ -49,7 +49,7 @@ impl Advertised {
         self.of(side).maximum_segment_size
     }
 
-    /// The largest receive window of this side in bytes; `None` where the SYNs that tell the scale were not captured.
+    /// The largest receive window of this side in bytes; `None` where the SYNs with the scale were not captured.
     pub fn window_bytes(&self, side: Side) -> Option<u64> {
         let announced = self.of(side);
         let scale = match (announced.scaling, self.of(side.other()).scaling) {

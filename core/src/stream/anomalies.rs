@@ -1,6 +1,6 @@
-//! What befell a connection, counted: each kind with the first packet that shows it.
+//! TCP anomalies of a connection, counted: each kind with the first packet that shows it.
 
-/// So often, first in this frame.
+/// How often, and the first frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub count: u64,
@@ -39,7 +39,7 @@ pub struct Anomalies {
     pub cut: Tally,
     /// The capture's clock was set while the connection was there.
     pub clock_steps: Tally,
-    /// Segments with which a side told the other to stop.
+    /// Segments with which a side stopped the other.
     pub zero_windows: Tally,
 }
 

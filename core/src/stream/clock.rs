@@ -1,4 +1,4 @@
-//! Does the capture's clock run evenly? The packets themselves tell: later ones of a side must not be earlier, and the
+//! Does the capture's clock run evenly? The packets themselves show it: later ones of a side must not be earlier, and the
 //! sender's own clock (the TCP timestamps option, RFC 7323 §3) must agree with the capture's.
 
 use crate::packet::Segment;
@@ -6,9 +6,9 @@ use crate::side::Side;
 
 /// Packets of several queues or interfaces are out of order by less.
 const BACK_NS: i64 = 1_000_000;
-/// Two clocks may differ by so much between two packets of a side; drift does not reach it.
+/// How much two clocks may differ between two packets of a side; drift does not reach it.
 const STEP_NS: i64 = 1_000_000_000;
-/// A sender's clock is timed over so much at least before it is believed.
+/// The least time over which a sender's clock is measured before it is believed.
 const TIMED_NS: i64 = 20_000_000;
 /// The rates of senders' clocks in use, in ticks a second; RFC 7323 allows 1 to 1000, Linux knows microseconds, too.
 const RATES: [i64; 6] = [1_000, 100, 1_000_000, 250, 10, 1];
@@ -88,7 +88,7 @@ impl Tick {
     }
 }
 
-/// The known rate that so many ticks in so much time come close to.
+/// The known rate that these ticks in this time come close to.
 fn rate(timed_ns: i64, ticks: i64) -> Option<i64> {
     let timed = timed_ns >= TIMED_NS && ticks >= 4;
     let measured = i128::from(ticks) * 1_000_000_000 / i128::from(timed_ns.max(1));

@@ -18,7 +18,7 @@ use crate::stream::Chunk;
 pub struct Connection {
     pub client: Endpoint,
     pub server: Endpoint,
-    /// The handshake told who the client is; otherwise it was assumed from the ports.
+    /// The handshake showed who the client is; otherwise it was assumed from the ports.
     pub oriented: bool,
     pub handshake: Handshake,
     pub advertised: Advertised,
@@ -46,7 +46,7 @@ pub struct Arrival<'a> {
     pub chunk: Option<Chunk<'a>>,
     /// It repeats bytes that were sent before.
     pub retransmission: bool,
-    /// A delayed acknowledgment had held it back for so long; 0 for most.
+    /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
 }
 
@@ -68,7 +68,7 @@ pub enum State {
     Running,
     /// The server answered the SYN with a RST.
     Refused,
-    /// Nobody answered the SYN: filtered, or no such host.
+    /// The SYN was not answered: filtered, or no such host.
     Unanswered,
 }
 
@@ -173,7 +173,7 @@ impl Connection {
         step
     }
 
-    /// Has the clock been set since the connection's last packet, of which so many steps were known? Then nothing that
+    /// Has the clock been set since the connection's last packet, when this many steps were known? Then nothing that
     /// is under way can be timed.
     pub fn forget_times_before(&mut self, steps: u32) -> bool {
         let is_new = std::mem::replace(&mut self.known_steps, steps) != steps;
@@ -204,7 +204,7 @@ impl Connection {
         }
     }
 
-    /// What the data of the segment tell; how long a delayed acknowledgment had held them back.
+    /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
     fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
         let (frame, time_ns) = (segment.frame, segment.time_ns);
         if accepted.duplicate_ack {
@@ -237,7 +237,7 @@ impl Connection {
         0
     }
 
-    /// What the headers alone tell.
+    /// What the headers alone show.
     fn headers(&mut self, side: Side, segment: &Segment<'_>) {
         let length = segment.wire_length;
         if segment.payload.len() < length as usize {

@@ -1,7 +1,7 @@
 //! Packets that the capture holds twice: a mirror port that shows both ports, or an interface and the bridge behind it.
 //!
-//! A copy is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
-//! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be told, by time: duplicates come within
+//! A duplicate is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
+//! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be recognised, by time: duplicates come within
 //! microseconds, while no retransmission timer is below a few milliseconds.
 
 use crate::packet::{Flags, Segment};

@@ -3,7 +3,7 @@
 //! Segments in order are handed on at once, without a copy. Two kinds wait: those behind a hole of their own stream,
 //! and those that acknowledge bytes of the other side which the capture has not shown yet (an answer captured before
 //! its question). A hole whose bytes were acknowledged was received, so it will not be sent again: the capture missed
-//! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole nobody acknowledged
+//! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole that was never acknowledged
 //! waits for its retransmission.
 
 use std::collections::BTreeMap;
@@ -411,7 +411,7 @@ impl Reassembly {
         let segments = self.client.waiting.len() + self.server.waiting.len();
         let stream = self.stream(side);
         let peer = self.stream(side.other());
-        // In a capture of one direction nobody acknowledges.
+        // In a capture of one direction nothing is acknowledged.
         let proven = stream.open_hole_was_received() || peer.open_hole_was_received() || !peer.spoke;
         (proven && segments > GRACE_SEGMENTS) || segments > WAITING_SEGMENTS || self.waiting_bytes > WAITING_BYTES
     }

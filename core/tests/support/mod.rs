@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
@@ -166,7 +166,7 @@ pub fn query(sql: &str) -> Vec<u8> {
     mysql(0, &[b"\x03", sql.as_bytes()].concat())
 }
 
-/// OK with so many affected rows (at most 250), in answer to a command.
+/// OK with the affected rows (at most 250), in answer to a command.
 pub fn ok(sequence: u8, affected: u8) -> Vec<u8> {
     mysql(sequence, &[0, affected, 0, 2, 0, 0, 0])
 }
@@ -233,7 +233,7 @@ fn seen(batch: &RecordBatch, row: usize) -> Seen {
         column.is_valid(row).then(|| column.value(row))
     };
     let waited = batch["waited_ns"].as_primitive::<Int64Type>();
-    let commands = batch["command"].as_dictionary::<UInt8Type>();
+    let commands = batch["command"].as_dictionary::<UInt16Type>();
     let names = commands.values().as_string::<i32>();
     let marks = ["request", "request_end", "response", "response_end"];
     Seen {

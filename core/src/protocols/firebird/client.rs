@@ -74,7 +74,7 @@ impl Firebird {
         let sql = self.sql(packet, context.statements);
         let awaits = self.awaits(packet);
         let merged = self.merges(packet);
-        self.tell(packet, context);
+        self.learn_session(packet, context);
         if packet.operation.waits != Waits::Never {
             let outstanding = self.outstanding(packet, sql);
             self.queue.push(outstanding)?;
@@ -110,7 +110,7 @@ impl Firebird {
         if has_not_read { Awaits::Shared } else { Awaits::Answer }
     }
 
-    /// The first fetch in the same write as its execute: nobody waits in between.
+    /// The first fetch in the same write as its execute: the client does not wait in between.
     fn merges(&self, packet: &Packet<'_>) -> bool {
         let id = packet.statement.and_then(|handle| self.objects.id_of(handle));
         packet.operation.code == op::FETCH && id.is_some() && self.queue.ends_with_execute_of(id)
@@ -132,7 +132,7 @@ impl Firebird {
     }
 
     /// What the request says of the connection as a whole.
-    fn tell(&self, packet: &Packet<'_>, context: &mut Context<'_>) {
+    fn learn_session(&self, packet: &Packet<'_>, context: &mut Context<'_>) {
         match packet.operation.code {
             op::CONNECT => {
                 connect::database(packet.buffers[0], context.session);

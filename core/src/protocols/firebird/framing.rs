@@ -5,7 +5,7 @@ use super::operations::{self, Field, Operation};
 use super::rows::{self, Format};
 use super::wire::{BUFFER_MAX, Stop, Wire, lost};
 
-/// Statements may be so long from Firebird 3 on.
+/// The longest statement, from Firebird 3 on.
 const SQL_MAX: usize = 10 << 20;
 const ARRAY_MAX: usize = 16 << 20;
 /// A client offers fewer versions than this.

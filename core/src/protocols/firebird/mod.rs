@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A packet's length is known only by reading it to its end, and rows have no length at all: their format is the BLR
-//! that the client sent. The server answers strictly in the order of the requests, so a queue of what was asked tells
+//! that the client sent. The server answers strictly in the order of the requests, so a queue of what was asked says
 //! what an answer must look like. Clients send some requests without waiting ("lazy"): those answers come in front of
 //! the next awaited one.
 //!
@@ -53,7 +53,7 @@ const VERSIONS: [u16; 5] = [15, 16, 18, 19, 12];
 const LAZY_SEND: u16 = 5;
 const TYPE_MASK: u16 = 0xff;
 const COMPRESS: u16 = 0x100;
-/// Answers that nobody is known to have asked for, after a beginning in the middle.
+/// Answers without a known request that are passed over after a beginning in the middle.
 const STRAYS: u32 = 64;
 
 pub const PROTOCOL: Protocol = Protocol { name: "firebird", ports: &[3050], recognise: recognise::recognise, decoder };
@@ -80,7 +80,7 @@ struct Firebird {
     creates: bool,
     /// The request before was to allocate a statement.
     allocated: bool,
-    /// So many answers may be to requests that were not captured.
+    /// How many answers may belong to requests that were not captured.
     strays: u32,
     /// See [`responses::Asked::scanned`].
     scanned: Cell<usize>,

@@ -6,7 +6,7 @@
 /// A part of a client's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// A database, transaction or service: its value tells nothing that matters here.
+    /// A database, transaction or service: its value does not matter here.
     Handle,
     Statement,
     Blob,

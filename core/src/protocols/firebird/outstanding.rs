@@ -65,7 +65,7 @@ pub enum Expected {
     BatchStates,
 }
 
-/// What the answer tells about objects and the connection.
+/// What the answer says about objects and the connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     None,

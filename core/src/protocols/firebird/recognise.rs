@@ -51,7 +51,7 @@ fn is_connect(client: &[u8]) -> Verdict {
     }
 }
 
-/// On the auxiliary connection the server only tells events, and nobody asks:
+/// On the auxiliary connection the server only sends events, unasked:
 /// `52 | h database | buf (01, then name and count of each event) | …`
 fn is_event(server: &[u8]) -> bool {
     let mut wire = Wire::new(server);

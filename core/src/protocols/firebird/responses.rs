@@ -64,7 +64,7 @@ pub struct Asked<'a> {
     pub format: Option<&'a Format>,
     pub messages: Option<&'a [(u8, Format)]>,
     pub sdl: &'a [u8],
-    /// The client has room for so many bytes of data.
+    /// The bytes of data that the client has room for.
     pub limit: usize,
     /// No packet begins in the unknown row before this byte: so a row is scanned once, however it arrives.
     pub scanned: &'a Cell<usize>,
@@ -210,7 +210,7 @@ fn inline_blob(wire: &mut Wire<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `h statement | records | updates | vectors | errors`, then so many of each.
+/// `h statement | records | updates | vectors | errors`, then as many of each.
 fn batch_states<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
     wire.handle("statement")?;
     wire.number("records")?;
@@ -240,7 +240,7 @@ fn batch_states<'a>(wire: &mut Wire<'_>) -> Result<Answer<'a>, Stop> {
 /// Does the packet behind a row begin here?
 type Follows = fn(&[u8], u16) -> Result<bool, Stop>;
 
-/// Pass one row. Where its format is not known, the next packet's header tells where it ends.
+/// Pass one row. Where its format is not known, the next packet's header shows where it ends.
 fn row(wire: &mut Wire<'_>, bytes: &[u8], asked: &Asked<'_>, follows: Follows) -> Result<(), Stop> {
     let Some(format) = asked.format else {
         return scan(wire, bytes, asked, follows);

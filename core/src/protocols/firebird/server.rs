@@ -84,7 +84,7 @@ impl Firebird {
     /// An answer to a request that was not captured.
     fn stray(&mut self) -> Result<Meaning, Lost> {
         if self.strays == 0 {
-            return Err(Lost("an answer that nobody asked for".into()));
+            return Err(Lost("an answer that was not asked for".into()));
         }
         self.strays -= 1;
         Ok(Meaning::Unrelated)

@@ -14,7 +14,7 @@ use crate::protocols::Error;
 /// Items that any server has reason to send.
 const ITEMS_MAX: usize = 512;
 const TEXT_MAX: usize = 64 << 10;
-/// Errors are told with at most so many characters.
+/// The longest error text, in characters.
 const MESSAGE_MAX: usize = 1000;
 /// Codes of the engine begin with facility 20.
 const FACILITIES: std::ops::RangeInclusive<u32> = 0x1400_0000..=0x14ff_ffff;
@@ -27,7 +27,7 @@ const INTERPRETED: u32 = 5;
 const WARNING: u32 = 18;
 const SQLSTATE: u32 = 19;
 
-/// What a status vector tells, empty for success.
+/// What a status vector says, empty for success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status<'a> {
     errors: Vec<Part<'a>>,

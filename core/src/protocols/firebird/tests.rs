@@ -302,7 +302,7 @@ fn a_cancel_is_never_answered() {
 }
 
 #[test]
-fn filler_belongs_to_nobody() {
+fn filler_belongs_to_no_exchange() {
     let mut reader = connected(15, 5);
     reader.read(Client, &words(&[30, 1])).unwrap();
     reader.read(Server, &join(&[words(&[71]), response(0)])).unwrap();

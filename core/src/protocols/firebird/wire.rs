@@ -20,7 +20,7 @@ pub const BUFFER_MAX: usize = 1 << 20;
 /// Why a packet cannot be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// At least so many bytes of the packet are needed.
+    /// At least this many bytes of the packet are needed.
     Need(usize),
     /// No packet looks like this.
     Lost(String),

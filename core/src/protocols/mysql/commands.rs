@@ -42,7 +42,7 @@ pub enum Answer {
     /// OK, ERR, a request for a local file, or result sets.
     Results,
     Prepared,
-    /// Column definitions that nobody counts, then EOF.
+    /// Column definitions without a count, then EOF.
     Fields,
     /// Rows, then EOF.
     Rows,
@@ -50,7 +50,7 @@ pub enum Answer {
     Authentication,
     /// Events without end.
     Stream,
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
@@ -192,7 +192,7 @@ pub struct Execute<'a> {
     pub cursor: bool,
     /// What comes back in the form of rows is no data.
     pub unit_results: bool,
-    /// The bind values, in the pieces that tell them apart.
+    /// The bind values, in the pieces that distinguish them.
     pub binds: [&'a [u8]; 2],
 }
 

@@ -5,7 +5,7 @@
 //! 00 | affected lenenc | insert id lenenc | status u16 | …      OK (FE in its place: the end of rows)
 //! FE | warnings u16 | status u16                                EOF, which newer servers no longer send
 //! FF | code u16 | '#' state [5] | message                       ERR (before the login without '#' and state)
-//! FF | FF FF | stage | stages | progress u24 | text             MariaDB tells how far it is; no error and no end
+//! FF | FF FF | stage | stages | progress u24 | text             MariaDB reports its progress; no error and no end
 //! ```
 
 use crate::cursor::{Cursor, TooShort};
@@ -26,7 +26,7 @@ const PROGRESS: u16 = 0xffff;
 pub const MORE_RESULTS_EXIST: u16 = 0x0008;
 pub const CURSOR_EXISTS: u16 = 0x0040;
 const SESSION_STATE_CHANGED: u16 = 0x4000;
-/// The session state that tells of a new default database.
+/// The session state that names a new default database.
 const TRACK_SCHEMA: u8 = 1;
 
 /// One packet, or as much of it as is at hand.
@@ -149,7 +149,7 @@ impl Completion {
     }
 }
 
-/// An integer of 1, 3, 4 or 9 bytes, which its first byte tells.
+/// An integer of 1, 3, 4 or 9 bytes, as its first byte says.
 pub fn lenenc(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, TooShort> {
     Ok(match cursor.u8(field)? {
         0xfc => cursor.u16_le(field)?.into(),

@@ -1,6 +1,6 @@
 //! Is it MySQL, and where does it begin?
 //!
-//! The server's greeting tells. In mid-connection it takes more: a client packet numbered 0 whose length, command and
+//! The server's greeting says so. In mid-connection it takes more: a client packet numbered 0 whose length, command and
 //! contents fit each other, and an answer numbered 1 that fits the command. Without an answer only plain SQL is certain.
 
 use super::commands::{self, Answer, Command};
@@ -36,7 +36,7 @@ pub fn look(opening: &Opening<'_>) -> (Verdict, Beginning) {
     }
 }
 
-/// Does the client plainly begin a command here? Some clients write the header on its own.
+/// Does the client certainly begin a command here? Some clients write the header on its own.
 pub fn begins_command(bytes: &[u8]) -> bool {
     match Packet::read(bytes) {
         Ok(header) if bytes.len() == HEADER => header.sequence == 0 && header.length > 0,
@@ -355,8 +355,8 @@ fn begins_compressed(bytes: &[u8]) -> bool {
     };
     let body = bytes.get(mysql_compression::HEADER..).unwrap_or_default();
     let zlib = |body: &[u8]| matches!(body, [0x78, check, ..] if (0x7800 | u16::from(*check)) % 31 == 0);
-    let packed = header.plain_length == 0 || zlib(body) || body.starts_with(&ZSTD_MAGIC);
-    header.sequence == 0 && header.compressed_length > HEADER && packed
+    let compressed = header.plain_length == 0 || zlib(body) || body.starts_with(&ZSTD_MAGIC);
+    header.sequence == 0 && header.compressed_length > HEADER && compressed
 }
 
 /// What whole compressed packets hold.

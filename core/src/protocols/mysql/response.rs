@@ -35,7 +35,7 @@ pub struct Layout {
 pub enum Reply {
     /// The first packet of a response.
     First(Answer),
-    /// A column definition; so many are left, this one included.
+    /// A column definition, and how many are left, this one included.
     Definition {
         left: u64,
         then: Then,
@@ -94,7 +94,7 @@ pub struct Response {
     /// The packet before was full: the next one belongs to it.
     pub continues: bool,
     pub success: Success,
-    /// A default database that an OK packet told of.
+    /// A default database that an OK packet reports.
     pub database: Option<String>,
     /// The command may leave its rows at the server.
     pub cursor: bool,
@@ -102,7 +102,7 @@ pub struct Response {
     pub counts_rows: bool,
     /// A prepared statement's number and how many parameters it has, once the server has told.
     pub prepared: Option<(u32, u16)>,
-    /// OK tells of changed rows, and of further results.
+    /// OK reports changed rows, and further results.
     results: bool,
     had_rows: bool,
     affected_rows: Option<u64>,
@@ -244,7 +244,7 @@ impl Response {
             0 | 1 => after_last_definition(then, layout),
             _ => Reply::Definition { left: left - 1, then },
         };
-        // Where it is not known yet whether an EOF follows, nobody waits for it unless something else does, too.
+        // Where it is not known yet whether an EOF follows, it is not waited for unless the client waits for something else, too.
         let ends = self.reply == Reply::DefinitionsEnd { then: Then::Nothing } && layout.deprecate_eof != Some(false);
         Ok(if ends { Step::Done(self.outcome()) } else { Step::More })
     }

@@ -35,7 +35,7 @@ impl Mysql {
         if response.reply == Reply::Unreadable {
             return Ok(Meaning::More);
         }
-        // An error that nobody asked for may cross a command on its way: it is what the client reads as the answer.
+        // An unsolicited error may cross a command on its way: it is what the client reads as the answer.
         let crosses = packet.is_error() && packet.sequence == 0 && matches!(response.reply, Reply::First(_));
         if !crosses {
             self.check(packet, "server", response.sequence)?;
@@ -141,6 +141,6 @@ impl Mysql {
 fn unasked(packet: &Packet<'_>) -> Result<Meaning, Lost> {
     match packet.is_error() {
         true => Ok(Meaning::Unrelated),
-        false => Err(Lost("the server sends what nobody asked for".into())),
+        false => Err(Lost("the server sends what was not asked for".into())),
     }
 }

@@ -36,7 +36,7 @@ const LAST_SEQUENCES: [u8; 2] = [127, 255];
 const CLOSED_AT_ONCE: u64 = 65_535;
 const OCI_POINTER: &[u8] = &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
 
-/// The name of a function's exchange, `None` for codes nobody knows.
+/// The name of a function's exchange, `None` for unknown codes.
 pub fn command(function: u8) -> Option<&'static str> {
     Some(match function {
         2 => "open_cursor",
@@ -186,7 +186,7 @@ pub fn token_lengths(bytes: &[u8]) -> [usize; 5] {
     [0, universal, 2, 11, 14]
 }
 
-/// FETCH: a cursor and how many rows. Consuming the whole message tells how it is written.
+/// FETCH: a cursor and how many rows. That it consumes the whole message shows how it is written.
 pub fn fetch(bytes: &[u8]) -> Option<(u32, u64, Family)> {
     (token_lengths(bytes).into_iter()).find_map(|token| {
         let arguments = bytes.get(HEADER + token..)?;

@@ -82,7 +82,7 @@ impl Oracle {
         if let Ok(connect) = Connect::read(packet.body) {
             let follows = connect.data_follows(packet.header.length);
             self.following = follows.then_some(Following::ConnectData);
-            connect::tell(context.session, connect.data);
+            connect::learn(context.session, connect.data);
         }
         self.server_spoke = false;
         if again { Meaning::More } else { self.open(Begun::new("connect", Answer::Connect), false) }
@@ -100,7 +100,7 @@ impl Oracle {
         }
         if self.following == Some(Following::ConnectData) {
             self.following = None;
-            connect::tell(context.session, packet.body);
+            connect::learn(context.session, packet.body);
             return Meaning::More;
         }
         if self.continues(packet.body) {
@@ -119,7 +119,7 @@ impl Oracle {
         self.open(goodbye, false)
     }
 
-    /// Does this packet go on with the request before it? Nobody sends two requests without waiting, except where the
+    /// Does this packet go on with the request before it? No client sends two requests without waiting, except where the
     /// second one shows by its sequence that it is one.
     fn continues(&self, body: &[u8]) -> bool {
         let open = !self.calls.is_empty() && !self.is_connecting() && !self.server_spoke;
@@ -179,7 +179,7 @@ impl Oracle {
             Some(&PROTOCOL) => Begun::new("protocol", Answer::Negotiation),
             Some(&DATA_TYPES) => Begun::new("data_types", Answer::Negotiation),
             Some(&FAST_AUTHENTICATION) => {
-                logon::tell_request(context.session, body);
+                logon::learn_request(context.session, body);
                 Begun::new("fast_authentication", Answer::Logon)
             }
             _ if body.starts_with(native::MAGIC) => {
@@ -213,7 +213,7 @@ impl Oracle {
             calls::PIPELINE_END => begun.ends_pipeline = true,
             _ if command == "authenticate" => {
                 begun.call.answer = Answer::Logon;
-                logon::tell_request(context.session, found.bytes);
+                logon::learn_request(context.session, found.bytes);
             }
             _ => {}
         }

@@ -89,8 +89,8 @@ pub fn refusal(text: &[u8]) -> Option<Error> {
         .then(|| Error { code: format!("ORA-{number:05}"), message: "the listener refused the connection".into() })
 }
 
-/// Who connects to what, as the connect data tells.
-pub fn tell(session: &mut Session, data: &[u8]) {
+/// Who connects to what, as the connect data says.
+pub fn learn(session: &mut Session, data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let service = value(&text, "SERVICE_NAME").or_else(|| value(&text, "SID"));
     let client = text.to_ascii_uppercase().find("CID").and_then(|at| text.get(at..)).unwrap_or_default();
@@ -127,7 +127,7 @@ mod tests {
         let data = b"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=db)(PORT=1521))(CONNECT_DATA=(service_name = orders)\
                      (CID=(PROGRAM=C:\\Program Files\\app.exe)(HOST=pc)(USER=ann))))";
         let mut session = Session::default();
-        tell(&mut session, data);
+        learn(&mut session, data);
         assert_eq!(session.database.as_deref(), Some("orders"));
         assert_eq!(session.application.as_deref(), Some("C:\\Program Files\\app.exe"));
     }

@@ -1,7 +1,7 @@
 //! How TTC writes numbers and strings.
 //!
 //! ```text
-//! universal    count u8 (0…8; bit 7: negative) | so many bytes, big-endian            all thin clients
+//! universal    count u8 (0…8; bit 7: negative) | the bytes, big-endian               all thin clients
 //! wide         2, 4 or 8 bytes, little-endian                                           OCI of the same byte order
 //! string       length u8 (1…252) | bytes          00 and FF: nothing
 //!              FE | (length | chunk)… | 00         lengths u8, or universal from 12c on
@@ -28,7 +28,7 @@ pub fn universal(cursor: &mut Cursor<'_>) -> Option<u64> {
     Some(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 
-/// `count` universal numbers that nobody needs.
+/// `count` universal numbers, passed over.
 pub fn skip_universal(cursor: &mut Cursor<'_>, count: usize) -> Option<()> {
     (0..count).try_for_each(|_| universal(cursor).map(|_| ()))
 }

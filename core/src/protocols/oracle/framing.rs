@@ -5,7 +5,7 @@
 //! large   length u32                | type u8 | flags u8 | checksum u16 | body    (after an ACCEPT of version 315 or more)
 //!
 //! DATA             data flags u16 | TTC bytes
-//! DATA DESCRIPTOR  u32 | length u32 | …    and so many raw bytes after the packet, outside its length
+//! DATA DESCRIPTOR  u32 | length u32 | …    and as many raw bytes after the packet, outside its length
 //! ```
 
 use crate::cursor::{Cursor, Lost, TooShort};
@@ -19,7 +19,7 @@ const LONGEST: u64 = 2 << 20;
 const LONGEST_CONNECT: u64 = 4096;
 /// Kept of one packet at a time; longer ones of the server are read in pieces.
 pub const PIECE: u64 = 64 << 10;
-/// The 10g client's mark in the checksum field, which nobody uses otherwise.
+/// The 10g client's mark in the checksum field, which is otherwise unused.
 const OLD_CHECKSUM: u16 = 4;
 const TLS_HEADER: usize = 5;
 

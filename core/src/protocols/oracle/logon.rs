@@ -1,4 +1,4 @@
-//! What the logon tells: user, program, server version. Passwords and session keys are in the same messages and are
+//! What the logon shows: user, program, server version. Passwords and session keys are in the same messages and are
 //! passed over.
 //!
 //! ```text
@@ -15,7 +15,7 @@ const KEY_PREFIXES: [&[u8]; 2] = [b"AUTH_", b"SESSION_CLIENT_"];
 const LONGEST_USER: usize = 128;
 
 /// The first or second half of a logon, as the client sends it.
-pub fn tell_request(session: &mut Session, message: &[u8]) {
+pub fn learn_request(session: &mut Session, message: &[u8]) {
     if let Some(user) = user(message) {
         session.user.get_or_insert_with(|| user.to_owned());
     }
@@ -25,7 +25,7 @@ pub fn tell_request(session: &mut Session, message: &[u8]) {
 }
 
 /// The server's answer.
-pub fn tell_response(session: &mut Session, message: &[u8]) {
+pub fn learn_response(session: &mut Session, message: &[u8]) {
     let number = value(message, b"AUTH_VERSION_NO").and_then(|digits| digits.parse().ok());
     if let Some(number) = number {
         session.server_version.get_or_insert_with(|| version(number));
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn values_are_found_in_both_families() {
         let mut session = Session::default();
-        tell_response(&mut session, b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09320208896\0");
+        learn_response(&mut session, b"\x01\x0f\x0fAUTH_VERSION_NO\x01\x09\x09320208896\0");
         assert_eq!(session.server_version.as_deref(), Some("19.22.0.0.0"));
         let mut session = Session::default();
-        tell_response(&mut session, b"\x0f\0\0\0\x0fAUTH_VERSION_NO\x09\0\0\0\x09169869568\0\0\0\0");
+        learn_response(&mut session, b"\x0f\0\0\0\x0fAUTH_VERSION_NO\x09\0\0\0\x09169869568\0\0\0\0");
         assert_eq!(session.server_version.as_deref(), Some("10.2.0.1.0"));
     }
 }

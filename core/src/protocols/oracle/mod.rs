@@ -1,6 +1,6 @@
 //! Oracle: TNS packets, and TTC messages inside them.
 //!
-//! There is no public specification: `docs/protocols/oracle.md` tells the facts and where they come from.
+//! There is no public specification: `docs/protocols/oracle.md` states the facts and where they come from.
 //!
 //! ```text
 //! TCP → TNS packets (length, type) → DATA packets (flags, bytes) → TTC messages, cut over packets anywhere
@@ -127,7 +127,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// Was this the last packet of a message, as far as its length tells?
+    /// Was this the last packet of a message, as far as its length shows?
     fn is_full(&self, length: u64) -> bool {
         length + 1 >= self.session_data_unit.unwrap_or(USUAL_UNIT)
     }

@@ -85,7 +85,7 @@ fn is_alone(client: &[u8], header: Header) -> bool {
     }
 }
 
-/// A request plainly begins here: a CONNECT, or a packet with a call.
+/// A request certainly begins here: a CONNECT, or a packet with a call.
 pub fn resumes(bytes: &[u8]) -> bool {
     let Some(header) = Header::read(None, bytes) else {
         return false;

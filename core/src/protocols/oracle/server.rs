@@ -17,7 +17,7 @@ const REASONS: usize = 2;
 const MESSAGE_KEPT: usize = 1024;
 
 impl Oracle {
-    /// `length`: so much of the packet is in this message; more where it comes in pieces.
+    /// `length`: how much of the packet is in this message; more follows where it comes in pieces.
     pub(super) fn server(&mut self, packet: &Packet<'_>, length: u64, context: &mut Context<'_>) -> Meaning {
         let left = packet.header.length.saturating_sub(length);
         if left > 0 {
@@ -181,7 +181,7 @@ impl Oracle {
         let status = call.answer != Answer::Rows && end_of_call::ends_with_status(&response);
         let over = end.is_some() || status || marked;
         if over && call.answer == Answer::Logon {
-            logon::tell_response(context.session, &response);
+            logon::learn_response(context.session, &response);
         }
         let outcome = over.then(|| end.map(|end| self.outcome_of(call, &end, context.statements)).unwrap_or_default());
         self.response = response;

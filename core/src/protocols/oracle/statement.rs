@@ -17,7 +17,7 @@ use crate::cursor::Cursor;
 
 /// Every version sends 13 further numbers with an execution.
 const FURTHER_NUMBERS: u64 = 13;
-/// The text begins within so many bytes of the fields that announce it.
+/// The text begins within this many bytes of the fields that announce it.
 const SEARCHED: usize = 320;
 /// More than this of a text is not kept.
 pub const KEPT: usize = 64 << 10;
@@ -218,7 +218,7 @@ fn without_zero(text: &[u8]) -> &[u8] {
     text.strip_suffix(&[0]).unwrap_or(text)
 }
 
-/// For layouts nobody knows: the first string that begins with a word of SQL.
+/// For unknown layouts: the first string that begins with a word of SQL.
 pub fn guess(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
     (HEADER..bytes.len().min(HEADER + SEARCHED)).find_map(|at| {
         let mut cursor = Cursor::new(&bytes[at..]);

@@ -158,7 +158,7 @@ fn a_dialogue_is_told_call_by_call() {
 }
 
 #[test]
-fn a_call_that_nobody_knows_keeps_the_turns() {
+fn an_unknown_call_keeps_the_turns() {
     let mut parts = dialogue();
     parts.insert(12, (Client, data(0, b"\x03\xf0\x06\x99\x98")));
     parts.insert(13, (Server, data(0, b"\x63 nobody knows how this ends")));
@@ -230,7 +230,7 @@ fn requests_of_a_pipeline_share_one_round_trip() {
     let mut second = execute(3, "insert into t values (2)");
     second[8] = 0x08;
     parts.push((Client, first));
-    // The first answer is there before the next request is sent: nobody reads it yet.
+    // The first answer is there before the next request is sent: it is not read yet.
     parts.push((Server, data(0x2000, &[&end_of_call(2, 1, 0, 2, "")[..], b"\x1d"].concat())));
     parts.push((Client, second));
     parts.push((Client, data(0, b"\x03\xc8\x04\0\0")));

@@ -127,7 +127,7 @@ impl Requests {
             b'H' => Ok(self.flush(answers)),
             b'X' => Ok(Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("terminate") })),
             b'p' if answers.is_authenticating() => Ok(Meaning::More),
-            b'p' => Err(Lost("a password that nobody asked for".into())),
+            b'p' => Err(Lost("a password that was not asked for".into())),
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
                 let step = self.step(tag, body, context.statements);
@@ -150,7 +150,7 @@ impl Requests {
         self.group = None;
     }
 
-    /// The server keeps its answers until it is told to send them: nobody waits before that.
+    /// The server keeps its answers until a Sync or Flush: the client does not wait before that.
     fn awaits(&self) -> Awaits {
         if self.unflushed { Awaits::Shared } else { Awaits::Answer }
     }

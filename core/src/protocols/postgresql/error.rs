@@ -78,7 +78,7 @@ pub fn old_error(bytes: &[u8], statements: &Statements) -> Error {
     Error { code: code.to_owned(), message: statements.redact(message.trim_start()) }
 }
 
-/// Tells the two kinds apart once the whole message is there.
+/// Distinguishes the two kinds once the whole message is there.
 pub fn is_old(bytes: &[u8]) -> bool {
     matches!(old_frame(bytes), Ok(Some(_)))
 }

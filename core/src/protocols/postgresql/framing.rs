@@ -1,4 +1,4 @@
-//! How long messages are and which of them exist: enough to tell PostgreSQL's bytes from any others.
+//! How long messages are and which of them exist: enough to distinguish PostgreSQL's bytes from any others.
 //!
 //! <https://www.postgresql.org/docs/current/protocol-message-formats.html>
 //!
@@ -31,7 +31,7 @@ const SMALL: u32 = 64 << 10;
 /// How long the bytes are on which the meaning depends.
 const QUERY_HEAD: usize = HEADER + TEXT_MAX + 1;
 const PARSE_HEAD: usize = QUERY_HEAD + NAME_MAX;
-/// Bind values are only hashed: so many bytes tell two executions apart.
+/// Bind values are only hashed: this many bytes distinguish two executions.
 const BIND_HEAD: usize = 16 << 10;
 const NAMES_HEAD: usize = 2 * NAME_MAX;
 const ERROR_HEAD: usize = 4 << 10;
@@ -137,10 +137,10 @@ fn whole_characters(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Do these bytes plainly begin with a request, and is everything after it a message too?
+/// Do these bytes certainly begin with a request, and is everything after it a message too?
 ///
 /// In the middle of a pipeline the server still owes answers to what was not captured: there a packet ends with a whole
-/// message that asks for no answer yet, and no request can be told from those before it.
+/// message that asks for no answer yet, and no request can be distinguished from those before it.
 pub fn begins_request(bytes: &[u8]) -> bool {
     let Some((tag, length)) = header(Side::Client, bytes) else { return false };
     let body = bytes.get(HEADER..bytes.len().min(length)).unwrap_or_default();
@@ -151,7 +151,7 @@ pub fn begins_request(bytes: &[u8]) -> bool {
         && matches!(last, Some(None | Some(b'Q' | b'S' | b'H' | b'F' | b'X')))
 }
 
-/// So much text of a request that goes on tells it from bytes that happen to be letters.
+/// This much text of a request that goes on distinguishes it from bytes that happen to be letters.
 const TELLING: usize = 32;
 
 /// Are these bytes nothing but whole messages (the last may go on), up to a ReadyForQuery?

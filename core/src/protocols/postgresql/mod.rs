@@ -141,7 +141,7 @@ impl Postgresql {
     }
 }
 
-/// Whether a transaction is open, as ReadyForQuery tells it.
+/// Whether a transaction is open, as ReadyForQuery says.
 fn transaction(status: u8) -> Option<&'static str> {
     match status {
         b'I' => Some("idle"),

@@ -8,7 +8,7 @@ use super::framing::NAME_MAX;
 use crate::sql::{Dialect, Sql, Statements};
 
 /// Names kept of a session. One that leaves more behind is not read worse for forgetting them all and beginning anew.
-const MOST: usize = 16_384;
+const MAX_NAMES: usize = 16_384;
 
 #[derive(Debug, Default)]
 pub struct Names {
@@ -72,7 +72,7 @@ fn put<Value>(map: &mut HashMap<Box<[u8]>, Value>, name: &[u8], value: Value) {
         *old = value;
         return;
     }
-    if map.len() >= MOST {
+    if map.len() >= MAX_NAMES {
         map.clear();
     }
     map.insert(name.into(), value);

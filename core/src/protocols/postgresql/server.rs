@@ -12,7 +12,7 @@ use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Context, Layer, Meaning, Message, Outcome};
 
 /// More unanswered messages than any pipeline has.
-const MOST: usize = 1 << 18;
+const MAX_UNANSWERED: usize = 1 << 18;
 
 /// What a client message is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct Answers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Copy {
     #[default]
-    Nobody,
+    Neither,
     Client,
     Server,
 }
@@ -69,7 +69,7 @@ enum Copy {
 impl Answers {
     /// The client has sent what will be answered so.
     pub fn expect(&mut self, answer: Answer, exchange: u32) -> Result<(), Lost> {
-        if self.queue.len() >= MOST {
+        if self.queue.len() >= MAX_UNANSWERED {
             return Err(Lost("too many requests without an answer".into()));
         }
         self.queue.push_back(Awaited { answer, exchange });
@@ -151,7 +151,7 @@ impl Answers {
     /// The oldest awaited answer has come; the last of its exchange ends that.
     fn answered(&mut self) -> Meaning {
         let exchange = self.queue.pop_front().map(|awaited| awaited.exchange);
-        self.copy = Copy::Nobody;
+        self.copy = Copy::Neither;
         self.eager = false;
         if exchange == self.queue.front().map(|awaited| awaited.exchange) {
             return Meaning::More;
@@ -182,7 +182,7 @@ impl Answers {
 
     fn command_complete(&mut self, oldest: Answer, body: &[u8]) -> Meaning {
         self.count(body);
-        self.copy = Copy::Nobody;
+        self.copy = Copy::Neither;
         if oldest == Answer::Execute { self.answered() } else { Meaning::More }
     }
 
@@ -238,11 +238,11 @@ impl Answers {
     fn error(&mut self, body: &[u8], context: &mut Context<'_>) -> Meaning {
         let report = error::report(body);
         let Some(oldest) = self.oldest() else {
-            // The server says goodbye: shut down, or tired of waiting.
+            // The server ends the connection: a shutdown or an idle time-out.
             return Meaning::Unrelated;
         };
         self.outcome.error = Some(report.error(context.statements));
-        self.copy = Copy::Nobody;
+        self.copy = Copy::Neither;
         match oldest {
             Answer::Startup => self.ends(),
             _ if report.is_fatal() => self.ends(),

@@ -87,7 +87,7 @@ fn parameters(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// What a StartupMessage tells about the session.
+/// What a StartupMessage says about the session.
 pub fn introduce(bytes: &[u8], session: &mut Session) {
     for (name, value) in parameters(bytes) {
         let value = Some(String::from_utf8_lossy(value).into_owned());
@@ -117,7 +117,7 @@ pub fn recognise(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// Kafka's first request may have the same code; what follows tells them apart.
+/// Kafka's first request may have the same code; what follows distinguishes them.
 fn has_names(bytes: &[u8]) -> bool {
     let mut body = Cursor::new(bytes.get(HEADER..).unwrap_or_default());
     let name = body.until(0, "name").unwrap_or_else(|_| body.rest());

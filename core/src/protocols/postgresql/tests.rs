@@ -248,7 +248,7 @@ fn a_server_out_of_processes_answers_in_protocol_2() {
 }
 
 #[test]
-fn nobody_answers_a_cancel_request_whatever_the_length_of_its_key() {
+fn a_cancel_request_is_not_answered_whatever_the_length_of_its_key() {
     for key in [4, 32, 256] {
         let mut fed = Fed::new(Phase::Startup);
         assert_eq!(fed.client(&untagged(80_877_102, &vec![7; 4 + key])), ["cancel Nothing"]);
@@ -339,10 +339,10 @@ fn what_comes_unasked_opens_and_ends_nothing() {
         tagged(b'A', b"\0\0\0\x07jobs\x0042\0"),
         tagged(b'S', b"TimeZone\0UTC\0"),
     ];
-    assert_eq!(fed.server(&tagged(b'A', b"\0\0\0\x07jobs\x0042\0")), ["aside"]);
-    assert_eq!(fed.server(&error("FATAL", "57P05")), ["aside"]);
+    assert_eq!(fed.server(&tagged(b'A', b"\0\0\0\x07jobs\x0042\0")), ["unrelated"]);
+    assert_eq!(fed.server(&error("FATAL", "57P05")), ["unrelated"]);
     fed.client(&query("do $$ $$"));
-    assert_eq!(fed.server(&unasked.concat()), ["aside"]);
+    assert_eq!(fed.server(&unasked.concat()), ["unrelated"]);
     assert_eq!(fed.server(&[complete("DO"), ready()].concat()), ["done"]);
 }
 
@@ -354,7 +354,7 @@ fn a_function_call_is_one_exchange() {
 }
 
 #[test]
-fn nobody_waits_for_a_goodbye() {
+fn terminate_is_not_waited_for() {
     assert_eq!(Fed::in_session().client(b"X\0\0\0\x04"), ["terminate Nothing"]);
 }
 
@@ -493,7 +493,7 @@ fn rows_copied_in_belong_to_the_query_and_notices_answer_none_of_them() {
     fed.client(&query("copy t from stdin"));
     assert_eq!(fed.server(&tagged(b'G', &[0, 0, 1, 0, 0])), [""; 0]);
     assert_eq!(fed.client(&tagged(b'd', b"1\n")), [""; 0]);
-    assert_eq!(fed.server(&tagged(b'N', b"SNOTICE\0\0")), ["aside"]);
+    assert_eq!(fed.server(&tagged(b'N', b"SNOTICE\0\0")), ["unrelated"]);
     assert_eq!(fed.client(&tagged(b'c', b"")), [""; 0]);
     assert_eq!(fed.server(&[complete("COPY 1"), ready()].concat()), ["done affected 1"]);
 }
@@ -514,7 +514,7 @@ fn rows_that_are_still_sent_after_an_error_belong_to_nothing() {
     fed.client(&query("copy t from stdin"));
     fed.server(&tagged(b'G', &[0, 0, 1, 0, 0]));
     assert_eq!(fed.server(&[error("ERROR", "22P02"), ready()].concat()), ["done 22P02"]);
-    assert_eq!(fed.client(&[tagged(b'd', b"2\n"), tagged(b'c', b"")].concat()), ["aside", "aside"]);
+    assert_eq!(fed.client(&[tagged(b'd', b"2\n"), tagged(b'c', b"")].concat()), ["unrelated", "unrelated"]);
 }
 
 #[test]

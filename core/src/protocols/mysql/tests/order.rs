@@ -39,14 +39,14 @@ fn inside_compressed_packets_the_numbers_prove_nothing() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error_or_a_loss() {
+fn what_was_not_asked_for_is_an_error_or_a_loss() {
     let mut talk = Talk::logged_in(BASE);
     talk.says(
         Server,
         &packet(0, b"\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity."),
     );
-    assert_eq!(talk.told(), ["aside"]);
-    assert_eq!(talk.lost_to(Server, &packet(1, OK)), "the server sends what nobody asked for");
+    assert_eq!(talk.told(), ["unrelated"]);
+    assert_eq!(talk.lost_to(Server, &packet(1, OK)), "the server sends what was not asked for");
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn a_statement_of_16_mb_goes_on_in_an_empty_packet() {
 }
 
 #[test]
-fn long_data_of_more_than_16_mb_is_still_answered_by_nobody() {
+fn long_data_of_more_than_16_mb_is_still_not_answered() {
     let mut talk = Talk::logged_in(BASE);
     let mut data = vec![0; FULL];
     data[..7].copy_from_slice(b"\x18\x01\0\0\0\0\0");
     talk.says(Client, &packets(0, &[&data, b"rest"])).says(Client, &query("do 1"));
-    assert_eq!(talk.told(), ["stmt_send_long_data (Nothing)", "aside", "query: do 1"]);
+    assert_eq!(talk.told(), ["stmt_send_long_data (Nothing)", "unrelated", "query: do 1"]);
 }
 
 #[test]
