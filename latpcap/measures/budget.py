@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
+from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.shared_time import SharedClock
 from latpcap.rtt import Baselines
 from latpcap.tables.quantiles import Grouped
@@ -30,9 +31,6 @@ __all__ = ["Budget", "Timeline", "timeline"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-OVERLAP = 0.05
-"""An exchange runs beside others when it shares more than this of its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +130,15 @@ def _clock(spans: _Spans) -> SharedClock:
 def _pace(exchanges: Exchanges, spans: _Spans, clock: SharedClock, think_s: float) -> SharedClock:
     """What an added round trip is worth: workers that run side by side set each other no pace.
 
-    Most exchanges of such a connection overlap with another connection's. It then counts as busy between its requests
-    as well (think time excepted), so that k workers share each instant by k however short their waits are; the
-    connections of a pool that is used one query after the other never overlap, and add up.
+    Such a connection counts as busy between its requests as well (think time excepted), so that k workers share each
+    instant by k however short their waits are; connections that are used one after the other add up.
     """
     if clock.alone:
         return clock
     connection, length = exchanges.connection, spans.end - spans.begin
-    overlaps = clock.worth(spans.begin, length) < length * (1 - OVERLAP)
-    side_by_side = Grouped.of(connection, overlaps.astype(np.int64), len(spans.shake_begin)).quantile(0.5) == 1
+    beside = side_by_side(connection, length, clock.worth(spans.begin, length), len(spans.shake_begin))
     following = np.where(np.diff(connection, append=-1) == 0, np.roll(spans.begin, -1), spans.end)
-    works_on = side_by_side[connection] & (following - spans.end <= think_s * 1e9)
+    works_on = beside[connection] & (following - spans.end <= think_s * 1e9)
     return _clock(replace(spans, end=np.where(works_on, np.maximum(following, spans.end), spans.end)))
 
 

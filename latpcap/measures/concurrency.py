@@ -1,8 +1,7 @@
-"""Connections in a row: which follow each other, and which run side by side.
+"""Which connections follow each other, and which run side by side.
 
-A connection continues the lane whose last connection ended most recently before it began (docs/model.md C.5, the
-last-completion rule); where none is free it opens a lane. A connection for every query makes one lane, eight workers
-make eight.
+The replay (core/src/replay/lanes.rs) decides this from the same exchanges for who waits for whom elsewhere; here it
+says how much an instant counts, and which connections one could have served.
 """
 
 from __future__ import annotations
@@ -12,11 +11,34 @@ from bisect import bisect_right, insort
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["lanes"]
+from latpcap.tables.quantiles import Grouped
+
+__all__ = ["lanes", "side_by_side"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+OVERLAP = 0.05
+"""An exchange runs beside others when it shares more than this of its time."""
 
 
-def lanes(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.int64]:
+def side_by_side(connection: Ints, length: Ints, shared: Floats, count: int) -> NDArray[np.bool_]:
+    """Which of `count` connections work beside others: most of their exchanges do.
+
+    `shared` is what each exchange's `length` is worth where connections share the instants in which they are busy.
+    The connections of a pool that is used one query after the other never overlap.
+    """
+    overlaps = (shared < length * (1 - OVERLAP)).astype(np.int64)
+    beside: NDArray[np.bool_] = Grouped.of(connection, overlaps, count).quantile(0.5) == 1
+    return beside
+
+
+def lanes(start: Floats, end: Floats) -> Ints:
     """Return the lane of each connection, numbered from 0.
+
+    A connection continues the lane whose last connection ended most recently before it began (docs/model.md C.5, the
+    last-completion rule); where none is free it opens a lane. A connection for every query makes one lane, eight
+    workers make eight.
 
     >>> lanes(np.array([0.0, 1.0, 5.0, 6.0]), np.array([4.0, 3.0, 7.0, 8.0])).tolist()
     [0, 1, 0, 1]

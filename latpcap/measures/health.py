@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from latpcap.measures.budget import Timeline
-from latpcap.rtt import LOOPBACK, R_FLOOR, UNKNOWN, Baselines
+from latpcap.rtt import LOOPBACK, Baselines, Method, Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 
@@ -167,10 +167,10 @@ def measured_notes(recording: Recording, baselines: Baselines, timeline: Timelin
 
 def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
     total = len(baselines.method)
-    if unknown := int((baselines.method == UNKNOWN).sum()):
+    if unknown := int((baselines.method == Method.UNKNOWN).sum()):
         text = f"no RTT is known of {_part(unknown, total)}; give it with --rtt-baseline"
         yield HealthNote("baseline-unknown", "error" if unknown == total else "warning", text, unknown)
-    if bounded := int((baselines.reason == R_FLOOR).sum()):
+    if bounded := int((baselines.reason == Reason.FLOOR).sum()):
         text = f"the RTT of {_part(bounded, total)} is an upper bound, the fastest responses"
         yield HealthNote("baseline-upper-bound", "warning", text, bounded)
     local = baselines.position == LOOPBACK

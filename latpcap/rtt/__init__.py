@@ -9,17 +9,13 @@ response floor  the fastest responses: RTT + service, so an upper bound     alwa
 The capture point cuts the path into two halves, and each is measured in these three ways. At the client only the far
 half is network (the near one is the client's own turnaround), at the server only the near half; in between they add up.
 
-measured.py  what the capture shows of each half       choice.py       which of it counts, and why
-position.py  where the capture was taken               uncertainty.py  how sure that is
-location.py  the typical one of many measurements      estimate.py     connections and paths
+measured.py   what the capture shows of each half    paths.py      who shares a path, where it was captured
+choice.py     which of it counts, and how sure       estimate.py   connections and paths
+baselines.py  the result
 """
 
+from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
-from latpcap.rtt.paths import Paths
-from latpcap.rtt.result import LOOPBACK, Baselines, Method, Reason
+from latpcap.rtt.paths import Paths, host
 
-__all__ = ["LOOPBACK", "R_FLOOR", "UNKNOWN", "Baselines", "Estimate", "Method", "Paths", "Reason"]
-__all__ += ["estimate", "estimate_paths"]
-
-UNKNOWN = Method.UNKNOWN
-R_FLOOR = Reason.FLOOR
+__all__ = ["LOOPBACK", "Baselines", "Estimate", "Method", "Paths", "Reason", "estimate", "estimate_paths", "host"]

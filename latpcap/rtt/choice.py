@@ -1,4 +1,4 @@
-"""The RTT of one half of a path: which of its measurements count, and why.
+"""The RTT of one half of a path: which of its measurements count, why, and how sure that is.
 
 All results are arrays with one value a group (a connection or a path), in ns.
 """
@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.rtt.location import COARSE, typical
-from latpcap.rtt.measured import Half, Values
-from latpcap.rtt.result import Method, Reason
+from latpcap.rtt.baselines import Method, Reason
+from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
 from latpcap.tables.quantiles import Grouped
 
-__all__ = ["Chosen", "choose"]
+__all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "limits"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,25 +22,40 @@ Bools = NDArray[np.bool_]
 
 AGREE = 0.10
 """Handshake and acknowledgments agree when they differ by less of the handshake."""
-HOSTS_NS = 100_000
-"""So much a busy host adds to a measurement; what differs by less, agrees."""
-FEW = 3
-"""So many acknowledgments are evidence against a handshake."""
-MANY = 10
-"""So many outweigh it."""
-FEW_BOUNDS = 5
-TWICE = 2.0
-"""Responses within so many times the handshake confirm it; data that takes longer was not answered by who answered
-the SYN, if it is plain:"""
-PLAINLY_NS = 1_000_000
+BUSY_HOST_NS = 100_000
+"""What a busy host adds to a measurement; what differs by less, agrees."""
+MIN_ACKS_TO_REFUTE = 3
+"""Acknowledgments that are evidence against a handshake."""
+MIN_ACKS_TO_OUTWEIGH = 10
+"""Acknowledgments that outweigh it."""
+MIN_BOUNDS = 5
+"""Responses that say how fast the faster ones are."""
+CONFIRMING = 2.0
+"""Responses within this many times the handshake confirm it. Data that takes longer was not answered by the host that
+answered the SYN, where the difference is plain:"""
+PLAIN_NS = 1_000_000
 MIDDLEBOX = 4
-"""Acknowledgments so many times faster than handshake and responses come from a host on the way (NAT, proxy)."""
+"""Acknowledgments this many times faster than handshake and responses come from a host on the way (NAT, proxy)."""
 REFUTED = 0.25
 """How much slower than the faster responses a handshake may be and yet be confirmed by them."""
 FLOOR_QUANTILE = 0.05
 """The response floor of many waits: low, but not a single freak."""
 FASTER_QUANTILE = 0.25
 """No RTT is typically longer than the faster quarter of the responses: what is, was delayed."""
+
+# The errors seen over the lab's captures, docs/model.md C.2.
+HOST_NS = 100_000
+"""What the far host's turnaround adds to the least measurement."""
+HANDSHAKE_NS = 200_000
+"""The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
+MIN_NETWORK = 0.25
+"""The part of an RTT that is network at least, however short it is."""
+DATA_SLOWER = 0.10
+"""Data may take this much longer than a handshake that stands alone."""
+DRIFT = 0.02
+"""The mean RTT lies this much above the typical one, on links as steady as the lab's."""
+FLOOR_LOW = 0.8
+"""Of the fastest responses, where handshake and acknowledgments were slower: the rest may be service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
-    enough = bounds.counts >= FEW_BOUNDS
+    enough = bounds.counts >= MIN_BOUNDS
     floor = bounds.quantile(FLOOR_QUANTILE)
     faster = np.where(enough, bounds.quantile(FASTER_QUANTILE), np.nan)
     use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
@@ -96,21 +110,21 @@ def _reconcile(
 ) -> tuple[Bools, Bools, Ints]:
     """The rules of docs/model.md C.2, first match wins: whether handshakes and acknowledgments count, and why."""
     has_h, has_a = shakes > 0, acks > 0
-    apart = np.abs(h - a) > np.maximum(AGREE * h, HOSTS_NS)
-    evidence, refuted = acks >= FEW, h > faster * (1 + REFUTED)
+    apart = np.abs(h - a) > np.maximum(AGREE * h, BUSY_HOST_NS)
+    evidence, refuted = acks >= MIN_ACKS_TO_REFUTE, h > faster * (1 + REFUTED)
     rules: list[tuple[Bools, bool, bool, Reason]] = [
         (~has_h & has_a & resent, False, True, Reason.RESENT),
         (~has_h & has_a, False, True, Reason.DATA),
         (~has_h, False, False, Reason.NONE),
-        (~has_a & (faster <= TWICE * h), True, False, Reason.CONFIRMED),
+        (~has_a & (faster <= CONFIRMING * h), True, False, Reason.CONFIRMED),
         (~has_a, True, False, Reason.ALONE),
         (~apart, True, True, Reason.AGREE),
-        (evidence & (a > TWICE * h) & (a > h + PLAINLY_NS), False, True, Reason.SYN_ANSWERED),
+        (evidence & (a > CONFIRMING * h) & (a > h + PLAIN_NS), False, True, Reason.SYN_ANSWERED),
         (evidence & (a > h), False, True, Reason.SLOW_DATA),
         (a > h, True, True, Reason.QUICKEST),
         (refuted, False, True, Reason.SLOW_HANDSHAKE),
         (evidence & (MIDDLEBOX * a < h) & (faster > 0), True, False, Reason.MIDDLEBOX),
-        (acks >= MANY, False, True, Reason.MANY),
+        (acks >= MIN_ACKS_TO_OUTWEIGH, False, True, Reason.MANY),
     ]
     conditions = [rule for rule, *_ in rules]
     use_h = np.select(conditions, [use for _, use, _, _ in rules], True)
@@ -126,7 +140,7 @@ def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Gr
 
 
 def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
-    """Where nothing else is known, or the responses were faster than it, they tell."""
+    """Where nothing else is known, or the responses were faster than it, they count."""
     unknown = (chosen.method == Method.UNKNOWN) & (bounds.counts > 0)
     refuted = chosen.value > chosen.faster + step_ns
     fastest = chosen.floor
@@ -141,3 +155,28 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
         reason=np.select(rules, [Reason.FLOOR, Reason.SLOW_DIRECT], chosen.reason),
         samples=np.where(unknown | refuted, bounds.counts, chosen.samples),
     )
+
+
+# --- how sure ---------------------------------------------------------------------------------------------------------
+
+
+def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
+    """The low and the high end of each group's RTT."""
+    value, pool = chosen.value, chosen.pool
+    alone, bound = chosen.method == Method.HANDSHAKE, chosen.method == Method.FLOOR
+    roots = np.sqrt(np.maximum(chosen.samples, 1))
+    tick, below, above = step_ns / roots, _beyond(value - pool.quantile(0.1)), _beyond(pool.quantile(0.75) - value)
+    down = np.fmax(np.where(alone & (pool.counts < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
+    up = np.fmax(DRIFT * value, np.fmax(pool.quantile(0.5) - value, 2 * above / roots)) + HOST_NS / 4 + tick
+    up = np.where(alone, np.fmax(up, DATA_SLOWER * value), up)
+    low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
+    refuted = bound & (pool.counts > 0)
+    low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * FLOOR_LOW, 0.0], low)
+    most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
+    high = np.where(bound, value + tick, np.fmin(value + up, most))
+    return low, high
+
+
+def _beyond(distance: Floats) -> Floats:
+    """How far the measurements reach to one side of the value."""
+    return np.maximum(np.nan_to_num(distance), 0)

@@ -7,13 +7,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.rtt.choice import MANY, Chosen, choose
+from latpcap.rtt.baselines import AT_SERVER, BETWEEN, Baselines, Method, Reason
+from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, limits
 from latpcap.rtt.clock_step import clock_step
 from latpcap.rtt.measured import Half, halves, whole_handshakes
-from latpcap.rtt.paths import Paths, paths
-from latpcap.rtt.position import position
-from latpcap.rtt.result import AT_SERVER, BETWEEN, Baselines, Method, Reason
-from latpcap.rtt.uncertainty import limits
+from latpcap.rtt.paths import Paths, paths, position
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Recording
 
@@ -24,10 +22,10 @@ Ints = NDArray[np.int64]
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
-FAR_RESPONSES = 4.0
-FAR_RESPONSES_NS = 5_000_000
-FAR_RESPONSES_LEAST = 20
-"""Even the fastest of so many responses took so many times the RTT, and so much more."""
+FAR = 4.0
+FAR_NS = 5_000_000
+MIN_FAR_RESPONSES = 20
+"""A proxy is suspected where even the fastest of this many responses took `FAR` times the RTT, and `FAR_NS` more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ def _relevant(chosen: list[Chosen], place: Ints) -> Ints:
 
 def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines:
     """The path's baseline where a connection has few measurements of its own."""
-    few = direct < MANY
+    few = direct < MIN_ACKS_TO_OUTWEIGH
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
     lent = few & ~own_fits & np.isin(shared.method, DIRECT)
     kept = ("position", "handshake")
@@ -141,8 +139,8 @@ def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
     """Say so where not one response came anywhere near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near
-    direct = np.isin(found.method, DIRECT) & (bounds.counts >= FAR_RESPONSES_LEAST)
-    suspect = direct & (least > FAR_RESPONSES * found.baseline) & (least > found.baseline + FAR_RESPONSES_NS)
+    direct = np.isin(found.method, DIRECT) & (bounds.counts >= MIN_FAR_RESPONSES)
+    suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 
 

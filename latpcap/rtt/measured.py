@@ -1,4 +1,4 @@
-"""What the capture shows of each half of the path: handshakes, acknowledgments, and bounds.
+"""What the capture shows of each half of the path: handshakes, acknowledgments, bounds, and their typical value.
 
 ```text
 client ──near half── capture point ──far half── server
@@ -22,16 +22,20 @@ from numpy.typing import NDArray
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
-__all__ = ["Half", "Values", "halves", "whole_handshakes"]
+__all__ = ["COARSE", "MIN_FOR_DENSITY", "Half", "Values", "halves", "typical", "whole_handshakes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-QUIET = 10
+MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
 DELAYED_NS = 20_000_000
-"""An ACK later than the fastest by so much was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
+"""An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
+MIN_FOR_DENSITY = 10
+"""This many measurements show where they are dense; of fewer, the lower quarter has the least of the hosts' delays."""
+COARSE = 0.1
+"""Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +117,54 @@ def _clean(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Va
     """The in-stream samples of one side that are quiet (where the path has such) and not delayed."""
     count = int(path.max(initial=-1)) + 1
     taken = Values(samples.connection[side], samples.rtt[side])
-    quiet = samples.in_flight[side] <= QUIET
+    quiet = samples.in_flight[side] <= MAX_IN_FLIGHT
     has_quiet = np.bincount(path[taken.connection[quiet]], minlength=count) > 0
     taken = taken.where(quiet | ~has_quiet[path[taken.connection]])
     least = np.full(count, np.iinfo(np.int64).max - DELAYED_NS)
     for values in (taken, shakes, bounds):
         np.minimum.at(least, path[values.connection], values.ns)
     return taken.where(taken.ns < (least + DELAYED_NS)[path[taken.connection]])
+
+
+# --- the typical one of many ------------------------------------------------------------------------------------------
+
+
+def typical(values: Grouped, step_ns: int) -> Floats:
+    """The typical value of each group, NaN for an empty one: a busy host makes measurements longer, never shorter."""
+    found = values.quantile(0.25)
+    if (values.counts >= MIN_FOR_DENSITY).any():
+        found = np.where(values.counts >= MIN_FOR_DENSITY, _densest_half(values), found)
+    if (values.quantile(0) < step_ns / COARSE).any():  # else no mean is below either
+        mean = _mean(values)
+        found = np.where(mean < step_ns / COARSE, mean, found)
+    return found
+
+
+def _mean(values: Grouped) -> Floats:
+    sums = np.concatenate(([0], np.cumsum(values.values)))
+    total = (sums[values.starts[1:]] - sums[values.starts[:-1]]).astype(float)
+    return np.where(values.counts > 0, total / np.maximum(values.counts, 1), np.nan)
+
+
+def _densest_half(values: Grouped) -> Floats:
+    """The mean of the shortest interval that holds half of each group.
+
+    Even where jitter is symmetric, it lies in the middle; a long tail of late measurements does not move it.
+    """
+    counts, starts = values.counts, values.starts[:-1]
+    result = np.full(len(counts), np.nan)
+    if len(values.values) == 0:
+        return result
+    half = (counts + 1) // 2
+    group = np.repeat(np.arange(len(counts)), counts)
+    first = np.arange(len(values.values))
+    last = first + half[group] - 1
+    inside = last < values.starts[1:][group]
+    width = np.where(inside, values.values[np.where(inside, last, 0)] - values.values, np.iinfo(np.int64).max)
+    filled = np.flatnonzero(counts > 0)
+    least = np.minimum.reduceat(width, starts[filled])
+    candidates = np.where(width == np.repeat(least, counts[filled]), first, len(first))
+    begin = np.minimum.reduceat(candidates, starts[filled])
+    sums = np.concatenate(([0], np.cumsum(values.values)))
+    result[filled] = (sums[begin + half[filled]] - sums[begin]) / half[filled]
+    return result

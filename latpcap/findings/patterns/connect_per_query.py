@@ -12,6 +12,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.measures.concurrency import lanes
+from latpcap.rtt import host
 from latpcap.tables import columns
 
 Ints = NDArray[np.int64]
@@ -28,7 +29,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     used = np.flatnonzero(_used(evidence))
     works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
     statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
-    clients = np.array([_host(connections.client[number]) for number in used])
+    clients = np.array([host(connections.client[number]) for number in used])
     servers = np.array([connections.server[number] for number in used])
     if len(used) == 0:
         return
@@ -50,15 +51,11 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             facts={
                 "connections": len(mine),
                 "statements_per_connection": float(np.median(statements[mine])),
-                "client": _host(connections.client[int(mine[0])]),
+                "client": host(connections.client[int(mine[0])]),
                 "server": connections.server[int(mine[0])],
             },
             fix=drivers.sentence(evidence, "pool", mine),
         )
-
-
-def _host(endpoint: str) -> str:
-    return endpoint.rpartition(":")[0]
 
 
 def _codes(texts: NDArray[np.str_]) -> Ints:
