@@ -142,12 +142,11 @@ class Capture:
         return views.timeline(self._recording)
 
     def report(self, path: str | Path, rtt_ms: float | Sequence[float] | None = None) -> None:
-        """Write the report to `path` (`.html`): one file that needs no network, with a slider for the RTT."""
-        from latpcap.report.html import render
+        """Write the report to `path`: `.html`, a page that needs no network, with a slider for the RTT; or `.md`."""
+        from latpcap.report import report_to
 
-        if Path(path).suffix.lower() not in (".html", ".htm"):
-            raise UsageError(f"{path}: a report is an .html file")
-        Path(path).write_bytes(render(self.measures, _ladder(rtt_ms)).encode("utf-8", "replace"))
+        text: str = report_to(path)(self.measures, _ladder(rtt_ms), None)
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

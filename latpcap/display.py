@@ -1,12 +1,27 @@
-"""Results show themselves in notebooks without knowing how: the reports register that here for each kind of result."""
+"""What every result can do: be one JSON object, and show itself in notebooks.
+
+Results do not know how they are shown: the reports register that here for each kind of result.
+"""
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from functools import singledispatch
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["Displayed", "Plotted", "as_chart", "as_html"]
+__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "plain"]
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses and tuples as dictionaries and lists, all the way down."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
 
 
 @singledispatch
@@ -22,9 +37,16 @@ def as_chart(result: object) -> Any:
 
 
 class Displayed:
-    """A result that a notebook shows as HTML."""
+    """A result: one JSON object for scripts, HTML for notebooks."""
 
     __slots__ = ()
+    schema: ClassVar[str] = ""
+    """What the keys of its JSON promise: keys may be added, never renamed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object."""
+        result: dict[str, Any] = plain(self)
+        return {"schema": self.schema} | result if self.schema else result
 
     def _repr_html_(self) -> str:
         return as_html(self)

@@ -14,7 +14,8 @@ import pytest
 from conftest import Fixture
 
 from latpcap import CaptureError, UsageError
-from latpcap.report.verification import render, render_html
+from latpcap.report.terminal import render
+from latpcap.report.verification import render_html
 from latpcap.verify import Verification, compare, ours, verify
 from latpcap.verify.ours import Exchange, Ours
 

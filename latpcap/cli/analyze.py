@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, write
+from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, write_result
 from latpcap.cli.options import Duration, fail_if_option, json_option, reading_options, rtt_option
 
 __all__ = ["analyze"]
@@ -35,9 +35,7 @@ def analyze(
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' --json > result.json
     """
-    from latpcap.report import FORMATS
-
     capture = read_capture(reading, output)
     result = capture.analyze(flat(rtt), in_seconds(within))
-    write([FORMATS["json" if as_json else "terminal"](result)], output)
+    write_result(result, as_json, output)
     check_gates(fail_if, capture, result)

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_output, read_capture, write
+from latpcap.cli.io import read_capture, write_result
 from latpcap.cli.options import Duration, json_option, two_captures_options
+from latpcap.tables import sources
 
 __all__ = ["compare", "validate"]
 
@@ -28,8 +29,7 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     from latpcap.result.comparison import compare as set_side_by_side
 
     first, second = _both(before, after, reading, output)
-    result = set_side_by_side(first.analyze(), second.analyze())
-    _show("latpcap.comparison/1", result, as_json, output)
+    write_result(set_side_by_side(first.analyze(), second.analyze()), as_json, output)
 
 
 @click.command()
@@ -50,7 +50,7 @@ def validate(
     from latpcap.result.validation import validate as check
 
     first, second = _both(base, other, reading, output, against_rtt)
-    _show("latpcap.validation/1", check(first, second), as_json, output)
+    write_result(check(first, second), as_json, output)
 
 
 def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:
@@ -61,20 +61,8 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
         from latpcap.tables.pseudonyms import Pseudonyms
 
         reading["pseudonymise"] = Pseudonyms()
-    check_output(output, [first, second])
+    sources.check_output(output, [first, second])
     return tuple(
         read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output)
         for path, baseline in ((first, given), (second, rtt))
     )
-
-
-def _show(schema: str, result: Any, as_json: bool, output: str | None) -> None:
-    if as_json:
-        from latpcap.report.jsonout import dump
-        from latpcap.result.analysis import plain
-
-        write([dump({"schema": schema} | plain(result))], output)
-        return
-    from latpcap.report.pairs import render
-
-    write([render(result)], output)

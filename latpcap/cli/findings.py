@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, read_capture, warn, write
+from latpcap.cli.io import check_gates, chosen_format, flat, read_capture, warn, write, write_rows
 from latpcap.cli.options import fail_if_option, output_options, reading_options, rtt_option
-from latpcap.cli.tables import FORMAT_OF_SUFFIX
-from latpcap.errors import UsageError
 
 __all__ = ["findings"]
 
@@ -35,9 +31,7 @@ def findings(
     latpcap findings capture.pcapng --format jsonl
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
-    chosen = file_format or FORMAT_OF_SUFFIX.get(Path(output).suffix if output else "", "table")
-    if chosen == "parquet" and output is None and sys.stdout.isatty():
-        raise UsageError("Parquet is no text: name a file with `-o findings.parquet`")
+    chosen = chosen_format(file_format, output, "findings")
     capture = read_capture(reading, output)
     rtts = flat(rtt)
     warn(capture, reading["quiet"])
@@ -46,5 +40,5 @@ def findings(
 
         write([findings_text(capture.analyze(rtts).findings)], output)
     else:
-        write(capture.findings_at(rtts).encode(chosen), output)
+        write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

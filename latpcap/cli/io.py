@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.result.analysis import Analysis
     from latpcap.result.gates import Gate
+    from latpcap.tables.table import Table
 
 __all__ = [
     "INTERRUPTED",
     "check_gates",
-    "check_output",
+    "chosen_format",
     "flat",
     "in_seconds",
     "read_capture",
     "warn",
     "write",
+    "write_result",
+    "write_rows",
 ]
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -41,7 +44,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
     from latpcap.tables import sources
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
-    check_output(output, paths)
+    sources.check_output(output, paths)
 
     def work(progress: Progress) -> Capture:
         return read(
@@ -60,17 +63,28 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def check_output(output: str | None, captures: Sequence[str]) -> None:
-    """Refuse an output file that cannot be written, or that is one of the captures."""
-    if output is None:
-        return
-    if os.path.isdir(output):
-        raise UsageError(f"{output}: is a directory; name a file")
-    if not os.path.isdir(os.path.dirname(output) or "."):
-        raise UsageError(f"{output}: no such directory")
-    for path in captures:
-        if path != "-" and os.path.exists(output) and os.path.samefile(path, output):
-            raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
+def write_result(result: object, as_json: bool, output: str | None) -> None:
+    """Write what a command found, for people or for scripts."""
+    from latpcap.report import FORMATS
+
+    write([FORMATS["json" if as_json else "terminal"](result)], output)
+
+
+def chosen_format(file_format: str | None, output: str | None, name: str) -> str:
+    """The format of rows that was asked for, else the one that the output's name says, else a table for people."""
+    from latpcap.report import FORMATS, format_of
+
+    chosen = file_format or format_of("rows", output) or "table"
+    if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
+        raise UsageError(f"{chosen.capitalize()} is no text: name a file with `-o {name}.{chosen}`")
+    return chosen
+
+
+def write_rows(rows: Table, chosen: str, output: str | None) -> None:
+    """Write `rows` in the chosen format."""
+    from latpcap.report import FORMATS
+
+    write(FORMATS[chosen](rows), output)
 
 
 def write(parts: Iterable[str | bytes], output: str | None) -> None:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from latpcap.errors import UsageError
+from latpcap.findings.registry import PATTERNS
+from latpcap.report import formats_of
 from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share
 
 __all__ = [
@@ -169,14 +171,15 @@ fail_if_option = click.option(
     help="End with status 1 where this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
 )
 
+FIXES = ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)
+
 fix_option = click.option(
     "--fix",
     "fixes",
     type=FixName(),
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="What if this were fixed: n+1=join, n+1=in:100, fetch=1000, batch=100, pool, pipeline, cache, prepare, ping, "
-    "commit, session, blob, nodelay, all; repeatable.",
+    help=f"What if this were fixed: {FIXES}, all; n+1 may be n+1=join or n+1=in:100; repeatable.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -185,7 +188,7 @@ output_options = _all_of(
     click.option(
         "--format",
         "file_format",
-        type=click.Choice(["table", "csv", "jsonl", "parquet"]),
+        type=click.Choice(formats_of("rows")),
         help="How rows are written; by default a table, or what the name after -o says.",
     ),
     click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output."),

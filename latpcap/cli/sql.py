@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import read_capture, warn
+from latpcap.cli.io import chosen_format, read_capture, warn, write_rows
 from latpcap.cli.options import output_options, reading_options
-from latpcap.cli.tables import chosen_format, write_rows
 from latpcap.errors import UsageError
 from latpcap.tables.sql import engine
 

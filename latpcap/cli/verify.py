@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from latpcap.cli.io import check_output, write
+from latpcap.cli.io import write_result
 from latpcap.cli.options import PortProtocol, json_option
 
 __all__ = ["verify"]
@@ -41,19 +39,9 @@ def verify(
     from latpcap.verify import compare, ours, wireshark
 
     paths = [path for given in captures for path in sources.paths(given)]
-    check_output(output, paths)
+    sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
     seen = watch(lambda progress: ours.read(paths, dict(decode_as), progress), quiet=quiet)
     result = compare(paths, seen)
-    write([_rendered(result, as_json)], output)
+    write_result(result, as_json, output)
     return 0 if result.agrees else 1
-
-
-def _rendered(result: Any, as_json: bool) -> str:
-    if as_json:
-        from latpcap.report.jsonout import dump
-
-        return dump(result.to_dict())
-    from latpcap.report.verification import render
-
-    return render(result)

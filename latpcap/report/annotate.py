@@ -60,12 +60,7 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
     """Refuse what cannot be written, or must not be written over."""
     if not paths or "-" in paths:
         raise UsageError("the captures are read twice: give files, not a pipe or packets")
-    if os.path.isdir(output):
-        raise UsageError(f"{output}: is a directory; name a file")
-    if not os.path.isdir(os.path.dirname(output) or "."):
-        raise UsageError(f"{output}: no such directory")
-    if any(os.path.exists(output) and os.path.samefile(path, output) for path in paths):
-        raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
+    sources.check_output(output, paths)
     if os.path.exists(output) and not force:
         raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
 

@@ -1,11 +1,11 @@
-"""The result as one JSON object; see docs/design.md §4 for its keys."""
+"""A result as one JSON object."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from latpcap.result.analysis import Analysis
+from latpcap.display import Displayed
 
 __all__ = ["dump", "render"]
 
@@ -13,8 +13,8 @@ DIGITS = 9
 """Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
 
 
-def render(result: Analysis) -> str:
-    """Return the whole result as JSON."""
+def render(result: Displayed) -> str:
+    """Return the result as JSON."""
     return dump(result.to_dict())
 
 

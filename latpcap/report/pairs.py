@@ -8,23 +8,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal import print_renderables
+from latpcap.report.terminal import parts_of
 from latpcap.report.text import printable
 from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
 from latpcap.units import format_ms
 
-__all__ = ["render"]
-
 TOP = 20
 
 
-def render(result: Comparison | Validation) -> str:
-    """Return the result as text for standard output."""
-    parts = _comparison(result) if isinstance(result, Comparison) else _validation(result)
-    return print_renderables(parts)
-
-
+@parts_of.register
 def _validation(result: Validation) -> Iterator[RenderableType]:
     yield Text(result.text, style="bold")
     yield Grid(
@@ -42,6 +35,7 @@ def _validation(result: Validation) -> Iterator[RenderableType]:
     yield Text(f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other")
 
 
+@parts_of.register
 def _comparison(result: Comparison) -> Iterator[RenderableType]:
     yield Text(result.explanation, style="bold")
     yield Grid(

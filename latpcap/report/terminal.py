@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 from io import StringIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -25,7 +26,7 @@ from latpcap.report.text import ascii_only, printable
 from latpcap.result.analysis import Analysis, ConnectionResult, PathResult, StatementResult
 from latpcap.units import format_s
 
-__all__ = ["findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
+__all__ = ["findings_text", "parts_of", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
 TOP = 10
 SAVINGS = 3
@@ -44,9 +45,15 @@ PARTS = {
 """Letter in the bar, name, colour, what it is."""
 
 
-def render(result: Analysis) -> str:
+def render(result: object) -> str:
     """Return the result as text for standard output, with colour where that is a terminal."""
-    return print_renderables(_parts(result))
+    return print_renderables(parts_of(result))
+
+
+@singledispatch
+def parts_of(result: object) -> Iterator[RenderableType]:
+    """What is printed of a result; each kind is registered where it is written."""
+    raise TypeError(f"{type(result).__name__} has no text")
 
 
 def print_renderables(parts: Iterable[RenderableType], width: int | None = None) -> str:
@@ -63,7 +70,8 @@ def _on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _parts(result: Analysis) -> Iterator[RenderableType]:
+@parts_of.register
+def _analysis(result: Analysis) -> Iterator[RenderableType]:
     first, *others = result.summary.verdict.split("\n")
     yield Text(printable(first), style="bold")
     yield from (Text(printable(line)) for line in others)

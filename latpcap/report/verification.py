@@ -9,11 +9,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal import print_renderables
+from latpcap.report.terminal import parts_of
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 
-__all__ = ["render", "render_html"]
+__all__ = ["render_html"]
 
 SHOWN = 10
 """Unexplained differences that are shown of each measure."""
@@ -21,12 +21,8 @@ SHOWN = 10
 TITLES = ("latpcap", "Wireshark", "equal", "explained", "unexplained")
 
 
-def render(result: Verification) -> str:
-    """Return the comparison as text for standard output."""
-    return print_renderables(_parts(result))
-
-
-def _parts(result: Verification) -> Iterator[RenderableType]:
+@parts_of.register
+def _verification(result: Verification) -> Iterator[RenderableType]:
     yield Text(summary(result), style="bold")
     if result.complaint:
         yield Text(f"tshark: {printable(result.complaint)}")

@@ -1,19 +1,15 @@
-"""The one plain result between the measures and every report: `Analysis`, whose `to_dict()` is the JSON.
-
-The keys are a promise (schema `latpcap.analysis/1`): keys may be added, never renamed.
-"""
+"""The one plain result between the measures and every report: `Analysis`, whose `to_dict()` is the JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.display import Displayed
+from latpcap.display import Displayed, plain
 from latpcap.findings import Evidence, FindingResult, find, finding_results
 from latpcap.findings.savings import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
@@ -32,7 +28,6 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.times import iso
 
 __all__ = [
-    "SCHEMA",
     "Analysis",
     "CaptureFile",
     "ConnectionResult",
@@ -44,8 +39,6 @@ __all__ = [
     "TcpResult",
     "plain",
 ]
-
-SCHEMA = "latpcap.analysis/1"
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
@@ -165,6 +158,8 @@ class StatementResult:
 class Analysis(Displayed):
     """What a recording says, and what it would cost at another RTT."""
 
+    schema = "latpcap.analysis/1"
+
     captures: tuple[CaptureFile, ...]
     health: tuple[HealthNote, ...]
     summary: Summary
@@ -177,22 +172,6 @@ class Analysis(Displayed):
     """Empty where no statement names one."""
     findings: tuple[FindingResult, ...]
     projection: Projection
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object of `latpcap analyze --json`."""
-        result: dict[str, Any] = plain(self)
-        return {"schema": SCHEMA} | result
-
-
-def plain(value: Any) -> Any:
-    """Return dataclasses and tuples as dictionaries and lists, all the way down."""
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
 
 
 class Measures:

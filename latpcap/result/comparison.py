@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from latpcap.display import Displayed
 from latpcap.result.analysis import Analysis, StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.units import format_ms, format_s
@@ -44,8 +45,10 @@ class StatementChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Displayed):
     """What is different between two captures of one job."""
+
+    schema = "latpcap.comparison/1"
 
     runtime_before_s: float
     runtime_after_s: float

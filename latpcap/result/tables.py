@@ -95,7 +95,7 @@ def rtt_sample_table(recording: Recording) -> Table:
 
 
 def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
-    """The columns of docs/design.md §4, and what else the core tells."""
+    """The columns of `EXCHANGE_COLUMNS`: those of the core, and what follows from them."""
     exchanges, texts = recording.exchanges, recording.statement_texts
     known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.baselines.baseline)[exchanges.connection]
     answered = exchanges.complete & (exchanges.response != MISSING)

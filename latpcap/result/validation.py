@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from latpcap.display import Displayed
 from latpcap.errors import UsageError
 from latpcap.result.analysis import Analysis
 from latpcap.units import format_ms, format_s
@@ -25,8 +26,10 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Displayed):
     """How right the projection of one capture onto another's RTT was."""
+
+    schema = "latpcap.validation/1"
 
     baseline_rtt_ms: float
     target_rtt_ms: float

@@ -26,7 +26,7 @@ from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
 
-__all__ = ["paths", "resolve"]
+__all__ = ["check_output", "paths", "resolve"]
 
 Source = str | bytes | Any
 Packet = tuple[int, int, bytes, int]
@@ -65,6 +65,18 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     if not found:
         raise CaptureError(f"{path}: no such file")
     yield from found
+
+
+def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str]) -> None:
+    """Refuse an output file that cannot be written, or that is one of the captures; `None` is standard output."""
+    if output is None:
+        return
+    if os.path.isdir(output):
+        raise UsageError(f"{output}: is a directory; name a file")
+    if not os.path.isdir(os.path.dirname(output) or "."):
+        raise UsageError(f"{output}: no such directory")
+    if any(path != "-" and os.path.exists(output) and os.path.samefile(path, output) for path in captures):
+        raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
 
 def _each(source: Iterable[Any], link_type: int) -> Iterator[Source]:

@@ -7,7 +7,6 @@ Anything that speaks the Arrow PyCapsule interface reads it without a copy: `pol
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -19,16 +18,15 @@ from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
 from latpcap.tables import columns
+from latpcap.tables.files import FILE_FORMATS
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["FILE_FORMATS", "Table"]
+__all__ = ["Table"]
 
 SHOWN_ROWS = 20
-ROWS_AT_ONCE = 65_536
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Table:
@@ -116,7 +114,7 @@ class Table:
         """Yield the table as `csv`, `jsonl` or `parquet`, piece by piece; see `write`."""
         if file_format not in FILE_FORMATS:
             raise UsageError(f"no format `{file_format}`: there are {', '.join(FILE_FORMATS)}")
-        yield from FILE_FORMATS[file_format](self._arrow)
+        yield from FILE_FORMATS[file_format].encode(self._arrow)
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.column_names)
@@ -143,56 +141,3 @@ def _html_cell(value: object) -> str:
 
 def _pylist(chunked: Any) -> list[Any]:
     return [value for chunk in chunked.chunks for value in chunk.to_pylist()]
-
-
-def _slices(arrow: ArrowTable) -> Iterator[ArrowTable]:
-    """The table piece by piece, so that its text is never in memory as a whole."""
-    for start in range(0, arrow.num_rows, ROWS_AT_ONCE):
-        yield arrow.slice(start, min(ROWS_AT_ONCE, arrow.num_rows - start))
-
-
-def _csv(arrow: ArrowTable) -> Iterator[bytes]:
-    from arro3.io import write_csv
-
-    harmless = _without_formulas(arrow)
-    for number, part in enumerate(_slices(harmless)):
-        buffer = io.BytesIO()
-        write_csv(part, buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
-        yield buffer.getvalue()
-    if arrow.num_rows == 0:
-        yield (",".join(arrow.column_names) + "\n").encode()
-
-
-def _jsonl(arrow: ArrowTable) -> Iterator[bytes]:
-    from arro3.io import write_ndjson
-
-    for part in _slices(arrow):
-        buffer = io.BytesIO()
-        write_ndjson(part, buffer, explicit_nulls=True)
-        yield buffer.getvalue()
-
-
-def _parquet(arrow: ArrowTable) -> Iterator[bytes]:
-    from arro3.io import write_parquet
-
-    buffer = io.BytesIO()
-    write_parquet(arrow, buffer, compression="zstd(3)")
-    yield buffer.getvalue()
-
-
-FILE_FORMATS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
-"""How each file format is written: one function from the table to its bytes, piece by piece."""
-
-
-def _without_formulas(arrow: ArrowTable) -> ArrowTable:
-    return ArrowTable.from_pydict(
-        {
-            name: columns.map_text(column, _harmless) if columns.is_text(column) else column
-            for name, column in ((name, arrow.column(name)) for name in arrow.column_names)
-        }
-    )
-
-
-def _harmless(text: str) -> str:
-    """`text`, with an apostrophe before what a spreadsheet takes for a formula (OWASP: CSV injection)."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

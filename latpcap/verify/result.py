@@ -8,9 +8,7 @@ from typing import Any
 
 from latpcap.display import Displayed
 
-__all__ = ["SCHEMA", "Difference", "Measure", "Verification"]
-
-SCHEMA = "latpcap.verification/1"
+__all__ = ["Difference", "Measure", "Verification"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,8 @@ class Measure:
 class Verification(Displayed):
     """What was compared, by which Wireshark, and how it came out."""
 
+    schema = "latpcap.verification/1"
+
     captures: tuple[str, ...]
     wireshark: str
     """Its version."""
@@ -85,7 +85,7 @@ class Verification(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of `latpcap verify --json`."""
         return {
-            "schema": SCHEMA,
+            "schema": self.schema,
             "captures": list(self.captures),
             "wireshark": self.wireshark,
             "agrees": self.agrees,

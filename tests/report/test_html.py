@@ -277,5 +277,5 @@ def test_a_capture_writes_its_report(tmp_path: Path) -> None:
 
 
 def test_a_report_of_another_kind_is_the_user_s_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"report\.pdf: a report is an \.html file"):
+    with pytest.raises(UsageError, match=r"report\.pdf: a report is \.html or \.md"):
         some_capture().report(tmp_path / "report.pdf")

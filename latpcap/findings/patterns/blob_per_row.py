@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import most_frequent
@@ -33,9 +33,20 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             ),
             fingerprint=number,
             facts={"round_trips": trips, "rows": rows},
-            fix=drivers.sentence(evidence, "blob", exchanges.connection[mine]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[mine]),
         )
 
+
+ADVICE = Advice(
+    "Fetch small blobs with their rows instead of opening each",
+    {
+        "Oracle JDBC": "`defaultLobPrefetchSize`",
+        "python-oracledb": "`oracledb.defaults.fetch_lobs = False`",
+        "Jaybird": "Firebird 5.0.3: `maxInlineBlobSize`; or `cast(… as varchar(…))`",
+        "libfbclient": "Firebird 5.0.3: inline blobs; or `cast(… as varchar(…))`",
+        "isql": "`set blob off`, or `cast(… as varchar(…))`",
+    },
+)
 
 PATTERN = Pattern(
     code="blob-per-row",

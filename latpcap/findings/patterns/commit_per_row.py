@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import most_frequent
@@ -41,7 +41,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
             effect=effect_of(evidence, "commit", gone),
             fingerprint=number,
             facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},
-            fix=drivers.sentence(evidence, "commit", exchanges.connection[rows]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[rows]),
         )
 
 
@@ -50,6 +50,8 @@ def _kept(place: NDArray[np.int64], count: int, size: int, is_end: NDArray[np.bo
     last = (place % size == size - 1) | (place == count - 1)
     return bools(np.where(is_end, last, place % size == 0))
 
+
+ADVICE = Advice("Commit once for many rows, not after each")
 
 PATTERN = Pattern(
     code="commit-per-row",

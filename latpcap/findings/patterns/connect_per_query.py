@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
@@ -54,7 +54,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "client": host(connections.client[int(mine[0])]),
                 "server": connections.server[int(mine[0])],
             },
-            fix=drivers.sentence(evidence, "pool", mine),
+            fix=ADVICE.sentence(evidence, mine),
         )
 
 
@@ -87,6 +87,17 @@ def _reopened(evidence: Evidence, mine: Ints) -> Ints:
     first = np.diff(lane[order], prepend=-1) != 0
     return np.sort(mine[order[~first]])
 
+
+ADVICE = Advice(
+    "Keep connections open in a pool and reuse them",
+    {
+        "psycopg": "`psycopg_pool.ConnectionPool`, or PgBouncer",
+        "asyncpg": "`asyncpg.create_pool()`",
+        "postgres.js": "`max` connections of one `postgres()` object",
+        "Python": "SQLAlchemy's pool, or `mysql.connector.pooling`",
+        "python-oracledb": "`oracledb.create_pool()`",
+    },
+)
 
 PATTERN = Pattern(
     code="connect-per-query",

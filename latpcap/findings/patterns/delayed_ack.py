@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.measures.stalls import ack_stalls
@@ -26,9 +26,11 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         effect=effect_of(evidence, "nodelay", rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
         fingerprint=int(exchanges.fingerprint[rows[0]]),
         facts={"stalls": len(rows), "median_ms": round(float(np.median(stall[rows])) / 1e6, 1)},
-        fix=drivers.sentence(evidence, "nodelay", exchanges.connection[rows]),
+        fix=ADVICE.sentence(evidence, exchanges.connection[rows]),
     )
 
+
+ADVICE = Advice("Write each request in one piece, or set TCP_NODELAY")
 
 PATTERN = Pattern(
     code="delayed-ack",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools, group_ids, previous
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
@@ -64,7 +64,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
                 "source": source,
                 "loops": len(np.unique(loops.loop[mine])),
             },
-            fix=drivers.sentence(evidence, "n+1", exchanges.connection[repeats]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[repeats]),
         )
 
 
@@ -164,6 +164,8 @@ def _opens_stretch(evidence: Evidence, groups: Groups) -> Bools:
     opens: Bools = before <= 1
     return opens
 
+
+ADVICE = Advice("Ask once: join the two statements, or fetch all keys with `IN (…)` (ORM: eager loading)")
 
 PATTERN = Pattern(
     code="n+1",

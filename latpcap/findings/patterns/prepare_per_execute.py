@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
@@ -35,7 +35,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "prepares": int(mine.sum()),
                 "executions": int(executions[exchanges.fingerprint[repeated.firsts] == number].sum()),
             },
-            fix=drivers.sentence(evidence, "prepare", exchanges.connection[again]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[again]),
         )
 
 
@@ -69,6 +69,21 @@ def _executions(evidence: Evidence, rows: Ints) -> Ints:
     found[groups.rows] = counts[groups.ids]
     return found[rows]
 
+
+ADVICE = Advice(
+    "Prepare each statement once and keep it",
+    {
+        "PostgreSQL JDBC": "`prepareThreshold` and `preparedStatementCacheQueries`; reuse the PreparedStatement",
+        "psycopg": "`prepare_threshold` (psycopg 3)",
+        "asyncpg": "`statement_cache_size` above 0 (behind PgBouncer: 1.21 or newer)",
+        "pgbench": "`-M prepared`",
+        "MySQL Connector/J": "`cachePrepStmts=true&useServerPrepStmts=true`",
+        "MariaDB Connector/J": "`cachePrepStmts=true`; pipelining of prepare and execute",
+        "Oracle JDBC": "`setImplicitCachingEnabled(true)` and `setStatementCacheSize()`",
+        "python-oracledb": "`stmtcachesize`",
+        "SQL*Plus": "`set statementcache 20`",
+    },
+)
 
 PATTERN = Pattern(
     code="prepare-per-execute",

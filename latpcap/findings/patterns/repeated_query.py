@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
@@ -37,7 +37,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             effect=effect_of(evidence, "cache", evidence.serving(again), executions=again),
             fingerprint=number,
             facts={"repeats": int(mine.sum()), "distinct_parameters": len(np.unique(groups.ids[mine]))},
-            fix=drivers.sentence(evidence, "cache", exchanges.connection[again]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[again]),
         )
 
 
@@ -55,6 +55,8 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     written = np.cumsum(evidence.is_write)[rows]
     return np.where(np.isin(statement, touched), written, -1)
 
+
+ADVICE = Advice("Keep the answer in the program for as long as it may be old")
 
 PATTERN = Pattern(
     code="repeated-query",

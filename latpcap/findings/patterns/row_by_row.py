@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
@@ -38,7 +38,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
             ),
             fingerprint=number,
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
-            fix=drivers.sentence(evidence, "batch", exchanges.connection[mine.rows]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
         )
 
 
@@ -62,6 +62,22 @@ def _many_rows(evidence: Evidence) -> NDArray[np.bool_]:
         lambda command: "bulk" in command
     )
 
+
+ADVICE = Advice(
+    "Send the rows as one batch or one multi-row statement",
+    {
+        "PostgreSQL JDBC": "`addBatch()` with `reWriteBatchedInserts=true`",
+        "psycopg": "`execute_values()` (psycopg2), `executemany()` (psycopg 3) or `COPY`",
+        "asyncpg": "`executemany()` or `copy_records_to_table()`",
+        "MySQL Connector/J": "`rewriteBatchedStatements=true`",
+        "MariaDB Connector/J": "`useBulkStmts=true` with `addBatch()`",
+        "Python": "`executemany()` with one `INSERT … VALUES`",
+        "Oracle JDBC": "`addBatch()`/`executeBatch()`",
+        "python-oracledb": "`executemany()`",
+        "Jaybird": "the batch API (Firebird 4 with Jaybird 5 or newer, `useServerBatch=true`)",
+        "libfbclient": "`IBatch` (Firebird 4)",
+    },
+)
 
 PATTERN = Pattern(
     code="row-by-row-dml",

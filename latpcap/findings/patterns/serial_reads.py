@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
@@ -40,7 +40,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
         effect=effect_of(evidence, "pipeline", behind, saved=trips, carrier=behind),
         fingerprint=int(exchanges.fingerprint[runs.rows[0]]) if statements == 1 else -1,
         facts={"reads": len(runs.rows), "runs": len(runs), "statements": statements, "depth_after": depth},
-        fix=drivers.sentence(evidence, "pipeline", exchanges.connection[runs.rows]),
+        fix=ADVICE.sentence(evidence, exchanges.connection[runs.rows]),
     )
 
 
@@ -52,6 +52,18 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
     paused = exchanges.client > PAUSE_NS + np.nan_to_num(evidence.baselines.baseline)[exchanges.connection]
     return bools(other | paused | (np.diff(exchanges.connection, prepend=-1) != 0))
 
+
+ADVICE = Advice(
+    "Send reads that do not depend on each other together, or over several connections at once",
+    {
+        "PostgreSQL JDBC": "`addBatch()`/`executeBatch()`",
+        "psycopg": "`with connection.pipeline():` (psycopg 3)",
+        "psql": "`\\startpipeline` (18) or one script with `\\;`",
+        "pgbench": "`\\startpipeline`",
+        "MariaDB Connector/J": "`addBatch()` sends without waiting",
+        "python-oracledb": "`oracledb.create_pipeline()` (23ai)",
+    },
+)
 
 PATTERN = Pattern(
     code="serial-reads",

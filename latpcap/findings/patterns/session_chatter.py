@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 
@@ -29,7 +29,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         shown=rows,
         effect=effect,
         facts={"commands": len(rows), "most_frequent": _most_frequent(evidence, rows)},
-        fix=drivers.sentence(evidence, "session", exchanges.connection[rows]),
+        fix=ADVICE.sentence(evidence, exchanges.connection[rows]),
         statement=_most_frequent(evidence, rows),
     )
 
@@ -51,6 +51,15 @@ def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:
     first = int(keys[np.argmax(counts)])
     return evidence.text(first) if first >= 0 else exchanges.command.names[-1 - first]
 
+
+ADVICE = Advice(
+    "Set the session up once per connection; leave out what does not change",
+    {
+        "psycopg": "`autocommit=True` where no transaction is needed",
+        "MySQL Connector/J": "`useLocalSessionState=true&cacheServerConfiguration=true`",
+        "Python": "`autocommit=True` in `connect()` where no transaction is needed",
+    },
+)
 
 PATTERN = Pattern(
     code="session-chatter",

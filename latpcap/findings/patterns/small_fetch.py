@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
@@ -56,7 +56,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
                 "rows_per_fetch_after": size,
                 "smells_of": DEFAULTS.get((protocol, at_once)),
             },
-            fix=drivers.sentence(evidence, "fetch", exchanges.connection[mine.rows]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
         )
 
 
@@ -96,6 +96,23 @@ def _removed(evidence: Evidence, cursors: Groups, size: int) -> tuple[Ints, Ints
     carrier = np.where(after[cursors.ids] > 0, left, executions[cursors.ids])
     return cursors.rows[gone], carrier[gone]
 
+
+ADVICE = Advice(
+    "Fetch more rows at a time",
+    {
+        "PostgreSQL JDBC": "`defaultRowFetchSize=1000` with autocommit off",
+        "psycopg": "named cursor with `itersize=1000`",
+        "asyncpg": "`cursor(prefetch=1000)`",
+        "psql": "`\\set FETCH_COUNT 1000`",
+        "MySQL Connector/J": "`useCursorFetch=true&defaultFetchSize=1000`",
+        "MariaDB Connector/J": "`defaultFetchSize=1000`",
+        "Python": "an unbuffered cursor (`SSCursor`, `buffered=False`) instead of a server-side one",
+        "Oracle JDBC": "`defaultRowPrefetch=1000` or `setFetchSize(1000)`; the default is 10",
+        "python-oracledb": "`cursor.arraysize = 1000` and `prefetchrows = 1001`",
+        "SQL*Plus": "`set arraysize 1000`; the default is 15",
+        "Jaybird": "`setFetchSize(1000)`",
+    },
+)
 
 PATTERN = Pattern(
     code="small-fetch",

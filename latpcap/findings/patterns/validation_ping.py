@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latpcap.findings import drivers
+from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 
@@ -34,10 +34,21 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         effect=effect_of(evidence, "ping", tests),
         fingerprint=statement,
         facts={"pings": len(tests), "pieces_of_work": len(pieces)},
-        fix=drivers.sentence(evidence, "ping", exchanges.connection[tests]),
+        fix=ADVICE.sentence(evidence, exchanges.connection[tests]),
         statement=None if statement >= 0 else exchanges.command.names[int(exchanges.command.codes[first])],
     )
 
+
+ADVICE = Advice(
+    "Let the pool test connections only after a time of idleness, not before every use",
+    {
+        "PostgreSQL JDBC": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
+        "MySQL Connector/J": "HikariCP `aliveBypassWindowMs`; no `connectionTestQuery`",
+        "Python": "SQLAlchemy `pool_pre_ping=False` with `pool_recycle`",
+        "Oracle JDBC": "UCP `setSecondsToTrustIdleConnection()`",
+        "python-oracledb": "`ping_interval` of the pool",
+    },
+)
 
 PATTERN = Pattern(
     code="validation-ping",
