@@ -1,10 +1,9 @@
-"""Reading with a progress line on standard error, and with a Ctrl-C that works."""
+"""Reading with a progress bar on standard error, and with a Ctrl-C that works."""
 
 from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -35,7 +34,11 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False) -> T:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        _show(thread, progress, visible=not quiet and sys.stderr.isatty())
+        thread.join(SHOW_AFTER_S)
+        if thread.is_alive() and not quiet and sys.stderr.isatty():
+            _show(thread, progress)
+        while thread.is_alive():
+            thread.join(EVERY_S)
     except KeyboardInterrupt:
         progress.cancel()
         thread.join(CANCEL_S)
@@ -45,28 +48,13 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False) -> T:
     return results[0]
 
 
-def _show(thread: threading.Thread, progress: Progress, *, visible: bool) -> None:
-    started, shown = time.monotonic(), False
-    while thread.is_alive():
-        thread.join(EVERY_S)
-        if visible and thread.is_alive() and time.monotonic() - started > SHOW_AFTER_S:
-            shown = True
-            sys.stderr.write(f"\r{line(progress.bytes_read, progress.total_bytes)}")
-            sys.stderr.flush()
-    if shown:
-        sys.stderr.write("\r\x1b[K")
+def _show(thread: threading.Thread, progress: Progress) -> None:
+    from rich import progress as rich
+    from rich.console import Console
 
-
-def line(done: int, total: int | None, width: int = 30) -> str:
-    """The progress as one line.
-
-    >>> line(500_000_000, 1_000_000_000, width=10)
-    'reading [#####-----]  50%  0.50 of 1.00 GB'
-    >>> line(500_000_000, None)
-    'reading 0.50 GB'
-    """
-    if not total:
-        return f"reading {done / 1e9:.2f} GB"
-    share = min(done / total, 1.0)
-    filled = round(share * width)
-    return f"reading [{'#' * filled}{'-' * (width - filled)}] {share:4.0%}  {done / 1e9:.2f} of {total / 1e9:.2f} GB"
+    columns = (rich.TextColumn("reading"), rich.BarColumn(), rich.TaskProgressColumn(), rich.DownloadColumn())
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=progress.total_bytes)
+        while thread.is_alive():
+            bar.update(task, completed=progress.bytes_read, total=progress.total_bytes)
+            thread.join(EVERY_S)
