@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The version and the core's `Progress`, looked up only when somebody asks."""
+    """The version and the core's `Progress`, looked up only when they are asked for."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that a caller can tell apart.
+"""What can go wrong, as exceptions that a caller can distinguish.
 
 ```text
 LatpcapError                 everything below; `exit_status` is what the command line ends with

@@ -8,7 +8,7 @@ from builder import Conn, Ex, build
 
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
-from latpcap.findings.groups import MOST_STATEMENTS
+from latpcap.findings.groups import MAX_STATEMENTS
 from latpcap.findings.recognise import find
 from latpcap.findings.what_if import parse_fix
 from latpcap.result.analysis import Measures
@@ -295,5 +295,5 @@ def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
         )
     ]
     found = [each for each in Capture(build([only(*loops)])).analyze([15]).findings if each.code == "n+1"]
-    assert len(found) == MOST_STATEMENTS
+    assert len(found) == MAX_STATEMENTS
     assert min(each.facts["repeats"] for each in found) >= 6

@@ -36,7 +36,7 @@ def test_an_unknown_baseline_is_said_honestly() -> None:
     assert "--rtt-baseline" in elsewhere
 
 
-def test_the_gravest_note_is_part_of_it() -> None:
+def test_the_worst_note_is_part_of_it() -> None:
     notes = [("snap-length", "warning", "built.pcap: 3 packets were cut.", 3), ("other", "info", "nothing", 1)]
     result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
-    assert result.summary.verdict.endswith("Beware: built.pcap: 3 packets were cut.")
+    assert result.summary.verdict.endswith("Warning: built.pcap: 3 packets were cut.")

@@ -120,7 +120,7 @@ def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
 
 
 def warn(capture: Capture, quiet: bool) -> None:
-    """Tell on standard error what limits the trust in the rows that follow."""
+    """Say on standard error what limits the trust in the rows that follow."""
     if quiet:
         return
     from latpcap.report.text import printable

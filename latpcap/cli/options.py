@@ -57,7 +57,7 @@ class DurationList(Duration):
 
 
 class Quantity(click.ParamType[Any]):
-    """A number with its unit, as one of `latpcap.quantities` reads it."""
+    """A number with its unit, as one of `latpcap.units` reads it."""
 
     def __init__(self, name: str, parse: Callable[[str], float]) -> None:
         """`parse` raises `UsageError` with what is right."""
@@ -158,9 +158,9 @@ condition_options = _all_of(
     click.option("--jitter", type=Duration(), default=0.0, metavar="DURATION",
                  help="How far the RTT strays from its mean; the pessimistic case has it on every round trip."),
     click.option("--connections", type=click.IntRange(min=1), metavar="N",
-                 help="So many connections share the work, up to the server's limit where the capture shows it."),
+                 help="How many connections share the work, up to the server's limit where the capture shows it."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
-                 help="Add the least RTT that so much fibre allows, for instance 1000km (10 ms)."),
+                 help="Add the least RTT of fibre of this length, for instance 1000km (10 ms)."),
 )  # fmt: skip
 
 fail_if_option = click.option(

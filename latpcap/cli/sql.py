@@ -22,7 +22,7 @@ def sql(file_format: str | None, output: str | None, **reading: Any) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, health, captures and rtt_samples; `describe exchanges`
-    tells the columns of one. A query reads these and nothing else: no file, no network.
+    lists the columns of one. A query reads these and nothing else: no file, no network.
 
     \b
     latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"

@@ -1,7 +1,7 @@
 """Which patterns cost the round trips, and what each fix would save.
 
 One finding a file: its texts and one pure function over the columns (`latpcap.findings.registry` lists them). How they
-share out the round trips: `latpcap.findings.claims`; docs/findings.md tells each rule.
+share out the round trips: `latpcap.findings.overlap`; docs/findings.md has each rule.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ SESSION_COMMANDS = frozenset({"init_db", "set_option", "reset_connection", "chan
 PING_COMMANDS = frozenset({"ping"})
 DESCRIBES = frozenset({"describe", "info_sql"})
 """They ask about a statement: before its execution for its columns, after it for what it did."""
-LOOKS = 5
-"""So many catalog reads of a driver belong to the opening of a connection; an application that reads more means it."""
+MAX_LOOKUPS = 5
+"""Catalog reads that belong to the opening of a connection; what reads more is the application itself."""
 GOODBYES = frozenset({"quit", "terminate", "logoff", "disconnect", "detach", "cancel"})
 
 
@@ -94,8 +94,7 @@ class Evidence:
     def failed(self) -> Bools:
         """The server answered with an error."""
         errors = self.recording.exchanges_table.column("error")
-        told = [error is not None for chunk in errors.chunks for error in chunk.to_pylist()]
-        return np.array(told, bool)
+        return np.array([error is not None for chunk in errors.chunks for error in chunk.to_pylist()], bool)
 
     def _purpose(self, purpose: str) -> Bools:
         return self.exchanges.command.where(lambda command: purpose_of(command) == purpose)
@@ -220,7 +219,7 @@ class Evidence:
 
     @cached_property
     def unit_rows(self) -> Ints:
-        """Rows that each execution brought, those of its fetches included; -1 where nobody said."""
+        """Rows that each execution brought, those of its fetches included; -1 where unknown."""
         return self._sum_by_unit(self.exchanges.rows.ints(0), self.exchanges.rows.is_valid())
 
     @cached_property
@@ -228,12 +227,12 @@ class Evidence:
         """Round trips of each execution with all that serves it."""
         return self._sum_by_unit(self.exchanges.round_trips, np.ones(len(self.exchanges), bool))
 
-    def _sum_by_unit(self, values: Ints, told: Bools) -> Ints:
+    def _sum_by_unit(self, values: Ints, known: Bools) -> Ints:
         served = self.unit >= 0
         size = len(self.exchanges)
         sums = np.bincount(self.unit[served], values[served], size).astype(np.int64)
-        known = np.bincount(self.unit[served], told[served], size) > 0
-        return np.where(known, sums, -1)
+        any_known = np.bincount(self.unit[served], known[served], size) > 0
+        return np.where(any_known, sums, -1)
 
     def serving(self, executions: Ints) -> Ints:
         """The exchanges that wait and serve one of `executions` (rows), these included, ascending."""
@@ -274,7 +273,7 @@ class Evidence:
         connection = self.exchanges.connection
         so_far = np.cumsum(catalog)
         before = np.searchsorted(connection, connection)
-        return bools(catalog & (so_far - so_far[before] < LOOKS))
+        return bools(catalog & (so_far - so_far[before] < MAX_LOOKUPS))
 
     @cached_property
     def is_late(self) -> Bools:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.tables import columns
 
-__all__ = ["MOST_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
+__all__ = ["MAX_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
 
-MOST_STRETCHES = 2000
-"""A filter of so many stretches is some 25 kB long and still works in Wireshark; further ones are left out and told."""
+MAX_STRETCHES = 2000
+"""A filter of 2,000 stretches is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
 
 
 @dataclass(frozen=True, slots=True)

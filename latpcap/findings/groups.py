@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import group_ids
 
-__all__ = ["MOST_STATEMENTS", "Groups", "most_frequent"]
+__all__ = ["MAX_STATEMENTS", "Groups", "most_frequent"]
 
 Ints = NDArray[np.int64]
 
 
-MOST_STATEMENTS = 50
-"""So many statements a pattern are told: the work for each goes over the whole recording."""
+MAX_STATEMENTS = 50
+"""Statements that a pattern reports: the work for each goes over the whole recording."""
 
 
 def most_frequent(statements: Ints) -> list[int]:
@@ -25,7 +25,7 @@ def most_frequent(statements: Ints) -> list[int]:
     [3, 7]
     """
     numbers, counts = np.unique(statements, return_counts=True)
-    kept = numbers[np.argsort(-counts, kind="stable")[:MOST_STATEMENTS]]
+    kept = numbers[np.argsort(-counts, kind="stable")[:MAX_STATEMENTS]]
     return sorted(map(int, kept))
 
 

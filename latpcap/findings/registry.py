@@ -1,4 +1,4 @@
-"""The patterns, in the order in which the documentation tells them; a new one is a file and a line here."""
+"""The patterns, in the order of docs/findings.md; a new one is a file and a line here."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Finding
-from latpcap.findings.frames import MOST_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
+from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
 from latpcap.findings.savings import Costs, saved_seconds
 
 __all__ = ["FindingResult", "finding_results"]
@@ -57,7 +57,7 @@ def finding_results(
         whole = len(finding.effect.closed) > 0
         connection = np.unique(evidence.exchanges.connection[finding.shown])
         frames = frames_of_connections(evidence, connection) if whole else frames_of_exchanges(evidence, finding.shown)
-        shown = frames[:MOST_STRETCHES]
+        shown = frames[:MAX_STRETCHES]
         yield FindingResult(
             code=finding.code,
             title=finding.title,

@@ -69,7 +69,7 @@ def parse_fix(text: str) -> list[Fix]:
         return [Fix(pattern.fix, None, pattern.fix) for pattern in PATTERNS if pattern.fix and not pattern.suggestion]
     pattern = next((pattern for pattern in PATTERNS if pattern.fix == name and name), None)
     if pattern is None:
-        raise UsageError(f"`{text}` is no fix: {grammar()}")
+        raise UsageError(f"unknown fix `{text}`: {grammar()}")
     return [Fix(name, _value(text, pattern.choices, value) if given else None, text)]
 
 
@@ -96,7 +96,7 @@ def _value(text: str, choices: Sequence[str], value: str) -> int | None:
         and 0 < int(number) < 10**9
     ):
         return int(number)
-    raise UsageError(f"`{text}` is no fix: {grammar()}")
+    raise UsageError(f"unknown fix `{text}`: {grammar()}")
 
 
 def what_if(

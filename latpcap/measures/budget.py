@@ -151,7 +151,7 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     is_first = np.diff(connection, prepend=-1) != 0
     asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
     last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
-    last = np.where(_merely_sent(exchanges), MISSING, last)
+    last = np.where(_sent_without_wait(exchanges), MISSING, last)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
     last = np.maximum(last, shake_end[connection])
     end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
@@ -170,8 +170,8 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     )
 
 
-def _merely_sent(exchanges: Exchanges) -> Bools:
-    """Requests of one packet that nobody waits for: they take no time, wherever they lie in a gap.
+def _sent_without_wait(exchanges: Exchanges) -> Bools:
+    """Requests of one packet without a wait: they take no time, wherever they lie in a gap.
 
     MySQL's `stmt_close` is never answered, Firebird's `free_statement` together with a later request.
     """
@@ -179,8 +179,8 @@ def _merely_sent(exchanges: Exchanges) -> Bools:
     if waits.all():
         return ~waits
     quick = (exchanges.request != MISSING) & (exchanges.request_end <= exchanges.request)
-    merely: Bools = ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
-    return merely
+    sent: Bools = ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+    return sent
 
 
 def _deferred(exchanges: Exchanges, waits: Bools) -> Bools:

@@ -27,7 +27,7 @@ ADVICE: dict[str, tuple[str, str]] = {
     "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
     "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
     "snap-length": (
-        "statements and rows in the part that is missing are unknown; times are right where the packets tell them",
+        "statements and rows in the part that is missing are unknown; times are right where the packets show them",
         "capture whole packets: `-s 0`",
     ),
     "capture-drops": (
@@ -40,7 +40,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
     "one-direction": (
-        "nobody can tell when answers came: no exchange has a time",
+        "the times of the answers are unknown: no exchange has a time",
         "let the mirror port copy both directions, or capture on the host itself",
     ),
     "duplicate-packets": ("none: each packet counts once", "capture on one interface, or mirror one port"),
@@ -106,12 +106,12 @@ ADVICE: dict[str, tuple[str, str]] = {
     "unanswered": ("none: nothing was said", "check address, port and firewalls"),
     # reading
     "encrypted": (
-        "round trips are told by who speaks when: requests sent without waiting count as one",
+        "round trips are counted by changes of direction: requests sent without waiting count as one",
         "capture behind the TLS end point, or switch encryption off for the test",
     ),
     "replication": ("what is pushed is in no count", "nothing"),
     "unreadable": (
-        "what lies between is counted by who speaks when, and its times are not used",
+        "what lies between is counted by changes of direction, and its times are not used",
         "capture the connection from its beginning, without loss",
     ),
     "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
@@ -123,7 +123,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the network's share is an upper bound, the projection too",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
-    "loopback": ("waiting and service cannot be told apart well", "capture between two machines"),
+    "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),
     "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
 }
 """What each code does to the numbers, and what to do."""
@@ -131,7 +131,7 @@ ADVICE: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class HealthNote:
-    """One kind of trouble: a code for scripts, a sentence for people; docs/health.md lists the codes."""
+    """One kind of problem: a code for scripts, a sentence for people; docs/health.md lists the codes."""
 
     code: str
     severity: str
@@ -152,11 +152,11 @@ class HealthNote:
 def core_notes(recording: Recording) -> list[HealthNote]:
     """What the core noticed while it read."""
     table = recording.notes_table
-    told = (columns.texts(table, name) for name in ("code", "severity", "message"))
+    texts = (columns.texts(table, name) for name in ("code", "severity", "message"))
     counts = columns.column(table, "count").values
     return [
         HealthNote(code or "", severity or "", message or "", int(count))
-        for code, severity, message, count in zip(*told, counts, strict=True)
+        for code, severity, message, count in zip(*texts, counts, strict=True)
     ]
 
 
@@ -211,7 +211,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
         text = f"the server refused {_part(refused, total)}: nothing listens on that port"
         yield HealthNote("refused", "warning", text, refused)
     if unanswered := states.count("unanswered"):
-        text = f"nobody answered {_part(unanswered, total)}: a firewall drops the packets, or there is no such host"
+        text = f"the SYN of {_part(unanswered, total)} was not answered: a firewall drops it, or there is no such host"
         yield HealthNote("unanswered", "warning", text, unanswered)
     if running := states.count("running"):
         text = f"the capture began in the middle of {_part(running, total)}: logins and earlier prepares are unknown"
@@ -227,7 +227,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 
 
 def _part(count: int, total: int) -> str:
-    """So many connections out of all.
+    """A number of connections out of all.
 
     >>> _part(1, 1), _part(3, 3), _part(1, 3)
     ('the connection', 'all 3 connections', '1 of 3 connections')

@@ -60,7 +60,7 @@ def purpose_of(command: str) -> str:
 
 
 def purpose_results(exchanges: Exchanges) -> Iterator[PurposeResult]:
-    """The purposes that cost round trips, the dearest first."""
+    """The purposes that cost round trips, the costliest first."""
     names = exchanges.command.names
     counts = np.bincount(exchanges.command.codes, minlength=len(names))
     trips = np.bincount(exchanges.command.codes, exchanges.round_trips, len(names))
@@ -69,5 +69,5 @@ def purpose_results(exchanges: Exchanges) -> Iterator[PurposeResult]:
         total = totals.setdefault(purpose_of(name), [0, 0])
         total[0] += int(count)
         total[1] += int(waits)
-    dearest = sorted(totals.items(), key=lambda item: (-item[1][1], item[0]))
-    return (PurposeResult(purpose, count, waits) for purpose, (count, waits) in dearest if waits > 0)
+    costliest = sorted(totals.items(), key=lambda item: (-item[1][1], item[0]))
+    return (PurposeResult(purpose, count, waits) for purpose, (count, waits) in costliest if waits > 0)

@@ -1,8 +1,8 @@
-"""Who owns an instant when several connections are busy: each of them, an equal share.
+"""Shared time: an instant in which several connections are busy counts for each of them in equal parts.
 
 With k(t) connections busy at t, the shared time is F(t) = ∫ dt / k(t) over the instants with k > 0. A stretch from a
-to b of one connection is then worth F(b) − F(a), and all stretches together are worth exactly the time that somebody
-was busy. Eight workers side by side count once; a pool used one connection after the other adds up.
+to b of one connection is then worth F(b) − F(a), and all stretches together are worth exactly the time in which any
+connection was busy. Eight workers side by side count once; a pool used one connection after the other adds up.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class AckStalls:
 
 
 def ack_stalls(exchanges: Exchanges) -> AckStalls:
-    """Tell where the stalls are that the core saw: new data right after an ACK that came late and alone."""
+    """Say where the stalls lie that the core saw: new data right after an ACK that came late and alone."""
     clean = exchanges.complete & (exchanges.retransmissions == 0) & ~exchanges.is_setup
     stalled = np.where(clean, exchanges.stalled, 0).astype(float)
     asked, answered = exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response

@@ -78,8 +78,8 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
         executions=total(executed).astype(np.int64)[order],
         exchanges=np.bincount(groups, minlength=count)[order],
         round_trips=total(exchanges.round_trips).astype(np.int64)[order],
-        rows=_said(groups, exchanges.rows, count, order),
-        affected_rows=_said(groups, exchanges.affected_rows, count, order),
+        rows=_sums(groups, exchanges.rows, count, order),
+        affected_rows=_sums(groups, exchanges.affected_rows, count, order),
         request_bytes=total(exchanges.request_bytes).astype(np.int64)[order],
         response_bytes=total(exchanges.response_bytes).astype(np.int64)[order],
         network_s=network[order],
@@ -115,11 +115,11 @@ def _first_rows(groups: Ints, count: int) -> Ints:
     return first
 
 
-def _said(groups: Ints, values: Column, count: int, order: Ints) -> list[int | None]:
-    """The sum of each group; `None` where no exchange of it told a number."""
+def _sums(groups: Ints, values: Column, count: int, order: Ints) -> list[int | None]:
+    """The sum of each group; `None` where no exchange of it has a number."""
     sums = np.bincount(groups, values.ints(0), count)[order]
-    told = np.bincount(groups, values.is_valid(), count)[order] > 0
-    return [int(total) if known else None for total, known in zip(sums, told, strict=True)]
+    known = np.bincount(groups, values.is_valid(), count)[order] > 0
+    return [int(total) if valid else None for total, valid in zip(sums, known, strict=True)]
 
 
 def _quantiles(

@@ -1,4 +1,4 @@
-"""What TCP shows of each connection besides its data: limits that the sides announced, and troubles, counted."""
+"""What TCP shows of each connection besides its data: limits that the sides announced, and anomalies, counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TcpResult:
     """The largest segment that the client takes, in bytes; null where its SYN was not captured."""
     server_mss: int | None
     client_window_bytes: int | None
-    """The largest receive window that the client advertised; null where the SYNs that tell its scale are missing."""
+    """The largest receive window that the client advertised; null where the SYNs with its scale are missing."""
     server_window_bytes: int | None
     client_packets: int
     server_packets: int
@@ -58,5 +58,5 @@ def tcp_results(recording: Recording) -> Iterator[TcpResult]:
     for row in map(int, rows):
         one = {name: int(column[row]) for name, column in values.items()}
         timeout_ms, stalled_ms = (one.pop(name) / 1e6 for name in ("timeout_ns", "stalled_ns"))
-        told = {name: None if name in limits and value == MISSING else value for name, value in one.items()}
-        yield TcpResult(timeout_ms=timeout_ms, stalled_ms=stalled_ms, **told)  # type: ignore[arg-type]
+        seen = {name: None if name in limits and value == MISSING else value for name, value in one.items()}
+        yield TcpResult(timeout_ms=timeout_ms, stalled_ms=stalled_ms, **seen)  # type: ignore[arg-type]

@@ -21,8 +21,8 @@ FIRST_DECADE, LAST_DECADE = -3, 6
 
 LANES = 50
 STRETCHES_A_LANE = 400
-SHOWN_EACH = 2_000
-"""Up to so many exchanges are shown one by one."""
+ONE_BY_ONE = 2_000
+"""Exchanges up to which each is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def timeline(recording: Recording) -> Timeline:
     least_gap = recording.runtime_s * 1e9 / STRETCHES_A_LANE
     new = np.diff(connection, prepend=-1) != 0
     new |= start - np.concatenate(([0], _end_so_far(connection, end)[:-1])) > least_gap
-    new |= len(chosen) <= SHOWN_EACH
+    new |= len(chosen) <= ONE_BY_ONE
     first = np.flatnonzero(new)
     ends = np.maximum.reduceat(end, first)
     trips = np.add.reduceat(exchanges.round_trips[chosen], first)

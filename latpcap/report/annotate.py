@@ -43,10 +43,10 @@ def annotate(
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     check_output(output, paths, force=force)
-    told = comments(result, exchanges)
+    by_frame = comments(result, exchanges)
     made = not os.path.exists(output)
     try:
-        return _core.annotate(paths, told, os.fspath(output), progress=progress)
+        return _core.annotate(paths, by_frame, os.fspath(output), progress=progress)
     except (_core.CaptureError, OSError) as error:
         if made:
             Path(output).unlink(missing_ok=True)
@@ -67,10 +67,10 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
 
 def comments(result: Analysis, exchanges: Table) -> dict[int, list[str]]:
     """Return the comments by frame: findings first, then exchanges."""
-    told: dict[int, list[str]] = {}
+    found: dict[int, list[str]] = {}
     for frame, text in (*_of_findings(result), *_of_exchanges(exchanges)):
-        told.setdefault(frame, []).append(MARKED + printable(text))
-    return told
+        found.setdefault(frame, []).append(MARKED + printable(text))
+    return found
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:

@@ -18,23 +18,23 @@ from latpcap.units import format_ms
 __all__ = ["render"]
 
 TOP = 10
-LONGEST_STATEMENT = 300
+MAX_STATEMENT = 300
 
 SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
 
 
 def render(result: Analysis) -> str:
     """Return the result as Markdown."""
-    told = result.to_dict()
+    plain = result.to_dict()
     sections = (
-        _verdict(told["summary"]["verdict"]),
-        _health(told["health"]),
+        _verdict(plain["summary"]["verdict"]),
+        _health(plain["health"]),
         _budget(result.budget.parts()),
-        _projection(told["projection"]),
-        _findings(told["findings"]),
-        _statements(told["statements"]),
-        _connections(told["connections"]),
-        _captures(told["captures"]),
+        _projection(plain["projection"]),
+        _findings(plain["findings"]),
+        _statements(plain["statements"]),
+        _connections(plain["connections"]),
+        _captures(plain["captures"]),
     )
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
 
@@ -183,7 +183,7 @@ def cell_of(statement: str) -> str:
     >>> cell_of("select a || b")
     '`select a \\|\\| b`'
     """
-    cut = statement if len(statement) <= LONGEST_STATEMENT else f"{statement[:LONGEST_STATEMENT]}…"
+    cut = statement if len(statement) <= MAX_STATEMENT else f"{statement[:MAX_STATEMENT]}…"
     return code_of(cut).replace("|", "\\|")
 
 

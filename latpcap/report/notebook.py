@@ -95,8 +95,8 @@ def render_verification(result: Verification) -> str:
 
 
 def _note(note: HealthNote) -> str:
-    told = html.escape(f"{note.severity}: {note.message}")
-    return f"{told}<br><small>{html.escape(f'{note.effect}; to do: {note.advice}')}</small>" if note.effect else told
+    text = html.escape(f"{note.severity}: {note.message}")
+    return f"{text}<br><small>{html.escape(f'{note.effect}; to do: {note.advice}')}</small>" if note.effect else text
 
 
 def _most(saved_s: dict[str, float]) -> float | None:

@@ -76,8 +76,8 @@ FINDINGS: tuple[Shown, ...] = (
 )
 SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS, "findings": FINDINGS}
 
-LONGEST_TEXT = 60
-"""Cells that a text gets in a table whose columns nobody chose; the last column gets all it needs."""
+MAX_CELLS = 60
+"""Cells that a text gets in a table without chosen columns; the last column gets all it needs."""
 
 
 def render(rows: Table) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _render_all(rows: Table) -> Iterator[str]:
     for part, first in _parts(rows):
         columns = [[_any(value) for value in part.column(name)] for name in rows.column_names]
         for column in columns[:-1]:
-            column[:] = [cell if len(cell) <= LONGEST_TEXT else f"{cell[: LONGEST_TEXT - 1]}…" for cell in column]
+            column[:] = [cell if len(cell) <= MAX_CELLS else f"{cell[: MAX_CELLS - 1]}…" for cell in column]
         grid = Grid(headings, list(zip(*columns, strict=True)), show_header=first)
         yield print_renderables([grid], width=grid.width)
         headings = grid.settled()

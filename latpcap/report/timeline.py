@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.measures.concurrency import lanes as packed
+from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -88,7 +88,7 @@ def _lanes(connections: Connections) -> Ints:
     """A lane for each connection; where they are many, those that follow each other share one."""
     if len(connections) <= LANES:
         return np.arange(len(connections))
-    return packed(connections.start.astype(float), connections.end.astype(float))
+    return lanes(connections.start.astype(float), connections.end.astype(float))
 
 
 def _busiest(lane: Ints) -> Ints:
@@ -170,5 +170,5 @@ def _before(edges: Ints, begin: Ints, length: Ints) -> Ints:
 
 def _encoded(start: Ints, parts: dict[str, Ints]) -> dict[str, Any]:
     """Starts as their differences, which are short to write; parts that are all zero are left out."""
-    told = {name: part.tolist() for name, part in parts.items() if part.any()}
-    return {"gap": np.diff(start, prepend=0).tolist(), **told}
+    used = {name: part.tolist() for name, part in parts.items() if part.any()}
+    return {"gap": np.diff(start, prepend=0).tolist(), **used}

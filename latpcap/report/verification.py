@@ -15,7 +15,7 @@ from latpcap.verify import Difference, Measure, Verification
 
 __all__ = ["render_html"]
 
-SHOWN = 10
+MAX_SHOWN = 10
 """Unexplained differences that are shown of each measure."""
 
 TITLES = ("latpcap", "Wireshark", "equal", "explained", "unexplained")
@@ -32,7 +32,7 @@ def _verification(result: Verification) -> Iterator[RenderableType]:
         [(measure.name, *(f"{count:,}" for count in _counts(measure))) for measure in result.measures],
     )
     for measure in result.measures:
-        yield from map(Text, _told(measure))
+        yield from map(Text, _differences(measure))
 
 
 def summary(result: Verification) -> str:
@@ -49,16 +49,16 @@ def _counts(measure: Measure) -> tuple[int, ...]:
     return measure.latpcap, measure.wireshark, measure.equal, measure.explained, measure.unexplained
 
 
-def _told(measure: Measure) -> Iterator[str]:
+def _differences(measure: Measure) -> Iterator[str]:
     for reason, count in measure.reasons().most_common():
         yield f"\n{measure.name}, {count:,} ×: {reason}"
     unexplained = [difference for difference in measure.differences if difference.reason is None]
     if unexplained:
         yield f"\n{measure.name}, unexplained:"
-    for difference in unexplained[:SHOWN]:
+    for difference in unexplained[:MAX_SHOWN]:
         yield f"  {_one(difference)}"
-    if len(unexplained) > SHOWN:
-        yield f"  … and {len(unexplained) - SHOWN:,} more (--json lists all)"
+    if len(unexplained) > MAX_SHOWN:
+        yield f"  … and {len(unexplained) - MAX_SHOWN:,} more (--json lists all)"
 
 
 def _one(difference: Difference) -> str:
@@ -74,5 +74,7 @@ def render_html(result: Verification) -> str:
         f"<tr><td>{measure.name}</td>" + "".join(f"<td>{count:,}</td>" for count in _counts(measure)) + "</tr>"
         for measure in result.measures
     )
-    told = "".join(f"<li>{html.escape(line.strip())}</li>" for measure in result.measures for line in _told(measure))
-    return f"<p>{html.escape(summary(result))}</p><table><tr>{head}</tr>{rows}</table><ul>{told}</ul>"
+    listed = "".join(
+        f"<li>{html.escape(line.strip())}</li>" for measure in result.measures for line in _differences(measure)
+    )
+    return f"<p>{html.escape(summary(result))}</p><table><tr>{head}</tr>{rows}</table><ul>{listed}</ul>"

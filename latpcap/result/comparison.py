@@ -15,7 +15,7 @@ from latpcap.units import format_ms, format_s
 
 __all__ = ["Comparison", "Part", "StatementChange", "compare"]
 
-SMALL = 0.02
+MIN_CHANGE = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
 
 NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
@@ -107,12 +107,12 @@ def _explanation(before: Analysis, after: Analysis) -> str:
     """One sentence: how much slower or faster, and why, the largest reason first."""
     difference = after.summary.runtime_s - before.summary.runtime_s
     causes = sorted(_causes(before, after), key=lambda cause: -abs(cause[0]))
-    least = SMALL * max(after.summary.runtime_s, before.summary.runtime_s)
-    told = [f"{_signed(seconds)} {text}" for seconds, text in causes if abs(seconds) >= least]
-    if abs(difference) < least and not told:
+    least = MIN_CHANGE * max(after.summary.runtime_s, before.summary.runtime_s)
+    listed = [f"{_signed(seconds)} {text}" for seconds, text in causes if abs(seconds) >= least]
+    if abs(difference) < least and not listed:
         return "Both take the same time."
     verb = "slower" if difference > 0 else "faster"
-    return f"{format_s(abs(difference))} {verb}: {'; '.join(told) or 'many small differences'}."
+    return f"{format_s(abs(difference))} {verb}: {'; '.join(listed) or 'many small differences'}."
 
 
 def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:

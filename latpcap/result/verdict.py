@@ -13,10 +13,10 @@ from latpcap.units import format_ms, format_s
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]
 
 TYPICAL_RTT_MS = 15.0
-"""The RTT that the verdict speaks of when none was asked: two sites of one country."""
+"""The RTT of the verdict when none was asked for: two sites of one country."""
 
-NOTABLE = 0.3
-"""Round trips beside the statements are worth a sentence from this share on."""
+MIN_BESIDE = 0.3
+"""The share of round trips beside the statements from which on the verdict mentions them."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -42,7 +42,7 @@ def verdict(
 ) -> str:
     """Return the verdict; `asked` says that the user chose the projection's RTTs."""
     if round_trips == 0:
-        return f"{_cost(base, 0, projection)}\n{_gravest(health)}".rstrip()
+        return f"{_cost(base, 0, projection)}\n{_worst(health)}".rstrip()
     besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), _besides(budget, health))))
     return "\n".join((_cost(base, round_trips, projection), _elsewhere(base, projection, asked), besides))
 
@@ -77,7 +77,7 @@ def _elsewhere(base: Basis, projection: Projection, asked: bool) -> str:
 def _beside_statements(purposes: Sequence[PurposeResult], round_trips: int) -> str:
     """Where most round trips run no statement, say what they do."""
     first = purposes[0]
-    if first.purpose in {"statements", "setup", "unreadable", "others"} or first.round_trips < NOTABLE * round_trips:
+    if first.purpose in {"statements", "setup", "unreadable", "others"} or first.round_trips < MIN_BESIDE * round_trips:
         return ""
     return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
 
@@ -100,12 +100,12 @@ def _besides(budget: Budget, health: Sequence[HealthNote]) -> str:
             f"{PART_NAMES[name]} ({seconds / total:.0%})" for seconds, name in parts[:2] if seconds >= 0.1 * total
         ]
         largest = f"Most time goes to {', then '.join(shares)}."
-    return f"{largest} {_gravest(health)}".rstrip()
+    return f"{largest} {_worst(health)}".rstrip()
 
 
-def _gravest(health: Sequence[HealthNote]) -> str:
+def _worst(health: Sequence[HealthNote]) -> str:
     for severity in ("error", "warning"):
         for note in health:
             if note.severity == severity:
-                return f"Beware: {note.message.rstrip('.')}."
+                return f"Warning: {note.message.rstrip('.')}."
     return ""

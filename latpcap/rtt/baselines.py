@@ -1,4 +1,4 @@
-"""The baselines: values, ranges, and the words for where they come from."""
+"""The result: baseline RTTs, their ranges, and the words for where they come from."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Reason(IntEnum):
     SLOW_DIRECT = 7
     SLOW_DATA = 8
     SYN_ANSWERED = 9
-    MANY = 10
+    OUTWEIGHED = 10
     QUICKEST = 11
     MIDDLEBOX = 12
     RESENT = 13
@@ -64,20 +64,20 @@ REASON_TEXTS = {
     Reason.NONE: "no handshake, no clean ACK and no response was captured",
     Reason.GIVEN: "given",
     Reason.AGREE: "handshake and in-stream agree",
-    Reason.ALONE: "only the handshake tells",
+    Reason.ALONE: "only the handshake was seen",
     Reason.CONFIRMED: "the handshake, which the fastest responses confirm",
     Reason.SIBLINGS: "from other connections between the same hosts",
     Reason.SLOW_HANDSHAKE: "the handshake was slower than the fastest responses: acknowledgments of data",
     Reason.SLOW_DIRECT: "handshake and acknowledgments were slower than the faster responses, an upper bound",
     Reason.SLOW_DATA: "data takes longer than the handshake's small packets",
     Reason.SYN_ANSWERED: "a host on the way (firewall, load balancer) answered the SYN: data takes much longer",
-    Reason.MANY: "many in-stream samples against a slower handshake",
+    Reason.OUTWEIGHED: "many in-stream samples against a slower handshake",
     Reason.QUICKEST: "handshake and in-stream differ: the faster of them, as hosts only ever add",
     Reason.MIDDLEBOX: "handshake and responses agree; acknowledgments come from a host on the way",
-    Reason.RESENT: "the SYN was sent more than once, so the handshake tells nothing: acknowledgments of data",
+    Reason.RESENT: "the SYN was sent more than once, so the handshake does not count: acknowledgments of data",
     Reason.DATA: "no handshake was captured: acknowledgments of data",
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
-    Reason.FAR_RESPONSES: "to the host that answers; every response took so much longer that a proxy "
+    Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
 }
 

@@ -39,7 +39,7 @@ MIDDLEBOX = 4
 REFUTED = 0.25
 """How much slower than the faster responses a handshake may be and yet be confirmed by them."""
 FLOOR_QUANTILE = 0.05
-"""The response floor of many waits: low, but not a single freak."""
+"""The response floor of many waits: low, but no single outlier."""
 FASTER_QUANTILE = 0.25
 """No RTT is typically longer than the faster quarter of the responses: what is, was delayed."""
 
@@ -124,7 +124,7 @@ def _reconcile(
         (a > h, True, True, Reason.QUICKEST),
         (refuted, False, True, Reason.SLOW_HANDSHAKE),
         (evidence & (MIDDLEBOX * a < h) & (faster > 0), True, False, Reason.MIDDLEBOX),
-        (acks >= MIN_ACKS_TO_OUTWEIGH, False, True, Reason.MANY),
+        (acks >= MIN_ACKS_TO_OUTWEIGH, False, True, Reason.OUTWEIGHED),
     ]
     conditions = [rule for rule, *_ in rules]
     use_h = np.select(conditions, [use for _, use, _, _ in rules], True)

@@ -146,7 +146,7 @@ def nullable(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Ar
 def numbered(hashes: NDArray[Any]) -> NDArray[np.uint64]:
     """Return a number for each hash, from 1 on in the order they first appear; 0 stays 0.
 
-    Equal ones stay equal, but nobody can find a value by hashing guesses.
+    Equal ones stay equal, but hashing guesses finds no value.
     """
     distinct, first, index = np.unique(hashes, return_index=True, return_inverse=True)
     rank = np.empty(len(distinct), np.uint64)

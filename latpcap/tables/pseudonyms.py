@@ -51,9 +51,9 @@ NAMING = tuple(
         r"^(?:grant|revoke)\b[^;]*\s(?:to|from)\s+(?P<user>)",
     )
 )
-"""Statements that name somebody; an empty group says what."""
+"""Statements that hold a name; an empty group says of what."""
 QUOTED = re.compile(r"""\b(?P<kind>user|role|database|host) (?P<quote>['"])(?P<a>[^'"]+)(?P=quote)""")
-"""A message that names somebody."""
+"""Messages that hold a name."""
 AT_HOST = re.compile(r"@['`\"](?P<a>[^'`\"%]+)['`\"]")
 """MySQL's `'user'@'host'`."""
 

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MISSING = np.iinfo(np.int64).min
-"""A time or span that the capture does not tell."""
+"""A time or span that the capture does not show."""
 
 SETUP_COMMANDS = frozenset(
     {
@@ -62,7 +62,7 @@ class Connections:
     """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
     server_mss: Ints
     client_window: Ints
-    """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs that tell the
+    """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs with the
     scale were not captured."""
     server_window: Ints
     server_first: Bools

@@ -131,7 +131,7 @@ def _scapy_packet(packet: Any, link_type: int) -> Packet:
 def _raw_scapy_packet(raw: bytes, metadata: Any) -> Packet:
     """One item of scapy's `RawPcapReader` (seconds, fraction) or `RawPcapNgReader` (a count of ticks)."""
     if hasattr(metadata, "sec"):
-        raise UsageError("scapy's RawPcapReader does not tell its unit of time: use PcapReader, or give the path")
+        raise UsageError("scapy's RawPcapReader does not say its unit of time: use PcapReader, or give the path")
     ticks = (metadata.tshigh or 0) << 32 | (metadata.tslow or 0)
     return metadata.linktype, ticks * 10**9 // metadata.tsresol, raw, max(metadata.wirelen or 0, len(raw))
 

@@ -99,7 +99,7 @@ def _plain_type(kind: str) -> str:
 
 
 def _one_line(message: str, tables: Mapping[str, Table]) -> str:
-    """DuckDB's message without its picture of the query; an unknown table is told which there are."""
+    """DuckDB's message without its picture of the query; with an unknown table, those there are."""
     first, *others = message.partition("\n\nLINE ")[0].split("\n")
     if first.startswith("Catalog Error: Table with name"):
         return f"{first.partition('!')[0]}; there are {', '.join(tables)}"

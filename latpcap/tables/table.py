@@ -1,6 +1,6 @@
 """`Table`: what the public API hands out, readable by every dataframe library.
 
-Anything that speaks the Arrow PyCapsule interface reads it without a copy: `polars.DataFrame(table)`,
+Anything with the Arrow PyCapsule interface reads it without a copy: `polars.DataFrame(table)`,
 `pandas.DataFrame.from_arrow(table)`, `duckdb.sql("from table")`, `pyarrow.table(table)`.
 """
 

@@ -6,7 +6,7 @@ captures ─┬─► latpcap ─► ours.py ──────┐
 ```
 
 Where the two differ, the difference is looked at by itself: it is *explained* where the capture holds evidence for a
-known reason (the stream is compressed, the packet was cut, …), else *unexplained*, which is what the exit status tells.
+known reason (the stream is compressed, the packet was cut, …), else *unexplained*, which the exit status reports.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
 def verify(captures: Any, *, decode_as: dict[int, str] | None = None) -> Verification:
     """Compare what latpcap and Wireshark see in `captures`: a path, a glob or a list of these.
 
-    Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by what is said; so it is told which
-    ports latpcap found a database on.
+    Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by content; so it is given the
+    ports on which latpcap found a database.
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     version()  # before the captures take their time
@@ -45,11 +45,11 @@ def verify(captures: Any, *, decode_as: dict[int, str] | None = None) -> Verific
 
 def compare(paths: Sequence[str], ours: Ours) -> Verification:
     """Let Wireshark read `paths`, too, and compare."""
-    told_by = version()
+    wireshark_version = version()
     if not paths or "-" in paths:
         raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
     theirs = dissect(paths, ours.ports)
-    return Verification(tuple(paths), told_by, tuple(_all(ours, theirs)), theirs.complaint)
+    return Verification(tuple(paths), wireshark_version, tuple(_all(ours, theirs)), theirs.complaint)
 
 
 def _all(ours: Ours, theirs: Dissection) -> Iterator[Measure]:

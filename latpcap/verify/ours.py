@@ -80,7 +80,7 @@ class Ours:
     last_ns: int | None
     connections: list[Connection]
     exchanges: dict[int, list[Exchange]] = field(default_factory=dict)
-    """By stream; what is encrypted is nobody's to read and left out."""
+    """By stream; what is encrypted is left out."""
 
     @property
     def packets(self) -> int:

@@ -21,7 +21,7 @@ PROTOCOLS = {"mysql": "MySQL", "postgresql": "PostgreSQL"}
 
 
 def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
-    """Compare each protocol whose requests Wireshark tells apart."""
+    """Compare each protocol whose requests Wireshark distinguishes."""
     for protocol, title in PROTOCOLS.items():
         asked = _asked(theirs, protocol)
         if asked:
@@ -77,14 +77,14 @@ def _span(exchange: Exchange) -> int:
 def _next_from_other_side(
     theirs: Dissection, exchange: Exchange, asked: set[tuple[int, int]]
 ) -> tuple[int, bool] | None:
-    """Wireshark's time to the next packet with data from the other side, and whether there was trouble on the way."""
+    """Wireshark's time to the next packet with data from the other side, and whether it saw TCP anomalies between."""
     frames = theirs.frames_between(exchange.stream, exchange.request_end_frame, exchange.response_end_frame)
     request = next(frames, None)
     if request is None or request.time_ns is None:
         return None
-    troubled = request.is_troubled
+    troubled = request.is_anomalous
     for frame in frames:
-        troubled |= frame.is_troubled
+        troubled |= frame.is_anomalous
         if (exchange.stream, frame.number) in asked:
             return None
         if frame.data and frame.source != request.source and frame.time_ns is not None:

@@ -1,4 +1,4 @@
-"""Statements as two programs print them, made comparable; and how a difference tells of one without showing it."""
+"""Statements as two programs print them, made comparable; and how a difference names one without showing it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def comparable(statement: str) -> str:
 
 
 def described(statement: str, length: int | None = None) -> str:
-    """A statement without its literals, which are nobody's business here: its first word and length.
+    """A statement without its literals, which stay private: its first word and length.
 
     >>> described("select * from t where id = 7")
     'a `select` of 28 characters'

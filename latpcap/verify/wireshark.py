@@ -55,7 +55,7 @@ class Frame:
     """Bytes of TCP payload."""
     is_cut: bool
     """Captured in part, because of the snap length."""
-    is_troubled: bool
+    is_anomalous: bool
     """Wireshark has a remark on its place among the others: sent again, out of order, one before it is missing."""
 
 
@@ -130,7 +130,7 @@ class Dissection:
                 source,
                 data=last_int(cells["tcp.len"]) or 0,
                 is_cut=captured is not None and length is not None and captured < length,
-                is_troubled=bool(cells["tcp.analysis.flags"]),
+                is_anomalous=bool(cells["tcp.analysis.flags"]),
             )
         )
         for protocol, dissector in DISSECTORS.items():
@@ -189,9 +189,9 @@ def dissect(paths: Sequence[str], ports: Mapping[str, set[int]]) -> Dissection:
     with ExitStack() as stack:
         environment = stack.enter_context(_home())
         source, given = _source(paths, environment, stack)
-        trouble = stack.enter_context(tempfile.TemporaryFile())
+        errors = stack.enter_context(tempfile.TemporaryFile())
         command = [_program("tshark"), "-n", "-r", source, *_options(ports)]
-        process = stack.enter_context(_run(command, given, trouble, environment))
+        process = stack.enter_context(_run(command, given, errors, environment))
         for line in process.stdout:
             cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
             found.add(
@@ -201,7 +201,7 @@ def dissect(paths: Sequence[str], ports: Mapping[str, set[int]]) -> Dissection:
                 }
             )
         if process.wait() != 0:
-            found.complaint = _complaint(trouble)
+            found.complaint = _complaint(errors)
             if found.packets == 0:
                 raise CaptureError(f"tshark cannot read {', '.join(paths)}: {found.complaint}")
     return found
@@ -228,10 +228,10 @@ def _source(paths: Sequence[str], environment: Mapping[str, str], stack: ExitSta
 
 
 @contextmanager
-def _run(command: list[str], given: IO[bytes] | None, trouble: Any, environment: Mapping[str, str]) -> Iterator[Any]:
+def _run(command: list[str], given: IO[bytes] | None, errors: Any, environment: Mapping[str, str]) -> Iterator[Any]:
     """A process that does not outlive its reader, who may be interrupted."""
     stdin = subprocess.DEVNULL if given is None else given
-    with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=trouble, env=environment) as process:
+    with subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=errors, env=environment) as process:
         try:
             yield process
         finally:
@@ -252,10 +252,10 @@ def _program(name: str) -> str:
     return path
 
 
-def _complaint(trouble: IO[bytes]) -> str:
+def _complaint(errors: IO[bytes]) -> str:
     """The first line that is about the capture, and not about who runs tshark."""
-    trouble.seek(0)
-    lines = trouble.read(65_536).decode("utf-8", "replace").split("\n")
+    errors.seek(0)
+    lines = errors.read(65_536).decode("utf-8", "replace").split("\n")
     return next((line.strip() for line in lines if line.strip() and not line.startswith("Running as")), "it failed")
 
 

@@ -17,15 +17,14 @@ FIX = (
 )
 
 
-LEAST_BYTES = 100_000
-"""Less is no amount of data."""
+MIN_BYTES = 100_000
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most."""
     exchanges = evidence.exchanges
     sent = float((exchanges.request_bytes + exchanges.response_bytes).sum())
-    if sent < LEAST_BYTES:
+    if sent < MIN_BYTES:
         return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)

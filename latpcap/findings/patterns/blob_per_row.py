@@ -11,7 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import most_frequent
 
-FEWEST = 5
+MIN_BLOBS = 5
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -24,7 +24,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         trips = int(exchanges.round_trips[mine].sum())
         units = np.unique(evidence.unit[mine])
         rows = int(np.maximum(evidence.unit_rows[units[units >= 0]], 0).sum())
-        if len(mine) < FEWEST or trips < rows:
+        if len(mine) < MIN_BLOBS or trips < rows:
             continue
         yield Candidate(
             shown=mine,

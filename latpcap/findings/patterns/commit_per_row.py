@@ -13,15 +13,15 @@ from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
 
-FEWEST = 10
-TOGETHER = 100
-MOSTLY = 0.8
-"""So many of the changes have a transaction of their own."""
+MIN_COMMITS = 10
+MIN_SHARE = 0.8
+"""Of the changes, those with a transaction of their own."""
+USUAL_SIZE = 100
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a changing statement; `size`: changes a transaction after the fix."""
-    size = size or TOGETHER
+    size = size or USUAL_SIZE
     exchanges = evidence.exchanges
     series = find_series(evidence)
     statement = exchanges.fingerprint[series.firsts]
@@ -31,7 +31,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         transactions = np.unique(evidence.transaction[changes])
         mine = bounds & np.isin(evidence.transaction, transactions)
         ends = np.unique(evidence.transaction[evidence.is_end & mine])
-        if len(ends) < max(FEWEST, MOSTLY * len(changes)):
+        if len(ends) < max(MIN_COMMITS, MIN_SHARE * len(changes)):
             continue
         rows = np.flatnonzero(mine)
         place = np.searchsorted(transactions, evidence.transaction[rows])
@@ -60,5 +60,5 @@ PATTERN = Pattern(
     why="Each commit waits a round trip and for the server's disk.",
     find=find,
     choices=("",),
-    usual=TOGETHER,
+    usual=USUAL_SIZE,
 )

@@ -18,9 +18,9 @@ from latpcap.tables import columns
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-FEWEST = 5
-STATEMENTS = 2
-"""The median connection runs at most so many."""
+MIN_CONNECTIONS = 5
+MAX_STATEMENTS = 2
+"""Of the median connection."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -36,7 +36,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     pairs = Groups.of(used, _codes(clients), _codes(servers))
     for number in range(len(pairs)):
         mine = pairs.rows[pairs.ids == number]
-        if len(mine) < FEWEST or np.median(statements[mine]) > STATEMENTS:
+        if len(mine) < MIN_CONNECTIONS or np.median(statements[mine]) > MAX_STATEMENTS:
             continue
         closed = _reopened(evidence, mine)
         on_closed = np.isin(evidence.exchanges.connection, closed)

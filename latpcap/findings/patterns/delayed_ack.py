@@ -1,4 +1,4 @@
-"""Delayed-ACK stall: a small second packet waits for the acknowledgment of the first (see `latpcap.stalls`)."""
+"""Delayed-ACK stall: a small second packet waits for the acknowledgment of the first (see `measures.stalls`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.measures.stalls import ack_stalls
 
-FEWEST = 3
+MIN_STALLS = 3
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -19,7 +19,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     stall = ack_stalls(exchanges).total
     rows = np.flatnonzero(stall > 0)
-    if len(rows) < FEWEST:
+    if len(rows) < MIN_STALLS:
         return
     yield Candidate(
         shown=rows,

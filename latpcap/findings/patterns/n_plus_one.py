@@ -16,14 +16,14 @@ from latpcap.findings.groups import Groups, most_frequent
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-FEWEST = 5
+MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""
-MOSTLY_DISTINCT = 0.5
-LATE_FEWEST = 20
-"""Repeats of a loop that was under way when the capture began, so that nobody saw its source."""
-TWO_LOOPS = 3
+MIN_DISTINCT = 0.5
+MIN_LATE_REPEATS = 20
+"""Repeats of a loop that was under way when the capture began, so that its source was not captured."""
+MIN_OWN_LOOP = 3
 """Executions of what looks like the source, all before the loop, that make it a loop of its own."""
-BETWEEN = 8
+MAX_BETWEEN = 8
 """Executions of other statements that may lie between the source and the first repeat."""
 
 
@@ -87,14 +87,14 @@ def find_loops(evidence: Evidence) -> Loops:
     """The loops that look like N+1."""
     candidates = np.flatnonzero(evidence.is_read & evidence.is_waited_for & ~evidence.is_opening)
     groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
-    groups = groups.where(groups.sizes >= FEWEST)
+    groups = groups.where(groups.sizes >= MIN_REPEATS)
     groups = groups.where(_various(evidence, groups))
     source = _sources(evidence, groups)
     fitting = _fits(evidence, groups, source)
     late = (
         evidence.is_late[groups.firsts]
         & (source < 0)
-        & (groups.sizes >= LATE_FEWEST)
+        & (groups.sizes >= MIN_LATE_REPEATS)
         & _opens_stretch(evidence, groups)
     )
     keep = fitting | late
@@ -108,7 +108,7 @@ def _various(evidence: Evidence, groups: Groups) -> Bools:
     _, first = np.unique(pair, return_index=True)
     distinct = np.bincount(groups.ids[first], minlength=len(groups))
     known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
-    return bools(~known | ((distinct >= FEWEST) & (distinct >= MOSTLY_DISTINCT * groups.sizes)))
+    return bools(~known | ((distinct >= MIN_REPEATS) & (distinct >= MIN_DISTINCT * groups.sizes)))
 
 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:
@@ -121,7 +121,7 @@ def _sources(evidence: Evidence, groups: Groups) -> Ints:
     same = (before >= 0) & (evidence.stretch[before] == evidence.stretch[groups.firsts])
     source = np.where(same, last[before], -1)
     executed = np.cumsum(evidence.is_execution)
-    near = executed[before] - executed[source] <= BETWEEN
+    near = executed[before] - executed[source] <= MAX_BETWEEN
     return np.where((source >= 0) & near, source, -1)
 
 
@@ -151,7 +151,7 @@ def _are_two_loops(groups: Groups, reads: Ints, of_reads: Ints, of_sources: Ints
         np.searchsorted(executions, of_sources * size + row)
         for row in (np.zeros(len(groups), np.int64), groups.firsts, groups.lasts)
     )
-    several: Bools = (first - begin >= TWO_LOOPS) & (last == first)
+    several: Bools = (first - begin >= MIN_OWN_LOOP) & (last == first)
     return several
 
 

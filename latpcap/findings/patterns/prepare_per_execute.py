@@ -14,8 +14,8 @@ from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
-FEWEST = 5
-SHARE = 0.9
+MIN_PREPARES = 5
+MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
 
 
@@ -46,9 +46,9 @@ def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
     # A prepare and its describe serve one execution: they are one preparation.
     firsts = np.sort(Groups.of(prepares, evidence.unit[prepares]).firsts)
     repeated = Groups.of(firsts, exchanges.connection[firsts], exchanges.fingerprint[firsts])
-    repeated = repeated.where(repeated.sizes >= FEWEST)
+    repeated = repeated.where(repeated.sizes >= MIN_PREPARES)
     executions = _executions(evidence, repeated.firsts)
-    often = repeated.sizes >= SHARE * executions
+    often = repeated.sizes >= MIN_SHARE * executions
     return repeated.where(often), executions[often]
 
 

@@ -15,7 +15,7 @@ from latpcap.measures.statement_kind import is_volatile, reads_any, written_tabl
 
 Ints = NDArray[np.int64]
 
-FEWEST = 5
+MIN_REPEATS = 5
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -25,7 +25,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
     parameters = evidence.parameters[rows].view(np.int64)
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
-    groups = groups.where(groups.sizes >= FEWEST)
+    groups = groups.where(groups.sizes >= MIN_REPEATS)
     statement = exchanges.fingerprint[groups.rows]
     for number in most_frequent(statement):
         mine = statement == number

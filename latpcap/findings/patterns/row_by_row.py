@@ -14,13 +14,13 @@ from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
-FEWEST = 10
-BATCH = 100
+MIN_REPEATS = 10
+USUAL_SIZE = 100
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a batch after the fix."""
-    size = size or BATCH
+    size = size or USUAL_SIZE
     exchanges = evidence.exchanges
     series = find_series(evidence)
     statement = exchanges.fingerprint[series.firsts]
@@ -52,7 +52,7 @@ def find_series(evidence: Evidence) -> Groups:
     rows = np.flatnonzero(evidence.is_write & single & ~_many_rows(evidence))
     reads = np.cumsum(evidence.is_execution & ~evidence.is_write)
     groups = Groups.of(rows, evidence.stretch[rows], reads[rows], exchanges.fingerprint[rows])
-    return groups.where(groups.sizes >= FEWEST)
+    return groups.where(groups.sizes >= MIN_REPEATS)
 
 
 def _many_rows(evidence: Evidence) -> NDArray[np.bool_]:
@@ -86,5 +86,5 @@ PATTERN = Pattern(
     why="Each row waits a round trip of its own, where one batch would wait once for many.",
     find=find,
     choices=("",),
-    usual=BATCH,
+    usual=USUAL_SIZE,
 )

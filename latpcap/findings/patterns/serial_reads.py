@@ -13,11 +13,11 @@ from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.measures.statement_kind import Deed
 
-FEWEST = 10
+MIN_READS = 10
 """Reads in a row."""
-DEPTH = 100
+USUAL_DEPTH = 100
 PAUSE_NS = 20e6
-"""Who works so long between two reads makes something of the first."""
+"""A program that works this long between two reads uses the answer of the first."""
 
 
 def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
@@ -25,11 +25,11 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
 
     Whether one read needs the answer of another cannot be seen from outside: it is a suggestion.
     """
-    depth = depth or DEPTH
+    depth = depth or USUAL_DEPTH
     exchanges = evidence.exchanges
     rows = np.flatnonzero(evidence.is_read & evidence.waits & ~evidence.is_opening & ~evidence.failed)
     runs = Groups.of(rows, np.cumsum(_breaks(evidence))[rows])
-    runs = runs.where(runs.sizes >= FEWEST)
+    runs = runs.where(runs.sizes >= MIN_READS)
     if len(runs) == 0:
         return
     behind = runs.rows[runs.places % depth > 0]
@@ -73,5 +73,5 @@ PATTERN = Pattern(
     find=find,
     suggestion=True,
     choices=("",),
-    usual=DEPTH,
+    usual=USUAL_DEPTH,
 )

@@ -11,8 +11,8 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 
-FEWEST = 5
-SHARE = 0.1
+MIN_COMMANDS = 5
+MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
 
 
@@ -22,7 +22,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     chats = (evidence.is_session | _needless(evidence)) & evidence.waits & ~evidence.is_opening
     rows = np.flatnonzero(chats)
     trips = exchanges.round_trips[rows].sum()
-    if len(rows) < FEWEST or trips < SHARE * exchanges.round_trips[~evidence.is_opening].sum():
+    if len(rows) < MIN_COMMANDS or trips < MIN_SHARE * exchanges.round_trips[~evidence.is_opening].sum():
         return
     effect = effect_of(evidence, "session", rows)
     yield Candidate(

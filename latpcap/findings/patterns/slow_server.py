@@ -11,14 +11,14 @@ from latpcap.findings.finding import Candidate, Pattern
 FIX = "Make the statements cheaper for the server: plans, indexes, locks, disks; a faster network will not help."
 
 
-LEAST_S = 0.002
+MIN_SERVICE_S = 0.002
 """A server that answers faster than this on average is not slow, however near it is."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most."""
     trips = max(int(evidence.exchanges.round_trips.sum()), 1)
-    if evidence.timeline.budget.service_s / trips < LEAST_S:
+    if evidence.timeline.budget.service_s / trips < MIN_SERVICE_S:
         return iter(())
     return dominated_by(evidence, "service_s", evidence.timeline.service_ns, FIX)
 

@@ -14,9 +14,9 @@ from latpcap.findings.groups import Groups, most_frequent
 
 Ints = NDArray[np.int64]
 
-FEWEST = 3
+MIN_FETCHES = 3
 """Fetches of one cursor."""
-LARGER = 1000
+USUAL_SIZE = 1000
 WINDOW_BYTES = 14_600
 """Ten segments: what a sender may send at once. A fetch below it wastes the round trip."""
 DEFAULTS = {
@@ -27,12 +27,12 @@ DEFAULTS = {
     ("mysql", 1): "row by row",
     ("postgresql", 1): "row by row",
 }
-"""What a fetch size smells of."""
+"""What a fetch size suggests."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a fetch after the fix."""
-    size = size or LARGER
+    size = size or USUAL_SIZE
     cursors = _cursors(evidence, size)
     exchanges = evidence.exchanges
     statement = exchanges.fingerprint[cursors.rows]
@@ -69,7 +69,7 @@ def _cursors(evidence: Evidence, size: int) -> Groups:
     fetched = groups.sum(exchanges.rows.ints(0)[groups.rows])
     brought = groups.sum(exchanges.response_bytes[groups.rows])
     few = (fetched > 0) & (fetched < groups.sizes * size / 2) & (brought < groups.sizes * WINDOW_BYTES)
-    return groups.where((groups.sizes >= FEWEST) & few)
+    return groups.where((groups.sizes >= MIN_FETCHES) & few)
 
 
 def _cursor(evidence: Evidence, rows: Ints, by_sql: NDArray[np.bool_]) -> Ints:
@@ -121,5 +121,5 @@ PATTERN = Pattern(
     why="Every fetch waits a round trip for less than a network can carry at once.",
     find=find,
     choices=("",),
-    usual=LARGER,
+    usual=USUAL_SIZE,
 )

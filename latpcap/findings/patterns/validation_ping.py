@@ -10,9 +10,9 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 
-FEWEST = 5
-SHARE = 0.5
-"""Of the pieces of work, so many follow a ping."""
+MIN_PINGS = 5
+MIN_SHARE = 0.5
+"""Of the pieces of work, those that follow a ping."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -25,7 +25,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     pieces = np.unique(piece[works & ~evidence.is_opening])
     begins = np.flatnonzero(edge)[pieces]
     tests = begins[pings[begins]]
-    if len(tests) < FEWEST or len(tests) < SHARE * len(pieces):
+    if len(tests) < MIN_PINGS or len(tests) < MIN_SHARE * len(pieces):
         return
     first = int(tests[0])
     statement = int(exchanges.fingerprint[first])
@@ -54,6 +54,6 @@ PATTERN = Pattern(
     code="validation-ping",
     fix="ping",
     title="Validation ping: {pings:,} of {pieces_of_work:,} pieces of work begin with one",
-    why="A ping before each use waits a round trip to learn what the statement itself would tell.",
+    why="A ping before each use waits a round trip to learn what the statement itself would show.",
     find=find,
 )
