@@ -65,7 +65,7 @@ def test_the_corpus_holds_both_servers_and_is_small() -> None:
 
 def table() -> str:
     """Precision and recall of each finding, for docs/findings.md."""
-    rows = ["| finding | captures that show it | told | right | precision | recall |", "|---|--:|--:|--:|--:|--:|"]
+    rows = ["| finding | captures that show it | reported | right | precision | recall |", "|---|--:|--:|--:|--:|--:|"]
     names = labelled()
     for code in CODES:
         wanted = {name for name, labels in names.items() if code in labels}

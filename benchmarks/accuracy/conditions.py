@@ -51,8 +51,9 @@ LINKS = (
 INTRO = f"""\
 # How right the projection is on worse links
 
-Runs over a link that loses packets, is uneven or narrow, at {TO_MS:g} ms, and what latpcap says of them from a capture at {FROM_MS:g} ms without any of that.
-`benchmarks/accuracy/conditions.py` makes this page; [accuracy.md](accuracy.md) tells what the words mean. *inside* counts the single runs.
+Runs over a link that loses packets, is uneven or narrow, at {TO_MS:g} ms, and what latpcap says of them from a capture at
+{FROM_MS:g} ms without any of that. `benchmarks/accuracy/conditions.py` makes this page; [accuracy.md](accuracy.md) explains the
+words. *inside* counts the single runs.
 
 | link | workload | measured, mean | least … most | predicted | error | optimistic … pessimistic | inside |
 |---|---|--:|--:|--:|--:|--:|--:|

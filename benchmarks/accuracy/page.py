@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,19 @@ Row = dict[str, Any]
 INTRO = """\
 # How right the projection is
 
-Every workload below was run for real, by a real client against a real server, at each RTT, over a link that delays every packet. The capture at one
-RTT was projected onto the RTT of another, and the prediction compared with what the other took. `benchmarks/accuracy/run` makes this page: see
-[benchmarks/accuracy](../benchmarks/accuracy/README.md).
+Every workload below was run for real, by a real client against a real server, at each RTT, over a link that delays
+every packet. The capture at one RTT was projected onto the RTT of another, and the prediction compared with what the
+other took. `benchmarks/accuracy/run` makes this page: see [benchmarks/accuracy](../benchmarks/accuracy/README.md).
 
-- *measured* and *predicted* are runtimes as latpcap defines them: first packet of the first database connection → last data packet of one.
+- *measured* and *predicted* are runtimes as latpcap defines them: first packet of the first database connection → last
+  data packet of one.
 - The RTT that a projection is asked for is {statistic}
 - *inside*: the measured runtime lies between *optimistic* and *pessimistic*.
 - A pair whose round trips differ by more than 5 % is not the same job: it is listed as *other job* and not counted.
-- Of several runs of a workload at one RTT, the one with the median duration counts. *run to run* is half the range of the target's durations (median): no
-  projection can be expected to be better than that. Runs during which a CPU stood still for more than 1 % of the time count only where there is no other.
-- From 0 ms is told apart: there the link itself (about 0.1 ms) is most of the RTT.
+- Of several runs of a workload at one RTT, the one with the median duration counts. *run to run* is half the range of
+  the target's durations (median): no projection can be expected to be better than that. Runs during which a CPU stood
+  still for more than 1 % of the time count only where there is no other.
+- From 0 ms is counted apart: there the link itself (about 0.1 ms) is most of the RTT.
 - Links that lose packets, are uneven or narrow: [accuracy-conditions.md](accuracy-conditions.md).
 """
 
@@ -59,7 +62,7 @@ def page(rows: list[Row], runs: list[Row], statistic: str, validated: str = "") 
         section("Error of every workload, in percent", grid(rows)),
         section("The RTTs", rtts(rows)),
         *(
-            [section("One pair, as `latpcap validate` tells it", ["```console", *validated.splitlines(), "```"])]
+            [section("One pair, as `latpcap validate` prints it", ["```console", *validated.splitlines(), "```"])]
             if validated
             else []
         ),
@@ -77,10 +80,14 @@ def recorded(rows: list[Row], runs: list[Row]) -> str:
     both_ends = {row["workload"] for row in rows if row["kind"] == AT_SERVER}
     other = [row for row in rows if not row["same_job"]]
     noise = [row["spread_pct"] for row in rows if row["spread_pct"]]
-    text = f"{len(workloads)} workloads ({len(both_ends)} of them captured at the server too), {len(runs)} runs, {len(rows)} pairs, {len(other)} of them another job."
+    text = (
+        f"{len(workloads)} workloads ({len(both_ends)} of them captured at the server too), {len(runs)} runs, "
+        f"{len(rows)} pairs, {len(other)} of them another job."
+    )
     if noise:
-        text += f" Run to run the measured runtimes differ by {np.median(noise):.1f} % (median), {np.quantile(noise, 0.9):.1f} % (p90)."
-    return text + "\n"
+        spread = f"{np.median(noise):.1f} % (median), {np.quantile(noise, 0.9):.1f} % (p90)"
+        text += f" Run to run the measured runtimes differ by {spread}."
+    return fill(text, 120) + "\n"
 
 
 def section(title: str, lines: list[str]) -> str:
