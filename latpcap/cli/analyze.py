@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, write_result
-from latpcap.cli.options import Duration, fail_if_option, json_option, reading_options, rtt_option
+from latpcap.cli.options import Duration, fail_if_option, json_option, output_option, reading_options, rtt_option
 
 __all__ = ["analyze"]
 
@@ -18,7 +18,7 @@ __all__ = ["analyze"]
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
 @fail_if_option
 @json_option
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@output_option
 def analyze(
     rtt: tuple[list[float], ...],
     within: float | None,

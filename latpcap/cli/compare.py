@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli.io import read_capture, write_result
-from latpcap.cli.options import Duration, json_option, two_captures_options
+from latpcap.cli.options import Duration, json_option, output_option, two_captures_options
 from latpcap.tables import sources
 
 __all__ = ["compare", "validate"]
@@ -18,7 +18,7 @@ __all__ = ["compare", "validate"]
 @click.argument("after", metavar="AFTER")
 @two_captures_options
 @json_option
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@output_option
 def compare(before: str, after: str, as_json: bool, output: str | None, **reading: Any) -> None:
     """Two captures of one job: what was added, what is gone, what explains the difference.
 
@@ -38,7 +38,7 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
 @click.option("--against-rtt", type=Duration(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
 @two_captures_options
 @json_option
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@output_option
 def validate(
     base: str, other: str, against_rtt: float | None, as_json: bool, output: str | None, **reading: Any
 ) -> None:

@@ -15,12 +15,13 @@ from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, par
 __all__ = [
     "Duration",
     "DurationList",
-    "PortProtocol",
     "Quantity",
     "condition_options",
+    "decode_as_option",
     "fail_if_option",
     "fix_option",
     "json_option",
+    "output_option",
     "output_options",
     "reading_options",
     "rtt_option",
@@ -120,14 +121,16 @@ def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
     return decorate
 
 
+decode_as_option = click.option(
+    "--decode-as",
+    type=PortProtocol(),
+    multiple=True,
+    metavar="PORT=PROTOCOL",
+    help="What a server port speaks, where latpcap does not recognise it; repeatable.",
+)
+
 _reading_options = (
-    click.option(
-        "--decode-as",
-        type=PortProtocol(),
-        multiple=True,
-        metavar="PORT=PROTOCOL",
-        help="What a server port speaks, where latpcap does not recognise it; repeatable.",
-    ),
+    decode_as_option,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time: kept as it is at any RTT."),
     click.option("--rtt-baseline", type=Duration(), metavar="DURATION",
@@ -184,6 +187,8 @@ fix_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
+output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+
 output_options = _all_of(
     click.option(
         "--format",
@@ -191,5 +196,5 @@ output_options = _all_of(
         type=click.Choice(formats_of("rows")),
         help="How rows are written; by default a table, or what the name after -o says.",
     ),
-    click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output."),
+    output_option,
 )

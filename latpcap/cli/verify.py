@@ -5,23 +5,17 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.io import write_result
-from latpcap.cli.options import PortProtocol, json_option
+from latpcap.cli.options import decode_as_option, json_option, output_option
 
 __all__ = ["verify"]
 
 
 @click.command()
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
-@click.option(
-    "--decode-as",
-    type=PortProtocol(),
-    multiple=True,
-    metavar="PORT=PROTOCOL",
-    help="What a server port speaks, where latpcap does not recognise it; repeatable.",
-)
+@decode_as_option
 @json_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@output_option
 def verify(
     captures: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], as_json: bool, quiet: bool, output: str | None
 ) -> int:

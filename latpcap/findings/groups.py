@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import group_ids
+from latpcap.tables.columns import Bools, Floats, Ints
 
 __all__ = ["MAX_STATEMENTS", "Groups", "most_frequent"]
-
-Ints = NDArray[np.int64]
 
 
 MAX_STATEMENTS = 50
@@ -78,11 +77,11 @@ class Groups:
         """The place of each row within its group, from 0."""
         return np.arange(len(self.rows)) - self.starts[self.ids] if len(self.ids) else np.empty(0, np.int64)
 
-    def sum(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+    def sum(self, values: NDArray[np.generic]) -> Floats:
         """The sum over each group of `values`, one for each of `rows`."""
         return np.bincount(self.ids, values, len(self)).astype(float)
 
-    def where(self, wanted: NDArray[np.bool_]) -> Groups:
+    def where(self, wanted: Bools) -> Groups:
         """The groups that are `wanted`, numbered anew."""
         keep = wanted[self.ids] if len(self.ids) else np.empty(0, bool)
         numbers = np.cumsum(wanted) - 1

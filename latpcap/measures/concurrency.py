@@ -9,27 +9,25 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 
 __all__ = ["lanes", "side_by_side"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 OVERLAP = 0.05
 """An exchange runs beside others when it shares more than this of its time."""
 
 
-def side_by_side(connection: Ints, length: Ints, shared: Floats, count: int) -> NDArray[np.bool_]:
+def side_by_side(connection: Ints, length: Ints, shared: Floats, count: int) -> Bools:
     """Which of `count` connections work beside others: most of their exchanges do.
 
     `shared` is what each exchange's `length` is worth where connections share the instants in which they are busy.
     The connections of a pool that is used one query after the other never overlap.
     """
     overlaps = (shared < length * (1 - OVERLAP)).astype(np.int64)
-    beside: NDArray[np.bool_] = Grouped.of(connection, overlaps, count).quantile(0.5) == 1
+    beside: Bools = Grouped.of(connection, overlaps, count).quantile(0.5) == 1
     return beside
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SharedClock"]
+from latpcap.tables.columns import Floats, Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["SharedClock"]
 
 
 class SharedClock:
@@ -49,7 +49,7 @@ class SharedClock:
         if self.alone:
             return length
         end = np.interp(begin + length, self._times, self._shared)
-        worth: NDArray[np.float64] = np.maximum(end - np.interp(begin, self._times, self._shared), 0)
+        worth: Floats = np.maximum(end - np.interp(begin, self._times, self._shared), 0)
         return worth
 
     def idle(self, begin: int, end: int) -> Ints:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from latpcap.tables.columns import Floats
 from latpcap.tables.recording import MISSING, Exchanges
 
 __all__ = ["AckStalls", "ack_stalls"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

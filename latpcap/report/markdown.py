@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from latpcap.report.terminal import PARTS
-from latpcap.report.text import printable
+from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.units import format_ms
 
 __all__ = ["render"]
 
-TOP = 10
 MAX_STATEMENT = 300
 
 SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
@@ -79,7 +78,7 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
     names = ("runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
     yield from _table(
         ("RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s"),
-        ((format_ms(point["rtt_ms"]), *(_number(point[name]) for name in names)) for point in projection["points"]),
+        ((format_ms(point["rtt_ms"]), *(number(point[name]) for name in names)) for point in projection["points"]),
     )
     yield f"\nFrom {format_ms(baseline)}, the baseline RTT of this capture."
     if projection.get("within"):
@@ -94,7 +93,7 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"{text_of(finding['why'])} **Fix:** {text_of(finding['fix'])}\n"
         if finding.get("statement"):
             yield f"- statement: {code_of(finding['statement'])}"
-        saved = [f"{_number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
+        saved = [f"{number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
         yield f"- {finding['exchanges']:,} exchanges, {finding['round_trips_saved']:,} round trips to save"
         if saved:
             yield f"- it would save {', '.join(saved)}"
@@ -104,7 +103,7 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:
     if statements:
-        yield f"## {_top('Statements', len(statements))}\n"
+        yield f"## {top('Statements', len(statements))}\n"
         yield from _table(
             ("network s", "service s", "runs", "round trips", "p50 ms", "p95 ms", "statement"),
             map(_statement_row, statements[:TOP]),
@@ -115,19 +114,19 @@ def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _statement_row(statement: dict[str, Any]) -> tuple[str, ...]:
     text = statement["fingerprint"]
     return (
-        _number(statement["network_s"]),
-        _number(statement["service_s"]),
+        number(statement["network_s"]),
+        number(statement["service_s"]),
         f"{statement['executions']:,}" if statement["executions"] else "",
         f"{statement['round_trips']:,}",
-        _number(statement["response_ms"]["p50"]),
-        _number(statement["response_ms"]["p95"]),
+        number(statement["response_ms"]["p50"]),
+        number(statement["response_ms"]["p95"]),
         cell_of(text) if text else f"({text_of(statement['text'])})",
     )
 
 
 def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
     if connections:
-        yield f"## {_top('Connections', len(connections))}\n"
+        yield f"## {top('Connections', len(connections))}\n"
         busiest = sorted(connections, key=lambda each: -each["round_trips"])[:TOP]
         yield from _table(
             ("stream", "round trips", "RTT ms", "how it is known", "client → server"),
@@ -135,7 +134,7 @@ def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
                 (
                     f"{each['stream']}",
                     f"{each['round_trips']:,}",
-                    _number(each["rtt"]["baseline_ms"]),
+                    number(each["rtt"]["baseline_ms"]),
                     text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
                     text_of(f"{each['client']} → {each['server']} {each['protocol']}"),
                 )
@@ -193,13 +192,3 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[
     yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(titles)))}|"
     for row in rows:
         yield f"| {' | '.join(row)} |"
-
-
-def _top(title: str, count: int) -> str:
-    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"

@@ -22,13 +22,12 @@ from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.routes import RouteResult
 from latpcap.projection.project import Projection
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.text import ascii_only, printable
+from latpcap.report.text import TOP, ascii_only, number, printable, top
 from latpcap.result.analysis import Analysis, ConnectionResult, PathResult, StatementResult
 from latpcap.units import format_s
 
 __all__ = ["findings_text", "parts_of", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
-TOP = 10
 SAVINGS = 3
 SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
@@ -169,7 +168,7 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         [
             (
                 f"{point.rtt_ms:,g}",
-                *map(_seconds, (point.runtime_s, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)),
+                *map(number, (point.runtime_s, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)),
             )
             for point in projection.points
         ],
@@ -200,7 +199,7 @@ def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
     yield Grid(
         (Heading("fix", "left"), Heading("trips saved"), *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s)),
         [
-            (name, f"{each.round_trips_saved:,}" if each else "", *(_seconds(value) for value in runtimes.values()))
+            (name, f"{each.round_trips_saved:,}" if each else "", *(number(value) for value in runtimes.values()))
             for name, each, runtimes in runs
         ],
     )
@@ -213,7 +212,7 @@ def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
 def _findings(findings: tuple[FindingResult, ...]) -> Iterator[RenderableType]:
     if not findings:
         return
-    yield _heading(_top("Findings", len(findings)))
+    yield _heading(top("Findings", len(findings)))
     for finding in findings[:TOP]:
         yield from _finding(finding)
 
@@ -304,7 +303,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableType]:
-    yield _heading(_top("Statements", len(statements)))
+    yield _heading(top("Statements", len(statements)))
     yield Grid(
         (
             *map(Heading, ("network s", "service s", "runs", "round trips", "p50 ms")),
@@ -317,8 +316,8 @@ def _statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableT
 
 def _statement_row(statement: StatementResult) -> tuple[str, ...]:
     return (
-        _seconds(statement.network_s),
-        _seconds(statement.service_s),
+        number(statement.network_s),
+        number(statement.service_s),
         f"{statement.executions:,}" if statement.executions else "",
         f"{statement.round_trips:,}",
         _ms(statement.response_ms["p50"]),
@@ -330,7 +329,7 @@ def _statement_row(statement: StatementResult) -> tuple[str, ...]:
 def _routes(routes: tuple[RouteResult, ...]) -> Iterator[RenderableType]:
     if not routes:
         return
-    yield _heading(_top("Routes", len(routes)))
+    yield _heading(top("Routes", len(routes)))
     yield Grid(
         (
             *map(Heading, ("network s", "service s", "runs", "round trips", "distinct")),
@@ -338,8 +337,8 @@ def _routes(routes: tuple[RouteResult, ...]) -> Iterator[RenderableType]:
         ),
         [
             (
-                _seconds(each.network_s),
-                _seconds(each.service_s),
+                number(each.network_s),
+                number(each.service_s),
                 f"{each.executions:,}",
                 f"{each.round_trips:,}",
                 f"{each.distinct_statements:,}",
@@ -351,7 +350,7 @@ def _routes(routes: tuple[RouteResult, ...]) -> Iterator[RenderableType]:
 
 
 def _connections(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
-    yield _heading(_top("Connections", len(connections)))
+    yield _heading(top("Connections", len(connections)))
     yield Grid(
         (
             *map(Heading, ("stream", "round trips", "RTT ms")),
@@ -371,16 +370,6 @@ def _connection_row(connection: ConnectionResult) -> tuple[str, ...]:
         f"{connection.rtt.method}, {connection.rtt.position}",
         printable(f"{connection.client} → {connection.server} {connection.protocol}{state}"),
     )
-
-
-def _top(title: str, count: int) -> str:
-    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
 
 
 def _ms(value: float | None) -> str:

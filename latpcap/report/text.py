@@ -1,8 +1,11 @@
-"""Text that is safe to print: nothing that a capture contains can steer a terminal."""
+"""Text that is safe to print: nothing that a capture contains can steer a terminal; and how figures are written."""
 
 from __future__ import annotations
 
-__all__ = ["ascii_only", "printable"]
+__all__ = ["TOP", "ascii_only", "number", "printable", "top"]
+
+TOP = 10
+"""Rows of a long list that a report for people shows."""
 
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
 _STEERING = [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # writing direction
@@ -26,3 +29,15 @@ def ascii_only(text: str) -> str:
     '42 us ... ?'
     """
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def number(value: float | None) -> str:
+    """Return a figure with thousands separated, with three decimals where it is small; nothing for none."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+
+
+def top(title: str, count: int) -> str:
+    """Return the heading of a list of which `TOP` rows are shown."""
+    return f"{title} (the {TOP} costliest of {count:,})" if count > TOP else f"{title} ({count:,})"

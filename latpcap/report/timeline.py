@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
+from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ONE_BY_ONE = 20_000
 """Exchanges up to which each is drawn."""

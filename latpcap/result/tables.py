@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from arro3.core import Array, DataType
@@ -13,8 +13,13 @@ from arro3.core import Table as ArrowTable
 from latpcap.findings import FindingResult
 from latpcap.measures.health import HealthNote
 from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
-from latpcap.measures.tcp import TcpResult
-from latpcap.result.analysis import Measures, connection_results, statement_results
+from latpcap.result.analysis import (
+    ConnectionResult,
+    Measures,
+    StatementResult,
+    connection_results,
+    statement_results,
+)
 from latpcap.tables import columns
 from latpcap.tables.columns import nullable, take
 from latpcap.tables.recording import MISSING, Recording
@@ -156,34 +161,26 @@ EXCHANGE_COLUMNS = (
 _TEXT, _COUNT, _FLOAT, _BOOL = DataType.string(), DataType.uint64(), DataType.float64(), DataType.bool()
 _TIME = DataType.timestamp("ns", tz="UTC")
 
-_CONNECTION_TYPES: dict[str, DataType] = {
-    "stream": _COUNT,
-    **dict.fromkeys(("client", "server", "protocol", "server_version", "user", "database", "application"), _TEXT),
-    **dict.fromkeys(("encryption", "compression", "state"), _TEXT),
-    "replication": _BOOL,
-    "start": _TIME,
-    "end": _TIME,
-    **dict.fromkeys(("exchanges", "round_trips", "request_bytes", "response_bytes"), _COUNT),
-    **dict.fromkeys(("retransmissions", "lost_bytes", "cancels"), _COUNT),
-    **dict.fromkeys(("rtt_baseline_ms", "rtt_low_ms", "rtt_high_ms"), _FLOAT),
-    "rtt_method": _TEXT,
-    "rtt_reason": _TEXT,
-    **dict.fromkeys(("rtt_handshake_ms", "rtt_in_stream_min_ms", "rtt_in_stream_median_ms"), _FLOAT),
-    **dict.fromkeys(("rtt_in_stream_mean_ms", "rtt_response_floor_ms"), _FLOAT),
-    "rtt_samples": _COUNT,
-    "rtt_position": _TEXT,
-    **{f"tcp_{each.name}": _FLOAT if each.name.endswith("_ms") else _COUNT for each in fields(TcpResult)},
-}
+_KINDS = {str: _TEXT, int: _COUNT, float: _FLOAT, bool: _BOOL}
 
-_STATEMENT_TYPES: dict[str, DataType] = {
-    **dict.fromkeys(("fingerprint", "text", "protocol"), _TEXT),
-    **dict.fromkeys(("executions", "exchanges", "round_trips", "rows", "affected_rows"), _COUNT),
-    **dict.fromkeys(("request_bytes", "response_bytes"), _COUNT),
-    **dict.fromkeys(("network_s", "service_s"), _FLOAT),
-    **{f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES},
-    **{f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES},
-}
 
+def _types(result: type, prefix: str = "") -> dict[str, DataType]:
+    """The columns of a result's fields; those of a result within it have its name before theirs."""
+    types: dict[str, DataType] = {}
+    for name, hint in get_type_hints(result).items():
+        if isinstance(hint, type) and is_dataclass(hint):
+            types |= _types(hint, f"{name}_")
+        elif get_origin(hint) is not dict:
+            types[prefix + name] = _KINDS[next(iter(get_args(hint)), hint)]
+    return types
+
+
+_CONNECTION_TYPES = _types(ConnectionResult) | {"start": _TIME, "end": _TIME}
+_STATEMENT_TYPES = (
+    _types(StatementResult)
+    | {f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES}
+    | {f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES}
+)
 _FINDING_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("severity", "code", "title"), _TEXT),
     **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),

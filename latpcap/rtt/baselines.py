@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
+
+from latpcap.tables.columns import Floats, Ints
 
 __all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 POSITIONS = ("unknown", "client", "server", "between", "loopback")
 AT_UNKNOWN, AT_CLIENT, AT_SERVER, BETWEEN, LOOPBACK = range(len(POSITIONS))

@@ -8,17 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
+from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 
 __all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "limits"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 AGREE = 0.10
 """Handshake and acknowledgments agree when they differ by less of the handshake."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_SERVER, BETWEEN, Baselines, Method, Reason
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, limits
 from latpcap.rtt.clock_step import clock_step
 from latpcap.rtt.measured import Half, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
+from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Recording
 
 __all__ = ["Estimate", "estimate", "estimate_paths"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 

@@ -16,8 +16,11 @@ from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictiona
 from numpy.typing import NDArray
 
 __all__ = [
+    "Bools",
     "Codes",
     "Column",
+    "Floats",
+    "Ints",
     "codes",
     "column",
     "empty",
@@ -28,6 +31,10 @@ __all__ = [
     "take",
     "texts",
 ]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
@@ -57,19 +64,19 @@ class Column:
     """Values and, where some are null, which of them are valid."""
 
     values: NDArray[Any]
-    valid: NDArray[np.bool_] | None = None
+    valid: Bools | None = None
 
-    def ints(self, missing: int) -> NDArray[np.int64]:
+    def ints(self, missing: int) -> Ints:
         """The values as signed integers, with `missing` in the place of nulls."""
         wide = self.values.dtype == np.uint64  # nothing that is counted reaches 2^63, so no copy is needed
         values = self.values.view(np.int64) if wide else self.values.astype(np.int64, copy=False)
         return values if self.valid is None else np.where(self.valid, values, missing)
 
-    def is_valid(self) -> NDArray[np.bool_]:
+    def is_valid(self) -> Bools:
         """True where there is a value."""
         return np.ones(len(self.values), bool) if self.valid is None else self.valid
 
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         """The values as floats, nulls as NaN."""
         values = self.values.astype(np.float64)
         if self.valid is not None:
@@ -81,13 +88,13 @@ class Column:
 class Codes:
     """A text column as numbers: `names[codes[i]]` is the text of row i, and -1 is null."""
 
-    codes: NDArray[np.int64]
+    codes: Ints
     names: list[str]
 
-    def where(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def where(self, wanted: Callable[[str], bool]) -> Bools:
         """True where the text is `wanted`, asked once per distinct text."""
         table = np.array([wanted(name) for name in self.names] + [False])
-        found: NDArray[np.bool_] = table[self.codes]
+        found: Bools = table[self.codes]
         return found
 
 
@@ -132,7 +139,7 @@ def take(array: Array, indices: NDArray[np.integer[Any]]) -> Array:
     return array.take(Array.from_numpy(indices.astype(np.int64)).cast(DataType.uint64()))
 
 
-def nullable(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Array:
+def nullable(values: NDArray[Any], valid: Bools | None = None) -> Array:
     """Return an Arrow array of numbers; not `valid` (by default: NaN) becomes null."""
     values = np.ascontiguousarray(values)
     if valid is None and values.dtype.kind == "f":
@@ -185,7 +192,7 @@ def _dtype(kind: str) -> np.dtype[Any]:
     return np.dtype("i8") if kind[0] == "t" else np.dtype(_DTYPES[kind])
 
 
-def _bits(arrow: _ArrowArray, index: int, owner: object) -> NDArray[np.bool_]:
+def _bits(arrow: _ArrowArray, index: int, owner: object) -> Bools:
     end = arrow.offset + arrow.length
     packed = _buffer(arrow, index, np.dtype("u1"), (end + 7) // 8, owner)
     return np.unpackbits(packed, count=end, bitorder="little")[arrow.offset :].view(bool)

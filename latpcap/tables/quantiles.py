@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from latpcap.tables.columns import Floats, Ints
 
 __all__ = ["Grouped"]
 
@@ -16,11 +17,11 @@ _BITS = 63
 class Grouped:
     """The values of each group in ascending order: group g is `values[starts[g] : starts[g + 1]]`."""
 
-    values: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    values: Ints
+    starts: Ints
 
     @classmethod
-    def of(cls, groups: NDArray[np.int64], values: NDArray[np.int64], count: int) -> Grouped:
+    def of(cls, groups: Ints, values: Ints, count: int) -> Grouped:
         """Sort non-negative `values` within their groups, numbered from 0 to `count` - 1."""
         starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
         shift = _BITS - max(count - 1, 0).bit_length()
@@ -31,11 +32,11 @@ class Grouped:
         return cls(values[np.lexsort((values, groups))], starts)
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many values each group has."""
         return np.diff(self.starts)
 
-    def quantile(self, fraction: float) -> NDArray[np.float64]:
+    def quantile(self, fraction: float) -> Floats:
         """The nearest-rank quantile per group (a value that was really measured); NaN for an empty group."""
         counts = self.counts
         ranks = np.clip(np.ceil(counts * fraction).astype(np.int64) - 1, 0, None)

@@ -14,9 +14,7 @@ from latpcap.findings.groups import Groups
 from latpcap.measures.concurrency import lanes
 from latpcap.rtt import host
 from latpcap.tables import columns
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from latpcap.tables.columns import Bools, Ints
 
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2

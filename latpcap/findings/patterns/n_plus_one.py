@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools, group_ids, previous
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from latpcap.tables.columns import Bools, Ints
 
 MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-
-Ints = NDArray[np.int64]
+from latpcap.tables.columns import Ints
 
 MIN_PREPARES = 5
 MIN_SHARE = 0.9

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-
-Ints = NDArray[np.int64]
+from latpcap.tables.columns import Bools
 
 MIN_REPEATS = 10
 USUAL_SIZE = 100
@@ -55,7 +53,7 @@ def find_series(evidence: Evidence) -> Groups:
     return groups.where(groups.sizes >= MIN_REPEATS)
 
 
-def _many_rows(evidence: Evidence) -> NDArray[np.bool_]:
+def _many_rows(evidence: Evidence) -> Bools:
     """A statement that names several rows: `values (?, ?)+`."""
     several = [number for number, text in evidence.texts.items() if text.endswith(")+") or ")+ " in text]
     return np.isin(evidence.exchanges.fingerprint, several) | evidence.exchanges.command.where(

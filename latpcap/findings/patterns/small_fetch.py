@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-
-Ints = NDArray[np.int64]
+from latpcap.tables.columns import Bools, Ints
 
 MIN_FETCHES = 3
 """Fetches of one cursor."""
@@ -72,7 +70,7 @@ def _cursors(evidence: Evidence, size: int) -> Groups:
     return groups.where((groups.sizes >= MIN_FETCHES) & few)
 
 
-def _cursor(evidence: Evidence, rows: Ints, by_sql: NDArray[np.bool_]) -> Ints:
+def _cursor(evidence: Evidence, rows: Ints, by_sql: Bools) -> Ints:
     """Fetches of one execution are of one cursor; those in SQL, of one transaction."""
     transaction = np.cumsum(evidence.is_end)[rows]
     return np.where(by_sql, -2 - transaction, evidence.unit[rows])
