@@ -1,24 +1,21 @@
-"""The display filter of each finding, pasted into the real tshark, shows exactly the finding's frames."""
+"""The display filter of each finding, given to the real Wireshark, shows exactly the finding's frames."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, load_fixture
+from conftest import FIXTURES, analysed, load_fixture, read_fixture
+from sharkd import Sharkd
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-import latpcap
 from latpcap.tables import columns
 
-if shutil.which("tshark") is None:
-    pytest.skip("tshark is not installed", allow_module_level=True)
+if shutil.which("sharkd") is None:
+    pytest.skip("sharkd is not installed: it comes with tshark", allow_module_level=True)
 
 NAMES = [
     *sorted(f"findings/{path.name.split('.')[0]}" for path in (FIXTURES / "findings").glob("*.pcapng.zst")),
@@ -28,39 +25,31 @@ NAMES = [
 ]
 
 
-@cache
-def streams(path: Path) -> dict[int, int]:
-    """`tcp.stream` of each TCP frame, as Wireshark numbers them."""
-    lines = tshark(path, "tcp", "-T", "fields", "-e", "frame.number", "-e", "tcp.stream")
-    return {int(frame): int(stream) for frame, stream in (line.split("\t") for line in lines)}
-
-
-def tshark(path: Path, display_filter: str, *more: str) -> list[str]:
-    command = ["tshark", "-r", str(path), "-Y", display_filter, *more]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-
-
-def shown(path: Path, finding: Any) -> set[int]:
-    return set(map(int, tshark(path, finding.display_filter, "-T", "fields", "-e", "frame.number")))
+@pytest.fixture(scope="module")
+def sharkd() -> Iterator[Sharkd]:
+    running = Sharkd()
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_filter_shows_exactly_the_frames_of_the_finding(name: str) -> None:
+def test_the_filter_shows_exactly_the_frames_of_the_finding(sharkd: Sharkd, name: str) -> None:
     path = load_fixture(name).path
-    capture = latpcap.read(path)
+    streams = {frame: int(stream) for frame, (stream,) in sharkd.frames(path, "tcp", "tcp.stream").items()}
+    capture = read_fixture(name)
     exchanges = capture._recording.exchanges_table
     frames = {key: columns.column(exchanges, key).ints(-1) for key in ("request_frame", "response_end_frame")}
     findings = capture.measures
-    for finding, found in zip(capture.analyze([15]).findings, _found(findings), strict=True):
+    for finding, found in zip(analysed(name).findings, _found(findings), strict=True):
         if not finding.display_filter:
             continue
         wanted = {
             frame
             for each in finding.frames
             for frame in range(each.first, each.last + 1)
-            if streams(path).get(frame) == each.stream
+            if streams.get(frame) == each.stream
         }
-        seen = shown(path, finding)
+        seen = set(sharkd.frames(path, finding.display_filter))
         assert seen == wanted, (name, finding.code)
         of_exchanges = {int(frames[key][row]) for key in frames for row in found.shown} - {-1}
         assert of_exchanges <= seen, (name, finding.code)
@@ -75,10 +64,10 @@ def _found(measures: Any) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stretch_holds_no_other_waiting_exchange(name: str) -> None:
-    capture = latpcap.read(load_fixture(name).path)
+    capture = read_fixture(name)
     measures = capture.measures
     evidence = measures.evidence
-    for finding, found in zip(capture.analyze([15]).findings, _found(measures), strict=True):
+    for finding, found in zip(analysed(name).findings, _found(measures), strict=True):
         if len(found.effect.closed):  # whole connections are shown
             continue
         others = set(range(len(evidence.exchanges))) - set(map(int, found.shown))
@@ -96,9 +85,12 @@ def test_a_stretch_holds_no_other_waiting_exchange(name: str) -> None:
             assert not inside, (name, finding.code, row)
 
 
-def test_the_filter_stands_on_one_line_however_narrow_the_terminal(latpcap: Any) -> None:
+def test_the_filter_stands_on_one_line_however_narrow_the_terminal(
+    latpcap: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
     path = FIXTURES / "findings" / "orm-pre-ping-my.pcapng.zst"
-    text = latpcap("findings", path, "--quiet", env={**os.environ, "COLUMNS": "60"}).stdout.decode()
+    text = latpcap("findings", path, "--quiet").stdout.decode()
     filters = [line.strip() for line in text.splitlines() if "tcp.stream" in line]
     assert filters
     assert all(line.endswith("}") for line in filters)
