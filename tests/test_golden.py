@@ -5,11 +5,21 @@ from __future__ import annotations
 import golden
 import pytest
 
-import latpcap
 
-FIXTURES = golden.fixtures()
-
-
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("name", golden.fixtures())
 def test_a_fixture_says_what_its_golden_file_says(name: str) -> None:
-    assert golden.golden(latpcap.read(FIXTURES[name])) == golden.path_of(name).read_text()
+    difference = golden.difference(golden.path_of(name).read_text(), golden.golden(name))
+    assert not difference, f"is it meant? Then: python tests/golden.py {name}\n{difference}"
+
+
+def test_a_computed_number_has_a_tolerance_and_a_counted_one_has_none() -> None:
+    assert golden.difference("a 10.0000 7\nb\n", "a 10.0090 7\nb\n") == ""
+    assert "+a 10.0110 7" in golden.difference("a 10.0000 7\nb\n", "a 10.0110 7\nb\n")
+    assert "+a 10.0000 8" in golden.difference("a 10.0000 7\nb\n", "a 10.0000 8\nb\n")
+    assert "-b" in golden.difference("a 10.0000 7\nb\n", "a 10.0000 7\n")
+
+
+@pytest.mark.parametrize("names", [[], ["--all"], ["mysql"], ["mysql/no-such-fixture"]])
+def test_a_golden_file_is_written_by_its_name_only(names: list[str]) -> None:
+    with pytest.raises(SystemExit, match="fixture"):
+        golden.main(names)
