@@ -7,10 +7,19 @@ import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, settings
+
+import latpcap as package
+from latpcap.cli import main
+
+settings.register_profile("latpcap", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("latpcap")  # no test may fail because the machine is busy; in CI Hypothesis draws no new examples
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -25,6 +34,7 @@ class Fixture:
     facts: dict[str, Any]
 
 
+@cache
 def load_fixture(name: str) -> Fixture:
     """The fixture `PROTOCOL/NAME`."""
     facts = FIXTURES / f"{name}.toml"
@@ -51,12 +61,41 @@ def shared_capture() -> Callable[[str], Path]:
     return find
 
 
-@pytest.fixture
-def latpcap() -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """`latpcap("analyze", path)`: the command line in a process of its own."""
+@cache
+def read_fixture(name: str) -> package.Capture:
+    """The fixture `PROTOCOL/NAME` as it is read without options, once for all tests: none of them changes it."""
+    return package.read(load_fixture(name).path)
 
-    def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
+
+@cache
+def analysed(name: str) -> package.Analysis:
+    """The result of the fixture, projected onto 1 ms and 15 ms."""
+    return read_fixture(name).analyze([1, 15])
+
+
+Done = subprocess.CompletedProcess[bytes]
+
+
+@pytest.fixture
+def latpcap(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """`latpcap("analyze", path)`: the command line as a process would run it, in this one."""
+
+    def run(*arguments: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["latpcap", *map(str, arguments)])
+        with CliRunner().isolation() as (stdout, stderr, _), pytest.raises(SystemExit) as ended:
+            main()
+        assert isinstance(ended.value.code, int)
+        return Done(sys.argv, ended.value.code, stdout.getvalue(), stderr.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def process() -> Callable[..., Done]:
+    """The same in a process of its own, for what only that has: pipes, signals, the environment."""
+
+    def run(*arguments: object, **options: Any) -> Done:
         command = [sys.executable, "-m", "latpcap", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, timeout=60, check=False, **options)
+        return subprocess.run(command, capture_output=True, timeout=300, check=False, **options)
 
     return run

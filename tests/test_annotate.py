@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Fixture, load_fixture
+from conftest import Fixture, load_fixture, read_fixture
 
 import latpcap as package
 from latpcap.report.annotate import annotate, comments
@@ -77,7 +77,7 @@ def test_several_captures_become_what_mergecap_makes_of_them(tmp_path: Path, npl
 
 
 def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
-    capture = package.read(nplus1)
+    capture = read_fixture("mysql/nplus1-300-client")
     finding = {
         "code": "n+1",
         "title": "One query for each row \x1b[31m",

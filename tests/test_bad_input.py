@@ -13,7 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mysql_wire
@@ -117,8 +117,8 @@ def test_one_bad_file_among_good_ones_is_named(latpcap: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("content", "said"), [(b"", "is empty"), (b"hello\n" * 9, "is no capture but text")])
-def test_standard_input_is_named_too(latpcap: Run, content: bytes, said: str) -> None:
-    assert told(latpcap("analyze", "-", input=content), 3).startswith(f"standard input: {said}")
+def test_standard_input_is_named_too(process: Run, content: bytes, said: str) -> None:
+    assert told(process("analyze", "-", input=content), 3).startswith(f"standard input: {said}")
 
 
 # --- captures that end too early or lie ------------------------------------------------------------------------------
@@ -198,33 +198,45 @@ def test_what_lies_before_damage_is_analysed(latpcap: Run, tmp_path: Path, lie: 
 
 
 PEAK = """
-import sys, latpcap
-try:
-    latpcap.read(sys.argv[1]).analyze()
-except latpcap.LatpcapError as error:
-    print(error, file=sys.stderr)
-with open("/proc/self/status") as status:
-    print(next(line for line in status if line.startswith("VmPeak")).split()[1])
+import os, resource, sys, latpcap
+
+def peak(path, limit):
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        latpcap.read(path).analyze()
+    except latpcap.LatpcapError:
+        pass
+    with open("/proc/self/status") as status:
+        return next(line for line in status if line.startswith("VmPeak")).split()[1]
+
+for line in sys.stdin:
+    if os.fork() == 0:
+        limit, path = line.rstrip().split(" ", 1)
+        print(peak(path, int(limit)), flush=True)
+        os._exit(0)
+    if os.wait()[1] != 0:
+        print("it ended", flush=True)
 """
 ROOM = 24 << 20
 """Less than a million entries of anything would take."""
 
 
-def peak_bytes(path: Path, limit: int | None = None) -> int:
-    """Address space that reading takes; beyond `limit` the process would end with an error."""
+@pytest.fixture(scope="module")
+def peak_bytes() -> Iterator[Callable[[Path, int], int]]:
+    """Address space that a reading takes, in a process forked for it; beyond the limit it ends with an error."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", PEAK], text=True, **pipes) as process:
 
-    def confine() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        def measured(path: Path, limit: int = resource.RLIM_INFINITY) -> int:
+            process.stdin.write(f"{limit} {path}\n")
+            process.stdin.flush()
+            return int(process.stdout.readline()) << 10
 
-    command = [sys.executable, "-c", PEAK, str(path)]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False, preexec_fn=confine)
-    assert done.returncode == 0, done.stderr.decode()
-    return int(done.stdout) << 10
+        yield measured
 
 
 @pytest.fixture(scope="module")
-def usual_peak(tmp_path_factory: pytest.TempPathFactory) -> int:
+def usual_peak(peak_bytes: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> int:
     path = tmp_path_factory.mktemp("good") / "x.pcap"
     path.write_bytes(GOOD)
     return peak_bytes(path)
@@ -232,7 +244,9 @@ def usual_peak(tmp_path_factory: pytest.TempPathFactory) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the peak of the address space")
 @pytest.mark.parametrize("lie", [*DAMAGED, *LYING, *PACKED])
-def test_a_lying_length_allocates_nothing(tmp_path: Path, usual_peak: int, lie: str) -> None:
+def test_a_lying_length_allocates_nothing(
+    tmp_path: Path, peak_bytes: Callable[..., int], usual_peak: int, lie: str
+) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(DAMAGED.get(lie) or PACKED.get(lie) or mysql_wire.capture(LYING[lie]))
     assert peak_bytes(path, usual_peak + ROOM) < usual_peak + ROOM
@@ -269,36 +283,37 @@ def shell(command: str, *paths: Path) -> subprocess.CompletedProcess[bytes]:
     """Run `command` in bash; `latpcap` in it is the command line, "$1" the first path."""
     function = f'latpcap() {{ "{sys.executable}" -m latpcap "$@"; }}; '
     argv = ["bash", "-c", function + command, "bash", *map(str, paths)]
-    return subprocess.run(argv, capture_output=True, timeout=60, check=False)
+    return subprocess.run(argv, capture_output=True, timeout=300, check=False)
 
 
 @pytest.fixture
-def nplus1_10k() -> Path:
-    return load_fixture("mysql/nplus1-10k").path
+def capture() -> Path:
+    return load_fixture("mysql/nplus1-300-client").path
 
 
 @pytest.mark.parametrize("command", ["exchanges", "exchanges --format jsonl", "exchanges --format parquet"])
-def test_a_reader_that_closes_its_end_ends_latpcap_quietly(nplus1_10k: Path, command: str) -> None:
-    done = shell(f'latpcap {command} "$1" | head -c 9 >/dev/null; echo ${{PIPESTATUS[0]}}', nplus1_10k)
+def test_a_reader_that_closes_its_end_ends_latpcap_quietly(command: str) -> None:
+    path = load_fixture("mysql/nplus1-10k").path
+    done = shell(f'latpcap {command} "$1" | head -c 9 >/dev/null; echo ${{PIPESTATUS[0]}}', path)
     assert done.stdout in (b"141\n", b"0\n")
     assert done.stderr == b""
 
 
-def test_a_closed_standard_input_is_empty(nplus1_10k: Path) -> None:
+def test_a_closed_standard_input_is_empty() -> None:
     done = shell("latpcap analyze - <&-")
     assert told(done, 3).startswith("standard input: ")
 
 
 @pytest.mark.parametrize("command", ["analyze", "analyze --json", "exchanges"])
-def test_a_full_disk_is_told(nplus1_10k: Path, command: str) -> None:
-    done = shell(f'latpcap {command} "$1" >/dev/full', nplus1_10k)
+def test_a_full_disk_is_told(capture: Path, command: str) -> None:
+    done = shell(f'latpcap {command} "$1" >/dev/full', capture)
     assert b"Traceback" not in done.stderr
     assert done.returncode == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_closed_standard_output_is_told(nplus1_10k: Path, command: str) -> None:
-    done = shell(f'latpcap {command} "$1" >&-', nplus1_10k)
+def test_a_closed_standard_output_is_told(capture: Path, command: str) -> None:
+    done = shell(f'latpcap {command} "$1" >&-', capture)
     assert b"Traceback" not in done.stderr
 
 

@@ -1,6 +1,6 @@
 import pytest
 from builder import Conn, Ex, build
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from latpcap.measures.budget import Timeline, timeline
@@ -140,7 +140,6 @@ RECORDINGS = st.lists(CONNECTION, max_size=4).map(build)
 
 
 @given(RECORDINGS, st.one_of(st.none(), st.floats(min_value=0, max_value=500)))
-@settings(deadline=None, max_examples=300)
 def test_the_parts_are_never_negative_and_sum_to_the_runtime(recording: Recording, given_ms: float | None) -> None:
     measured = timeline(recording, estimate(recording, given_ms))
     parts = measured.budget.parts()
@@ -149,7 +148,6 @@ def test_the_parts_are_never_negative_and_sum_to_the_runtime(recording: Recordin
 
 
 @given(RECORDINGS)
-@settings(deadline=None)
 def test_no_round_trip_counts_more_than_once(recording: Recording) -> None:
     measured = timeline(recording, estimate(recording))
     assert ((measured.weight >= 0) & (measured.weight <= 1 + 1e-9)).all()

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,8 +93,8 @@ def test_literals_are_shown_only_when_asked_for(latpcap: Run, nplus1: Path) -> N
     assert len(statements) > 300
 
 
-def test_a_pipe_is_a_capture(latpcap: Run, nplus1: Path) -> None:
-    piped = latpcap("analyze", "-", input=nplus1.read_bytes()).stdout
+def test_a_pipe_is_a_capture(latpcap: Run, process: Run, nplus1: Path) -> None:
+    piped = process("analyze", "-", input=nplus1.read_bytes()).stdout
     assert piped == latpcap("analyze", nplus1).stdout
 
 
@@ -175,9 +174,9 @@ def test_an_output_that_cannot_be_written_is_told(latpcap: Run, nplus1: Path, tm
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_long_output_arrives_whole(latpcap: Run, nplus1: Path, unbuffered: str) -> None:
+def test_long_output_arrives_whole(process: Run, nplus1: Path, unbuffered: str) -> None:
     path = nplus1.with_name("nplus1-10k.pcapng.zst")
-    done = latpcap("exchanges", path, "--format", "csv", env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
+    done = process("exchanges", path, "--format", "csv", env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
     assert done.stdout.count(b"\n") == 10_006
 
 
@@ -200,22 +199,25 @@ def test_a_reader_that_goes_away_is_no_error(nplus1: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(20) == 128 + signal.SIGPIPE
+    assert process.wait(60) == 128 + signal.SIGPIPE
     process.stderr.close()
 
 
-def test_ctrl_c_ends_a_reading_that_waits_quietly() -> None:
+def test_ctrl_c_ends_a_reading_that_waits_quietly(nplus1: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "latpcap", "analyze", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        pipesize=4096,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
-    time.sleep(1)
+    assert process.stdin is not None
+    process.stdin.write(nplus1.read_bytes())
+    process.stdin.flush()  # what the pipe cannot hold has been read: the reading goes on and waits for more
     process.send_signal(signal.SIGINT)
     try:
-        assert process.wait(20) == 128 + signal.SIGINT
+        assert process.wait(60) == 128 + signal.SIGINT
     finally:
         process.kill()
     stdout, stderr = process.communicate()

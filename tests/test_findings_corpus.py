@@ -7,11 +7,10 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from conftest import FIXTURES, load_fixture
+from conftest import FIXTURES, analysed
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-import latpcap
 from latpcap.findings.registry import HEALTHY, PATTERNS
 
 RATE = 0.95
@@ -32,7 +31,7 @@ def labelled() -> dict[str, frozenset[str]]:
 @cache
 def told(name: str) -> Counter[str]:
     """The codes that latpcap tells of a fixture."""
-    return Counter(each.code for each in latpcap.read(load_fixture(name).path).analyze([15]).findings)
+    return Counter(each.code for each in analysed(name).findings)
 
 
 def wrong() -> list[str]:

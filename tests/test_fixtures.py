@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import FIXTURES, Fixture, load_fixture
+from conftest import FIXTURES, analysed, load_fixture, read_fixture
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
-import latpcap
 from latpcap._core import protocols
 
 NAMES = sorted(
@@ -20,12 +18,6 @@ NAMES = sorted(
     for protocol in protocols()
     for path in (FIXTURES / protocol).glob("*.toml")
 )
-
-
-@cache
-def loaded(name: str) -> tuple[Fixture, latpcap.Capture]:
-    fixture = load_fixture(name)
-    return fixture, latpcap.read(fixture.path)
 
 
 def fact(name: str, key: str) -> Any:
@@ -40,19 +32,19 @@ def telling(*keys: str) -> list[str]:
 def readable(names: list[str]) -> list[str]:
     """Those that were captured whole and in clear."""
     unreadable = {"encrypted", "snap-length", "incomplete-exchanges"}
-    return [name for name in names if not unreadable & set(loaded(name)[1].health.column("code"))]
+    return [name for name in names if not unreadable & set(read_fixture(name).health.column("code"))]
 
 
 @pytest.mark.parametrize("name", telling("connections"))
 def test_connections(name: str) -> None:
-    assert len(loaded(name)[1].connections) == fact(name, "connections")
+    assert len(read_fixture(name).connections) == fact(name, "connections")
 
 
 @pytest.mark.parametrize("name", telling("round_trips"))
 def test_round_trips(name: str) -> None:
     """The wait for the first packet of a replication stream is the stream's, and kept out of the counts."""
     streams = load_fixture(name).facts.get("arithmetic", {}).get("dump", 0)
-    assert loaded(name)[1].connections.column("round_trips").sum() == fact(name, "round_trips") - streams
+    assert read_fixture(name).connections.column("round_trips").sum() == fact(name, "round_trips") - streams
 
 
 OPENING = {"connect", "tls", "authenticate"}
@@ -64,7 +56,7 @@ MYSQL = [name for name in telling("exchanges_by_command", "rows", "statements") 
 @pytest.mark.parametrize("name", [name for name in MYSQL if "tls" not in name])
 def test_commands(name: str) -> None:
     """A request that was lost is an `unknown` one."""
-    fixture, capture = loaded(name)
+    fixture, capture = load_fixture(name), read_fixture(name)
     true = Counter(fact(name, "exchanges_by_command"))
     seen = Counter(command for command in capture.exchanges.column("command") if command not in OPENING)
     unknown = seen.pop("unknown", 0)
@@ -75,7 +67,7 @@ def test_commands(name: str) -> None:
 @pytest.mark.parametrize("name", readable(MYSQL))
 def test_rows(name: str) -> None:
     """The application counts its own rows; those of the queries its driver adds are ours to see, one row each."""
-    capture = loaded(name)[1]
+    capture = read_fixture(name)
     drivers_own = int(capture.statements.column("executions").sum()) - fact(name, "statements")
     rows = capture.exchanges.column("rows")
     assert 0 <= int(np.nansum(rows)) - fact(name, "rows") <= max(drivers_own, 1)
@@ -83,14 +75,14 @@ def test_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_budget_sums_to_the_runtime(name: str) -> None:
-    result = loaded(name)[1].analyze()
+    result = analysed(name)
     assert sum(result.budget.parts().values()) == pytest.approx(result.summary.runtime_s, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", telling("total_seconds"))
 def test_the_runtime_is_the_applications(name: str) -> None:
     """The application's clock also holds its own start and end, and what it did before its first connection."""
-    result = loaded(name)[1].analyze()
+    result = analysed(name)
     assert result.summary.runtime_s <= fact(name, "total_seconds") * 1.01
 
 
@@ -99,7 +91,7 @@ def test_the_runtime_is_the_applications(name: str) -> None:
 )
 def test_the_baseline_is_near_the_links_rtt(name: str) -> None:
     """The link's handshakes are slower than its data by up to 0.3 ms; what is told lies between the two."""
-    baseline = loaded(name)[1].analyze().summary.baseline_rtt_ms
+    baseline = analysed(name).summary.baseline_rtt_ms
     handshake = fact(name, "rtt_measured_ms")
     assert baseline is not None
     assert handshake - 0.3 <= baseline <= handshake * 1.2
@@ -108,14 +100,14 @@ def test_the_baseline_is_near_the_links_rtt(name: str) -> None:
 @pytest.mark.parametrize("there", ["nplus1-1000-rtt1", "nplus1-1000-rtt15"])
 def test_a_projection_from_the_least_rtt_meets_the_run_that_was_really_made(there: str) -> None:
     """The RTT that is asked for is the link's as it was measured beside the capture."""
-    measured = loaded(f"mysql/{there}")[1].analyze().summary
-    point = loaded("mysql/nplus1-1000")[1].project(fact(f"mysql/{there}", "rtt_measured_ms")).points[0]
+    measured = analysed(f"mysql/{there}").summary
+    point = read_fixture("mysql/nplus1-1000").project(fact(f"mysql/{there}", "rtt_measured_ms")).points[0]
     assert point.runtime_s == pytest.approx(measured.runtime_s, rel=0.10)
     assert point.optimistic_s <= measured.runtime_s <= point.pessimistic_s
 
 
 def test_the_same_traffic_costs_the_same_at_both_ends() -> None:
-    client, server = (loaded(f"mysql/nplus1-300-{end}")[1].analyze() for end in ("client", "server"))
+    client, server = (read_fixture(f"mysql/nplus1-300-{end}").analyze([1, 100]) for end in ("client", "server"))
     assert client.connections[0].rtt.position == "client"
     assert server.connections[0].rtt.position == "server"
     assert server.budget.network_s == pytest.approx(client.budget.network_s, rel=0.05)
@@ -123,11 +115,11 @@ def test_the_same_traffic_costs_the_same_at_both_ends() -> None:
 
 
 def test_a_cancel_connection_names_the_connection_it_came_for() -> None:
-    connections = loaded("postgresql/psycopg2-cancel")[1].connections.to_dicts()
+    connections = read_fixture("postgresql/psycopg2-cancel").connections.to_dicts()
     assert [connection["cancels"] for connection in connections] == [None, 0, 0]
 
 
 def test_each_exchange_tells_whether_a_transaction_is_open() -> None:
-    exchanges = loaded("postgresql/psycopg2-transactions")[1].exchanges.to_dicts()
+    exchanges = read_fixture("postgresql/psycopg2-transactions").exchanges.to_dicts()
     told = {(exchange["statement"] or "").split(" ")[0]: exchange["transaction"] for exchange in exchanges}
     assert (told["begin"], told["update"], told["commit"]) == ("open", "open", "idle")

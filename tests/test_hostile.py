@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import struct
@@ -155,13 +154,11 @@ ZEROS = 300 << 20
 
 
 def gzip_bomb() -> bytes:
-    made, packer = io.BytesIO(), zlib.compressobj(9, zlib.DEFLATED, 31)
-    made.write(packer.compress(nplus1.PCAP_HEADER))
-    block = bytes(1 << 20)
-    for _ in range(ZEROS // len(block)):
-        made.write(packer.compress(block))
-    made.write(packer.flush())
-    return made.getvalue()
+    """Between full flushes a block stands for itself, so that one can be repeated."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    header = packer.compress(nplus1.PCAP_HEADER) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return header + block * (ZEROS >> 20) + packer.flush()
 
 
 def zstd_bomb() -> bytes:
@@ -176,19 +173,16 @@ def zstd_stored(plain: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("bomb", [gzip_bomb, zstd_bomb], ids=["gzip", "zstd"])
-def test_a_bomb_ends(latpcap: Run, tmp_path: Path, bomb: Callable[[], bytes]) -> None:
+def test_a_bomb_ends(tmp_path: Path, bomb: Callable[[], bytes]) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(bomb())
     assert path.stat().st_size < 1 << 20
-    done = latpcap("analyze", path)
-    assert done.returncode == 4
-    (note,) = [row for row in latpcap_notes(path) if row["code"] == "file-damaged"]
+    capture = latpcap.read(path)
+    notes = capture._recording.notes_table.to_struct_array().to_pylist()
+    (note,) = [row for row in notes if row["code"] == "file-damaged"]
     assert "decompress to more than 200 times as many" in note["message"]
-
-
-def latpcap_notes(path: Path) -> list[dict[str, str]]:
-    table = latpcap.read(path)._recording.notes_table
-    return [dict(row) for row in table.to_struct_array().to_pylist()]
+    with pytest.raises(latpcap.NoDatabaseTraffic):
+        capture.analyze()
 
 
 def test_what_is_compressed_twice_is_decompressed_once(latpcap: Run, tmp_path: Path) -> None:

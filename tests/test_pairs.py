@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from conftest import load_fixture, read_fixture
 
-import latpcap
-from latpcap.cli import cli
 from latpcap.errors import UsageError
 from latpcap.result.comparison import compare
 from latpcap.result.validation import validate
 
-MYSQL = Path(__file__).parent.parent / "fixtures" / "mysql"
-NEAR, FAR = MYSQL / "nplus1-1000-rtt1.pcapng.zst", MYSQL / "nplus1-1000-rtt15.pcapng.zst"
-OTHER = MYSQL / "driver-connector-c.pcapng"
+NEAR, FAR, OTHER = "mysql/nplus1-1000-rtt1", "mysql/nplus1-1000-rtt15", "mysql/driver-connector-c"
 
 
 def test_a_projection_is_validated_by_a_run_at_the_other_rtt() -> None:
-    result = validate(latpcap.read(NEAR), latpcap.read(FAR))
+    result = validate(read_fixture(NEAR), read_fixture(FAR))
     assert result.measured_s == pytest.approx(15.509, abs=0.001)
     assert abs(result.error) < 0.03
     assert result.inside
@@ -30,18 +26,18 @@ def test_a_projection_is_validated_by_a_run_at_the_other_rtt() -> None:
 
 def test_another_job_is_refused() -> None:
     with pytest.raises(UsageError, match="not the same job: 1,003 round trips against 52"):
-        validate(latpcap.read(NEAR), latpcap.read(OTHER))
+        validate(read_fixture(NEAR), read_fixture(OTHER))
 
 
 def test_a_farther_database_explains_the_difference() -> None:
-    result = compare(latpcap.read(NEAR).analyze(), latpcap.read(FAR).analyze())
+    result = compare(read_fixture(NEAR).analyze(), read_fixture(FAR).analyze())
     assert result.statements == ()
     assert "slower" in result.explanation
     assert "because the RTT is 15" in result.explanation
 
 
 def test_what_was_added_and_what_is_gone_is_named() -> None:
-    result = compare(latpcap.read(NEAR).analyze(), latpcap.read(OTHER).analyze())
+    result = compare(read_fixture(NEAR).analyze(), read_fixture(OTHER).analyze())
     changes = {change.text: change for change in result.statements}
     salaries = changes["select salary, from_date from salaries where emp_no = ?"]
     assert (salaries.change, salaries.executions_before, salaries.executions_after) == ("changed", 1000, 50)
@@ -49,16 +45,16 @@ def test_what_was_added_and_what_is_gone_is_named() -> None:
 
 
 def test_a_capture_equals_itself() -> None:
-    analysis = latpcap.read(NEAR).analyze()
+    analysis = read_fixture(NEAR).analyze()
     assert compare(analysis, analysis).explanation == "Both take the same time."
 
 
-def test_the_command_line_shows_both() -> None:
-    run = CliRunner().invoke
-    told = json.loads(run(cli, ["validate", str(NEAR), "--against", str(FAR), "--json", "--quiet"]).stdout)
+def test_the_command_line_shows_both(latpcap: Any) -> None:
+    near, far = load_fixture(NEAR).path, load_fixture(FAR).path
+    told = json.loads(latpcap("validate", near, "--against", far, "--json", "--quiet").stdout)
     assert told["schema"] == "latpcap.validation/1"
     assert told["inside"]
-    shown = run(cli, ["compare", str(NEAR), str(FAR), "--pseudonymise", "--quiet"]).stdout
-    assert "round trips" in shown
-    told = json.loads(run(cli, ["compare", str(NEAR), str(FAR), "--json", "--quiet"]).stdout)
+    shown = latpcap("compare", near, far, "--pseudonymise", "--quiet").stdout
+    assert b"round trips" in shown
+    told = json.loads(latpcap("compare", near, far, "--json", "--quiet").stdout)
     assert told["round_trips_before"] == told["round_trips_after"] == 1003

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from builder import Conn, Ex, build
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_budget import RECORDINGS
 
@@ -167,7 +167,6 @@ LADDERS = st.lists(st.floats(min_value=0, max_value=1000), min_size=2, max_size=
 
 
 @given(RECORDINGS, LADDERS)
-@settings(deadline=None)
 def test_a_larger_rtt_is_never_faster_and_the_range_holds_the_middle(recording: Recording, ladder: list[float]) -> None:
     points = Measures(recording).project(ladder).points
     for point in points:

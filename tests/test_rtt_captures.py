@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from conftest import load_fixture
+from conftest import analysed, load_fixture
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
@@ -20,10 +20,6 @@ PAIRS = (
     "firebird/fbclient3-nplus1-100",
 )
 MILLISECOND = 1_000_000
-
-
-def analysed(name: str) -> Analysis:
-    return latpcap.read(load_fixture(name).path).analyze()
 
 
 def ends(name: str) -> tuple[Analysis, Analysis]:

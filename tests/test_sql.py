@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Fixture, load_fixture
+from conftest import Fixture, read_fixture
 
 import latpcap as package
 from latpcap import UsageError
@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 @pytest.fixture(scope="module")
 def capture() -> package.Capture:
-    return package.read(load_fixture("mysql/nplus1-300-client").path)
+    return read_fixture("mysql/nplus1-300-client")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from conftest import load_fixture
+from conftest import load_fixture, read_fixture
 
 import latpcap
 from latpcap.measures.views import ONE_BY_ONE
@@ -17,7 +17,7 @@ from latpcap.measures.views import ONE_BY_ONE
 
 @pytest.fixture(scope="module")
 def nplus1() -> latpcap.Capture:
-    return latpcap.read(load_fixture("mysql/nplus1-300-client").path)
+    return read_fixture("mysql/nplus1-300-client")
 
 
 def views(capture: latpcap.Capture) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def test_a_timeline_has_every_exchange_once(nplus1: latpcap.Capture) -> None:
 
 
 def test_a_long_timeline_is_few_stretches() -> None:
-    capture = latpcap.read(load_fixture("mysql/nplus1-10k").path)
+    capture = read_fixture("mysql/nplus1-10k")
     stretches = capture.timeline.stretches
     assert len(capture.exchanges) > ONE_BY_ONE > 400 >= len(stretches)
     assert sum(each.exchanges for each in stretches) == len(capture.exchanges)
@@ -61,7 +61,7 @@ def test_a_long_timeline_is_few_stretches() -> None:
 @pytest.mark.parametrize("fixture_name", ["mysql/parallel-8", "mysql/refused", "mysql/mid-text"])
 def test_everything_shows_and_plots_itself(name: str, fixture_name: str) -> None:
     pytest.importorskip("altair")
-    view = views(latpcap.read(load_fixture(fixture_name).path))[name]
+    view = views(read_fixture(fixture_name))[name]
     assert view._repr_html_().startswith("<")
     assert json.loads(view.plot().to_json())["$schema"]
 

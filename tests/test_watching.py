@@ -1,9 +1,10 @@
-import time
+from threading import Event
 
 import pytest
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
+from latpcap.cli import progress
 from latpcap.cli.progress import watch
 
 
@@ -19,6 +20,10 @@ def test_an_error_of_the_work_is_raised_here() -> None:
         watch(fail)
 
 
-def test_no_progress_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    watch(lambda _: time.sleep(0.7))
+def test_no_progress_is_shown_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SHOW_AFTER_S", 0)
+    monkeypatch.setattr(progress, "EVERY_S", 0.001)
+    watch(lambda _: Event().wait(0.02))
     assert capsys.readouterr().err == ""

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from arro3.core import Array, Table
 from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
-from conftest import FIXTURES
+from conftest import read_fixture
 
-import latpcap
 from latpcap import Capture, UsageError
 from latpcap.report import html
 from latpcap.report import page as pages
@@ -49,7 +48,7 @@ def embedded(page: str) -> Any:
 
 
 def test_the_page_names_no_address() -> None:
-    page = render(latpcap.read(FIXTURES / "mysql" / "nplus1-300-client.pcapng"))
+    page = render(read_fixture("mysql/nplus1-300-client"))
     assert "://" not in page
     targets = re.findall(r"""\b(?:src|href)=["']?(.)""", page.split("<script", 1)[0])
     assert set(targets) == {"#"}
@@ -120,7 +119,7 @@ SHAPES = ("nplus1-10k", "pool-4", "churn-20", "cursor-fetch1", "wide-2000", "loc
 
 @pytest.mark.parametrize("name", [*(f"mysql/{shape}" for shape in SHAPES), "postgresql/pgbench-tpcb-c4"])
 def test_the_curve_gives_the_projection_at_any_rtt(name: str, fixture: Any) -> None:
-    capture = latpcap.read(fixture(name).path)
+    capture = read_fixture(name)
     curve = page_data(capture)["curve"]
     asked = np.geomspace(0.05, 300, 250).tolist()
     for point, rtt in zip(capture.project(asked).points, asked, strict=True):

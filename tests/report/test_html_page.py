@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
-from conftest import load_fixture
+from conftest import load_fixture, read_fixture
 
-import latpcap as library
 from latpcap import Capture
 from latpcap.report.html import render
 from latpcap.result.analysis import Measures
@@ -150,7 +149,7 @@ def show(browser: Any, folder: Path) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture(scope="module")
 def recorded() -> Recording:
-    return library.read(load_fixture("mysql/nplus1-300-client").path)._recording
+    return read_fixture("mysql/nplus1-300-client")._recording
 
 
 @pytest.fixture
@@ -192,7 +191,7 @@ def saved(finding: dict[str, Any], rtt: float) -> float:
 @pytest.mark.parametrize("name", ["mysql/nplus1-10k", "postgresql/pgbench-tpcb-c4"])
 def test_the_values_are_those_of_latpcap_project(name: str, show: Any, latpcap: Any) -> None:
     path = load_fixture(name).path
-    page = show(library.read(path))
+    page = show(read_fixture(name))
     asked = ",".join(f"{rtt}ms" for rtt in RTTS)
     run = latpcap("project", path, "--rtt", asked, "--json", "--quiet")
     for point in json.loads(run.stdout)["points"]:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Fixture
+from conftest import Fixture, read_fixture
 
-import latpcap as package
 from latpcap.report.markdown import cell_of, code_of, render, text_of
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -21,7 +20,7 @@ def nplus1(fixture: Callable[[str], Fixture]) -> Path:
 
 
 def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
-    result = package.read(nplus1).analyze(rtt_ms=15, within_s=60)
+    result = read_fixture("mysql/nplus1-300-client").analyze(rtt_ms=15, within_s=60)
     text = render(result)
     assert text.startswith(f"**{result.summary.verdict.splitlines()[0]}**\n")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
@@ -32,7 +31,7 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> None:
-    result = package.read(nplus1).analyze()
+    result = read_fixture("mysql/nplus1-300-client").analyze()
     hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
     text = render(replace(result, statements=(hostile, *result.statements[1:])))
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
@@ -42,7 +41,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> 
 
 
 def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = package.read(nplus1).analyze()
+    result = read_fixture("mysql/nplus1-300-client").analyze()
     finding = {
         "title": "One query <for> each row",
         "why": "It waits.",
