@@ -35,7 +35,7 @@ class UsageError(LatpcapError):
 
 
 class CaptureError(LatpcapError):
-    """A file cannot be read or is no capture."""
+    """A file cannot be read, or is not a capture."""
 
     exit_status = 3
 

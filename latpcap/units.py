@@ -20,8 +20,8 @@ from latpcap.errors import UsageError
 __all__ = ["fibre_ms", "format_ms", "format_s", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms"]
 __all__ += ["parse_share"]
 
-LONGEST_MS = 1e12
-"""About thirty years: what is longer was not meant."""
+MAX_MS = 1e12
+"""About thirty years: what is longer is a typing error."""
 
 _MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([a-zµμ]*)")
@@ -35,13 +35,13 @@ KM_PER_MS = 200.0
 
 
 def parse_ms(text: str) -> float:
-    """Return the duration in `text` in milliseconds; raises `UsageError` when it is none or negative."""
+    """Return the duration in `text` in milliseconds; raises `UsageError` when it is not one, or negative."""
     match = _DURATION.fullmatch(text.strip())
     unit = _MS_PER_UNIT.get(match[3]) if match else None
     if match is None or unit is None:
-        raise UsageError(f"`{text}` is no duration: write 500us, 15ms, 1.5s or a bare number of milliseconds")
+        raise UsageError(f"`{text}` is not a duration: write 500us, 15ms, 1.5s or a bare number of milliseconds")
     milliseconds = float(f"{match[1]}e{match[2] or 0}") * unit
-    if milliseconds > LONGEST_MS:
+    if milliseconds > MAX_MS:
         raise UsageError(f"`{text}` is too long a duration")
     return milliseconds
 
@@ -94,7 +94,7 @@ def parse_bandwidth(text: str) -> float:
     """Return bits a second; raises `UsageError`."""
     value = _times(text, _BITS_PER_UNIT)
     if not value:
-        raise UsageError(f"`{text}` is no bandwidth: write 34Mbit, 1Gbit or 512kbit")
+        raise UsageError(f"`{text}` is not a bandwidth: write 34Mbit, 1Gbit or 512kbit")
     return value
 
 
@@ -102,7 +102,7 @@ def parse_distance_km(text: str) -> float:
     """Return kilometres; raises `UsageError`."""
     value = _times(text, _KM_PER_UNIT)
     if value is None:
-        raise UsageError(f"`{text}` is no distance: write 1000km or 620mi")
+        raise UsageError(f"`{text}` is not a distance: write 1000km or 620mi")
     return value
 
 
@@ -110,7 +110,7 @@ def parse_share(text: str) -> float:
     """Return a part of one; raises `UsageError`."""
     value = _times(text, {"%": 0.01, "": 1.0})
     if value is None or not value < 1:
-        raise UsageError(f"`{text}` is no loss: write 0.1% or 0.001, less than 100%")
+        raise UsageError(f"`{text}` is not a share of packets: write 0.1% or 0.001, less than 100%")
     return value
 
 

@@ -125,8 +125,8 @@ def failed(done: subprocess.CompletedProcess[bytes]) -> tuple[int, str]:
         (["analyze"], "Missing argument 'CAPTURE...'"),
         (["nonsense"], "No such command 'nonsense'"),
         (["analyze", "x", "--nonsense"], "No such option"),
-        (["analyze", "x", "--rtt", "1parsec"], "`1parsec` is no duration: write 500us"),
-        (["analyze", "x", "--rtt", "-1ms"], "is no duration"),
+        (["analyze", "x", "--rtt", "1parsec"], "`1parsec` is not a duration: write 500us"),
+        (["analyze", "x", "--rtt", "-1ms"], "is not a duration"),
         (["analyze", "x", "--decode-as", "mysql"], "`mysql` is not PORT=PROTOCOL, for instance 3307=mysql"),
     ],
 )

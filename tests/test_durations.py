@@ -25,7 +25,7 @@ def test_units_are_understood_and_a_bare_number_is_milliseconds(text: str, milli
 
 @pytest.mark.parametrize("text", ["", "ms", "-1ms", "1 parsec", "1,5", "nan", "inf", "1e99h", "1ms2", "0x10", "１"])
 def test_what_is_no_duration_is_refused_with_the_way_out(text: str) -> None:
-    with pytest.raises(UsageError, match=r"is no duration: write 500us|too long"):
+    with pytest.raises(UsageError, match=r"is not a duration: write 500us|too long"):
         parse_ms(text)
 
 

@@ -170,8 +170,8 @@ def test_packets_and_files_are_one_recording() -> None:
     ("source", "message"),
     [
         ([(1.0, "text")], "of a time and bytes, not of a time and a str"),
-        ([(float("nan"), b"")], "no number of seconds: nan"),
-        ([(None, b"")], "no number of seconds: None"),
+        ([(float("nan"), b"")], "not a number of seconds: nan"),
+        ([(None, b"")], "not a number of seconds: None"),
         ({"a.pcap": b""}, "cannot read a dict"),
         ([1, 2], "cannot read a int"),
     ],

@@ -76,7 +76,7 @@ def chosen_format(file_format: str | None, output: str | None, name: str) -> str
 
     chosen = file_format or format_of("rows", output) or "table"
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
-        raise UsageError(f"{chosen.capitalize()} is no text: name a file with `-o {name}.{chosen}`")
+        raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
     return chosen
 
 

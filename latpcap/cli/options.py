@@ -74,7 +74,7 @@ class Quantity(click.ParamType[Any]):
 
 
 class PortProtocol(click.ParamType[Any]):
-    """`3307=mysql`: what a server port speaks."""
+    """`3307=mysql`: the protocol of a server port."""
 
     name = "port=protocol"
 
@@ -126,7 +126,7 @@ decode_as_option = click.option(
     type=PortProtocol(),
     multiple=True,
     metavar="PORT=PROTOCOL",
-    help="What a server port speaks, where latpcap does not recognise it; repeatable.",
+    help="The protocol of a server port, where latpcap does not recognise it; repeatable.",
 )
 
 _reading_options = (
@@ -157,9 +157,9 @@ condition_options = _all_of(
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
                  help="The bottleneck there, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
-                 help="Lost packets there, for instance 0.1%; by default what was lost here stays as it was."),
+                 help="The share of packets lost there, for instance 0.1%; by default the loss of the capture stays."),
     click.option("--jitter", type=Duration(), default=0.0, metavar="DURATION",
-                 help="How far the RTT strays from its mean; the pessimistic case has it on every round trip."),
+                 help="How far the RTT deviates from its mean; the pessimistic case has it on every round trip."),
     click.option("--connections", type=click.IntRange(min=1), metavar="N",
                  help="How many connections share the work, up to the server's limit where the capture shows it."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
@@ -171,7 +171,7 @@ fail_if_option = click.option(
     type=Condition(),
     multiple=True,
     metavar="CONDITION",
-    help="End with status 1 where this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
+    help="Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
 )
 
 FIXES = ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)

@@ -1,4 +1,4 @@
-"""Which driver is at hand, so that a finding can name the setting by which it fixes a pattern.
+"""Which driver a connection uses, so that a finding can name its setting.
 
 The settings stand with each pattern. Sources: the drivers' own manuals (PostgreSQL JDBC, MySQL Connector/J, MariaDB
 Connector/J, psycopg, asyncpg, Oracle JDBC, python-oracledb, SQL*Plus, Jaybird, the Firebird API).
@@ -30,15 +30,15 @@ class Session(NamedTuple):
     """The first statement."""
 
 
-def _looks_like_nothing(_: Session) -> bool:
+def _unrecognised(_: Session) -> bool:
     return False
 
 
 DRIVERS: dict[str, dict[str, Callable[[Session], bool]]] = {
     "postgresql": {
         "PostgreSQL JDBC": lambda session: "JDBC" in session.application,
-        "psycopg": _looks_like_nothing,
-        "asyncpg": _looks_like_nothing,
+        "psycopg": _unrecognised,
+        "asyncpg": _unrecognised,
         "psql": lambda session: session.application == "psql",
         "pgbench": lambda session: session.application == "pgbench",
         "postgres.js": lambda session: session.application == "postgres.js",
@@ -61,13 +61,13 @@ DRIVERS: dict[str, dict[str, Callable[[Session], bool]]] = {
         "libfbclient": lambda session: bool(session.application),
     },
 }
-"""The drivers of each protocol, and what gives each away; the first that fits is it."""
+"""The drivers of each protocol, and how each is recognised; the first that fits is taken."""
 
 SHOWN_DRIVERS = 2
 
 
 def driver_of(session: Session) -> str | None:
-    """The driver behind a connection, where something it sent gives it away.
+    """The driver behind a connection, where something it sent identifies it.
 
     >>> driver_of(Session("oracle", "/usr/bin/python3", "19.0", ""))
     'python-oracledb'

@@ -103,7 +103,7 @@ def _number(text: str) -> float:
 
 
 def _malformed(text: str) -> UsageError:
-    return UsageError(f"`{text}` is no condition for --fail-if: write {GRAMMAR}")
+    return UsageError(f"`{text}` is not a condition for --fail-if: write {GRAMMAR}")
 
 
 def rtts_of(gates: Sequence[Gate]) -> list[float]:
@@ -119,7 +119,7 @@ def check(gates: Sequence[Gate], analysis: Analysis, projected_s: dict[float, fl
 
 
 def _holds(gate: Gate, analysis: Analysis, projected_s: dict[float, float | None]) -> str | None:
-    """What is so that the gate forbids; `None` if nothing is."""
+    """What holds that the gate forbids; `None` if nothing does."""
     if gate.figure == "finding":
         return _has_finding(gate, analysis)
     value, shown = _measure(gate, analysis, projected_s)

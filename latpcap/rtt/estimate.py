@@ -134,7 +134,7 @@ def _each(shared: Baselines, path: Ints) -> Baselines:
 
 
 def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
-    """Say so where not one response came anywhere near the RTT: something else may have answered for the server."""
+    """Say so where no response came near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near
     direct = np.isin(found.method, DIRECT) & (bounds.counts >= MIN_FAR_RESPONSES)

@@ -150,7 +150,7 @@ def _nanoseconds(seconds: Any) -> int:
             return microseconds * 1000 if microseconds / 1e6 == seconds else round(Decimal(seconds) * 10**9)
         return round(Decimal(str(seconds)) * 10**9)
     except (InvalidOperation, ValueError, OverflowError):
-        raise UsageError(f"the time of a packet is no number of seconds: {seconds!r:.40}") from None
+        raise UsageError(f"the time of a packet is not a number of seconds: {seconds!r:.40}") from None
 
 
 # --- pcapng, as little of it as is needed ---------------------------------------------------------------------------

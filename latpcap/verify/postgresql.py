@@ -19,7 +19,7 @@ HOLE = "the capture misses packets of the connection: Wireshark loses its place 
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
 REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
-OTHER_PROTOCOL = "Wireshark goes by the port; what is said there is no PostgreSQL that latpcap knows"
+OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no PostgreSQL there"
 
 
 def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
