@@ -25,6 +25,28 @@ TROUBLES = (
 )
 
 
+PURPOSES = {
+    **dict.fromkeys(("connect", "tls", "authenticate"), "setup"),
+    **dict.fromkeys(("query", "execute", "stmt_execute"), "execute"),
+    **dict.fromkeys(("fetch", "stmt_fetch"), "fetch"),
+    "stmt_prepare": "prepare",
+    "stmt_close": "close",
+    "ping": "ping",
+    "quit": "disconnect",
+    "unreadable": "unreadable",
+}
+"""What the decoders say of the commands in these tests."""
+KINDS = {
+    **dict.fromkeys(("select", "with", "values"), "read"),
+    **dict.fromkeys(("insert", "update", "delete"), "write"),
+    **dict.fromkeys(("commit", "rollback"), "end"),
+    "begin": "begin",
+    "set": "session",
+    "fetch": "fetch",
+}
+"""What the core says of the statements in these tests, by their first word."""
+
+
 @dataclass
 class Ex:
     """One exchange. By default its request follows the previous response after `client_ms`, and it waits once."""
@@ -95,6 +117,11 @@ def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None
     return Recording(Tables(connections, notes or []))
 
 
+def _kind(sql: str) -> str:
+    is_ping = sql in ("", "select ?", "select ? from dual", "do ?")
+    return "ping" if is_ping else KINDS.get(sql.split(" ")[0], "other")
+
+
 def _ns(milliseconds: float) -> int:
     return round(milliseconds * 1e6)
 
@@ -135,6 +162,7 @@ class Tables:
         now = ack if c.handshake else start
         previous_request: int | None = None
         previous_response: int | None = None
+        awaited_until: int | None = None
         first = len(self.rows)
         if c.greeting:
             now = now + rtt - near
@@ -154,6 +182,11 @@ class Tables:
             times = (request, request_end, response, response_end)
             number = len(self.rows) - first
             self.rows.append(self._row(stream, number, ex, *times, waited if ex.answered else None, delta, client))
+            if ex.round_trips:
+                awaited_until = response
+            elif ex.answered:
+                shares = awaited_until is not None and request <= awaited_until
+                self.rows[-1]["wait"] = "shared" if shares else "deferred"
             previous_request = request
             previous_response = response_end or previous_response
             now = max(now, (response_end or request_end) + (near if ex.round_trips else 0))
@@ -226,6 +259,7 @@ class Tables:
             "stream": stream,
             "exchange": number,
             "command": ex.command,
+            "purpose": PURPOSES[ex.command],
             "fingerprint": self._text(ex.sql),
             "text": self._text(ex.sql),
             "parameters": ex.parameters,
@@ -241,6 +275,7 @@ class Tables:
             "request_bytes": ex.request_bytes if request is not None else 0,
             "response_bytes": ex.response_bytes if response is not None else 0,
             "round_trips": ex.round_trips,
+            "wait": "own" if ex.round_trips else "none",
             "waited_ns": waited,
             "rows": ex.rows,
             "affected_rows": ex.affected_rows,
@@ -291,6 +326,7 @@ class Tables:
             "stream": U32,
             "exchange": U32,
             "command": TEXT,
+            "purpose": TEXT,
             "fingerprint": U32,
             "text": U32,
             "tags": U32,
@@ -298,15 +334,15 @@ class Tables:
         frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
-        types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "waited_ns": I64}
+        types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {"rows": U64, "affected_rows": U64, "error": TEXT, "delta_ns": I64, "client_ns": I64}
         return _table(
             self.rows, types | {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
         )
 
     def statements(self) -> Table:
-        rows = [{"id": number, "text": text} for number, text in enumerate(self.texts)]
-        return _table(rows, {"id": U32, "text": TEXT})
+        rows = [{"id": number, "text": text, "kind": _kind(text)} for number, text in enumerate(self.texts)]
+        return _table(rows, {"id": U32, "text": TEXT, "kind": TEXT})
 
     def tags(self) -> Table:
         return _table([{"text": text} for text in self.tag_texts], {"text": TEXT})

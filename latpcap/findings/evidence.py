@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.measures.purposes import purpose_of
-from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of, reads_catalog
+from latpcap.measures.statement_text import reads_catalog
 from latpcap.rtt import Baselines
 from latpcap.tables import columns
+from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
 __all__ = ["Evidence", "bools", "group_ids", "previous"]
@@ -25,14 +25,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-BEGIN_COMMANDS = frozenset({"transaction", "start_transaction", "reconnect"})
-SESSION_COMMANDS = frozenset({"init_db", "set_option", "reset_connection", "change_user", "info_database", "session"})
-PING_COMMANDS = frozenset({"ping"})
-DESCRIBES = frozenset({"describe", "info_sql"})
-"""They ask about a statement: before its execution for its columns, after it for what it did."""
 MAX_LOOKUPS = 5
 """Catalog reads that belong to the opening of a connection; what reads more is the application itself."""
-GOODBYES = frozenset({"quit", "terminate", "logoff", "disconnect", "detach", "cancel"})
 
 
 class Evidence:
@@ -60,19 +54,20 @@ class Evidence:
         return self.texts.get(fingerprint, "")
 
     @cached_property
-    def deed(self) -> Ints:
-        """The `Deed` of each exchange's statement, whatever its command."""
-        highest = max(self.texts, default=-1)
-        deeds = np.full(highest + 2, int(Deed.NONE), np.int64)
-        for number, text in self.texts.items():
-            deeds[number] = deed_of(text)
-        deeds[self._questions_like_pings(deeds)] = Deed.READ
-        return deeds[self.exchanges.fingerprint]  # -1 finds the last one, which is NONE
+    def kind(self) -> Codes:
+        """What each exchange's statement does, whatever the command."""
+        kind, names = self.exchanges.kind.codes, [*self.exchanges.kind.names, "read"]
+        questions = np.isin(self.exchanges.fingerprint, self._questions_like_pings)
+        return Codes(np.where(questions, len(names) - 1, kind), names)
 
-    def _questions_like_pings(self, deeds: Ints) -> Ints:
+    def does(self, *kinds: str) -> Bools:
+        """The statement of each exchange is one of these."""
+        return self.kind.where(kinds.__contains__)
+
+    @cached_property
+    def _questions_like_pings(self) -> Ints:
         """`SELECT ?` with many different values asks something after all."""
-        pings = np.flatnonzero(deeds == Deed.PING)
-        rows = np.isin(self.exchanges.fingerprint, pings)
+        rows = self.exchanges.kind.where("ping".__eq__)
         pairs = np.unique(np.stack((self.exchanges.fingerprint[rows], self.parameters[rows].view(np.int64))), axis=1)
         numbers, different = np.unique(pairs[0], return_counts=True)
         return numbers[different > 2]
@@ -96,9 +91,6 @@ class Evidence:
         errors = self.recording.exchanges_table.column("error")
         return np.array([error is not None for chunk in errors.chunks for error in chunk.to_pylist()], bool)
 
-    def _purpose(self, purpose: str) -> Bools:
-        return self.exchanges.command.where(lambda command: purpose_of(command) == purpose)
-
     @cached_property
     def waits(self) -> Bools:
         """The client waited for it."""
@@ -107,63 +99,64 @@ class Evidence:
     @cached_property
     def is_execution(self) -> Bools:
         """Runs a statement of the application: no transaction, session or cursor command."""
-        of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
-        return bools(self.exchanges.is_execution & of_application)
+        return bools(self.exchanges.is_execution & self._is_of_application)
+
+    @cached_property
+    def _is_of_application(self) -> Bools:
+        return self.does("read", "write", "other")
 
     @cached_property
     def is_read(self) -> Bools:
         """Runs a statement that only reads."""
-        return bools(self.exchanges.is_execution & (self.deed == Deed.READ))
+        return bools(self.exchanges.is_execution & self.does("read"))
 
     @cached_property
     def is_write(self) -> Bools:
         """Runs a statement that changes rows."""
-        return bools(self.exchanges.is_execution & (self.deed == Deed.WRITE))
+        return bools(self.exchanges.is_execution & self.does("write"))
 
     @cached_property
     def is_fetch(self) -> Bools:
         """Brings more rows of a cursor, by a command or by SQL."""
-        return bools(self._purpose("fetches") | (self.exchanges.is_execution & (self.deed == Deed.FETCH)))
+        return self._asked("fetch", "fetch")
 
     @cached_property
     def is_prepare(self) -> Bools:
         """Prepares or describes a statement."""
-        prepares = self._purpose("prepares") | self.exchanges.command.where(lambda command: command == "parse")
-        return bools(prepares & ~self._asks_about_last_execution)
+        return bools(self.exchanges.is_for("prepare", "describe") & ~self._asks_about_last_execution)
 
     @cached_property
     def is_blob(self) -> Bools:
         """Opens, reads, writes or closes a blob or LOB."""
-        return self._purpose("blobs")
+        return self.exchanges.is_for("blob")
 
     @cached_property
     def is_begin(self) -> Bools:
         """Begins a transaction."""
-        return self._asked(BEGIN_COMMANDS, Deed.BEGIN)
+        return self._asked("begin", "begin")
 
     @cached_property
     def is_end(self) -> Bools:
         """Ends a transaction."""
-        return self._asked(END_COMMANDS, Deed.END)
+        return self._asked("end", "end")
 
     @cached_property
     def is_session(self) -> Bools:
         """Sets or asks something of the session."""
-        return self._asked(SESSION_COMMANDS, Deed.SESSION)
+        return self._asked("session", "session")
 
     @cached_property
     def is_ping(self) -> Bools:
         """Asks whether the server is there."""
-        return self._asked(PING_COMMANDS, Deed.PING)
+        return self._asked("ping", "ping")
 
     @cached_property
     def is_goodbye(self) -> Bools:
         """Closes the connection."""
-        return self.exchanges.command.where(GOODBYES.__contains__)
+        return self.exchanges.is_for("disconnect", "cancel")
 
-    def _asked(self, commands: frozenset[str], deed: Deed) -> Bools:
-        by_command = self.exchanges.command.where(commands.__contains__)
-        return bools(by_command | (self.exchanges.is_execution & (self.deed == deed)))
+    def _asked(self, purpose: str, kind: str) -> Bools:
+        return bools(self.exchanges.is_for(purpose) | (self.exchanges.is_execution & self.does(kind)))
 
     # --- what belongs together ----------------------------------------------------------------------------------------
 
@@ -184,13 +177,9 @@ class Evidence:
     @cached_property
     def leader(self) -> Ints:
         """The exchange whose round trip each shares, having been sent before that was answered; -1 for none."""
-        exchanges = self.exchanges
-        places = np.arange(len(exchanges))
-        before = previous(np.where(self.waits, places, -1), exchanges.connection)
-        answered = exchanges.response != MISSING
-        rides = ~self.waits & answered & (before >= 0) & answered[before]
-        rides &= (exchanges.request != MISSING) & (exchanges.request <= exchanges.response[before])
-        return np.where(rides, before, -1)
+        own = self.exchanges.wait.where("own".__eq__)
+        before = previous(np.where(own, np.arange(len(own)), -1), self.exchanges.connection)
+        return np.where(self.exchanges.wait.where("shared".__eq__), before, -1)
 
     @cached_property
     def unit(self) -> Ints:
@@ -211,7 +200,7 @@ class Evidence:
     @cached_property
     def _asks_about_last_execution(self) -> Bools:
         """A describe that follows an execution at once asks how many rows it changed."""
-        describes = self.exchanges.command.where(DESCRIBES.__contains__)
+        describes = self.exchanges.is_for("describe")
         follows = np.roll(self.exchanges.is_execution, 1) & (
             np.roll(self.exchanges.fingerprint, 1) == self.exchanges.fingerprint
         )
@@ -256,10 +245,9 @@ class Evidence:
     def is_opening(self) -> Bools:
         """Opens its connection or sets it up: all before the first statement of the application."""
         setting_up = self.exchanges.is_setup | self.is_session | self.is_begin | self.is_end | self.is_ping
-        of_application = np.isin(self.deed, (Deed.READ, Deed.WRITE, Deed.OTHER))
-        unknown = self.exchanges.is_execution & (self.deed == Deed.NONE)
-        works = ((self.is_prepare & of_application) | self.is_execution | self.is_fetch | unknown) & ~setting_up
-        works &= ~self._looks_around
+        unknown = self.exchanges.is_execution & (self.kind.codes < 0)
+        works = (self.is_prepare & self._is_of_application) | self.is_execution | self.is_fetch | unknown
+        works &= ~setting_up & ~self._looks_around
         so_far = np.cumsum(works)
         first = np.diff(self.exchanges.connection, prepend=-1) != 0
         base = previous(np.where(first, so_far - works, -1), np.zeros(len(works), np.int64))

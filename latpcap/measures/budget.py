@@ -175,24 +175,10 @@ def _sent_without_wait(exchanges: Exchanges) -> Bools:
 
     MySQL's `stmt_close` is never answered, Firebird's `free_statement` together with a later request.
     """
-    waits = exchanges.round_trips > 0
-    if waits.all():
-        return ~waits
+    goes_on = (exchanges.response == MISSING) | exchanges.wait.where("deferred".__eq__)
     quick = (exchanges.request != MISSING) & (exchanges.request_end <= exchanges.request)
-    sent: Bools = ~waits & quick & ((exchanges.response == MISSING) | _deferred(exchanges, waits))
+    sent: Bools = (exchanges.round_trips == 0) & goes_on & quick
     return sent
-
-
-def _deferred(exchanges: Exchanges, waits: Bools) -> Bools:
-    """Requests that are answered after a later one, which is waited for, was sent."""
-    following = np.flatnonzero(waits)
-    place = np.searchsorted(following, np.arange(len(exchanges)))
-    next_wait = np.append(following, len(exchanges))[place]
-    known = np.minimum(next_wait, len(exchanges) - 1)
-    same = (next_wait < len(exchanges)) & (exchanges.connection[known] == exchanges.connection)
-    asked = (exchanges.request != MISSING) & (exchanges.request[known] != MISSING)
-    deferred: Bools = ~waits & same & asked & (exchanges.request[known] < exchanges.response)
-    return deferred
 
 
 def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> Ints:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latpcap.tables.recording import SETUP_COMMANDS, STATEMENT_COMMANDS, Exchanges
+from latpcap.tables.recording import Exchanges
 
-__all__ = ["PURPOSES", "PurposeResult", "purpose_of", "purpose_results"]
+__all__ = ["PURPOSES", "PurposeResult", "purpose_results"]
 
 PURPOSES = {
     "statements": "run a statement",
@@ -24,11 +24,17 @@ PURPOSES = {
 }
 """What each purpose's round trips do, in words that finish `N round trips …`."""
 
-_BLOB_COMMANDS = frozenset({"get_segment", "put_segment", "batch_segments", "seek_blob", "info_blob", "cancel_blob"})
-_FETCH_COMMANDS = frozenset({"fetch", "stmt_fetch", "fetch_scroll"})
-_PREPARE_COMMANDS = frozenset({"stmt_prepare", "prepare", "prepare_statement", "describe", "info_sql", "compile"})
-_PING_COMMANDS = frozenset({"ping", "statistics"})
-_TRANSACTION_WORDS = ("transaction", "commit", "rollback")
+_GROUPS = {
+    "execute": "statements",
+    "fetch": "fetches",
+    "blob": "blobs",
+    **dict.fromkeys(("prepare", "describe"), "prepares"),
+    **dict.fromkeys(("begin", "end", "transaction"), "transactions"),
+    "setup": "setup",
+    "ping": "pings",
+    "unreadable": "unreadable",
+}
+"""The core's purposes in the reports' words; all that is missing here does something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +46,14 @@ class PurposeResult:
     round_trips: int
 
 
-def purpose_of(command: str) -> str:
-    """The purpose of a command's round trips.
-
-    >>> [purpose_of(command) for command in ("query", "open_blob2", "lob_read", "stmt_fetch", "commit", "tls")]
-    ['statements', 'blobs', 'blobs', 'fetches', 'transactions', 'setup']
-    """
-    rules = {
-        "setup": command in SETUP_COMMANDS,
-        "statements": command in STATEMENT_COMMANDS,
-        "fetches": command in _FETCH_COMMANDS,
-        "blobs": command in _BLOB_COMMANDS or command.startswith("lob_") or "_blob" in command,
-        "prepares": command in _PREPARE_COMMANDS,
-        "transactions": any(word in command for word in _TRANSACTION_WORDS),
-        "pings": command in _PING_COMMANDS,
-        "unreadable": command in {"unreadable", "unknown"},
-    }
-    return next((purpose for purpose, applies in rules.items() if applies), "others")
-
-
 def purpose_results(exchanges: Exchanges) -> Iterator[PurposeResult]:
     """The purposes that cost round trips, the costliest first."""
-    names = exchanges.command.names
-    counts = np.bincount(exchanges.command.codes, minlength=len(names))
-    trips = np.bincount(exchanges.command.codes, exchanges.round_trips, len(names))
+    names = exchanges.purpose.names
+    counts = np.bincount(exchanges.purpose.codes, minlength=len(names))
+    trips = np.bincount(exchanges.purpose.codes, exchanges.round_trips, len(names))
     totals: dict[str, list[int]] = {}
     for name, count, waits in zip(names, counts, trips, strict=True):
-        total = totals.setdefault(purpose_of(name), [0, 0])
+        total = totals.setdefault(_GROUPS.get(name, "others"), [0, 0])
         total[0] += int(count)
         total[1] += int(waits)
     costliest = sorted(totals.items(), key=lambda item: (-item[1][1], item[0]))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from arro3.core import Array
 
-from latpcap.measures.purposes import purpose_of
 from latpcap.tables.recording import Recording
 from latpcap.units import format_ms, format_s
 
@@ -51,7 +50,7 @@ class FetchSaving:
 def fetch_savings(recording: Recording) -> Iterator[FetchSaving]:
     """The statements with small fetches, the dearest first."""
     exchanges = recording.exchanges
-    fetching = exchanges.command.where(lambda command: purpose_of(command) == "fetches") & (exchanges.round_trips > 0)
+    fetching = exchanges.is_for("fetch") & (exchanges.round_trips > 0)
     statement = exchanges.fingerprint[fetching]
     rows = exchanges.rows.ints(0)[fetching]
     numbers, group = np.unique(statement, return_inverse=True)

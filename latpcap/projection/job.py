@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay
 from latpcap.measures.stalls import ack_stalls
-from latpcap.measures.statement_kind import END_COMMANDS, Deed, deed_of
 from latpcap.rtt import Baselines
-from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
@@ -34,8 +32,6 @@ UNSCALED_BYTES = 65_535
 """The largest window without scaling (RFC 7323)."""
 WINDOW_BYTES = 4_000_000.0
 """What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
-LONGEST_END = 80
-"""Characters of the longest statement that only ends a transaction."""
 TIMEOUT_NS = 200e6
 """Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
 
@@ -101,7 +97,7 @@ class Job:
             request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
             response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
-            ends_transaction=_ends_transaction(recording),
+            ends_transaction=exchanges.ends_transaction,
         )
 
 
@@ -154,22 +150,6 @@ def _segments(sizes: Ints, begin: Ints, end: Ints, segment_bytes: Floats) -> Flo
         together = np.add.reduceat(segments, first)
         segments[first] += np.ceil(together) - together
     return segments
-
-
-def _ends_transaction(recording: Recording) -> NDArray[np.bool_]:
-    """Which exchanges commit or roll back; nobody waits for another one's locks where there is one connection."""
-    exchanges = recording.exchanges
-    if len(recording.connections) < 2:
-        return np.zeros(len(exchanges), bool)
-    occurring = np.unique(exchanges.fingerprint[exchanges.fingerprint >= 0])
-    texts = columns.take(recording.statement_texts, occurring).to_pylist()
-    ends = [
-        number
-        for number, text in zip(occurring, texts, strict=True)
-        if len(text) <= LONGEST_END and deed_of(text) is Deed.END
-    ]
-    told: NDArray[np.bool_] = exchanges.command.where(END_COMMANDS.__contains__)
-    return told | (exchanges.is_execution & np.isin(exchanges.fingerprint, ends))
 
 
 def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:

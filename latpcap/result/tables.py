@@ -21,7 +21,7 @@ from latpcap.result.analysis import (
     statement_results,
 )
 from latpcap.tables import columns
-from latpcap.tables.columns import nullable, take
+from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.table import Table
 
@@ -106,7 +106,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     answered = exchanges.complete & (exchanges.response != MISSING)
     made = {
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
-        "command": take(Array(exchanges.command.names, DataType.string()), exchanges.command.codes),
+        **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},
         "statement": take(texts, exchanges.text),
         "parameters": nullable(columns.numbered(columns.column(recording.exchanges_table, "parameters").values)),
         "tags": take(
@@ -122,6 +122,10 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     return ArrowTable.from_pydict(
         {name: made[name] if name in made else recording.exchanges_table.column(name) for name in EXCHANGE_COLUMNS}
     )
+
+
+def _names(coded: Codes) -> Array:
+    return take(Array(coded.names, DataType.string()), coded.codes)
 
 
 EXCHANGE_COLUMNS = (
@@ -155,6 +159,8 @@ EXCHANGE_COLUMNS = (
     "stalled_ms",
     "transaction",
     "tags",
+    "purpose",
+    "wait",
 )
 
 

@@ -24,25 +24,6 @@ Bools = NDArray[np.bool_]
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
 
-SETUP_COMMANDS = frozenset(
-    {
-        *("connect", "tls", "gss", "authenticate"),
-        *("native_services", "protocol", "data_types", "fast_authentication", "version"),  # Oracle
-        *("attach", "service_attach", "crypt", "crypt_key_callback"),  # Firebird
-    }
-)
-"""Exchanges that open a connection; their time is set-up."""
-
-STATEMENT_COMMANDS = frozenset(
-    {
-        *("query", "execute"),
-        *("stmt_execute", "stmt_bulk_execute"),  # MySQL
-        *("reexecute", "reexecute_fetch"),  # Oracle
-        *("execute2", "exec_immediate", "exec_immediate2"),  # Firebird
-    }
-)
-"""Commands that run a statement once."""
-
 
 @dataclass(frozen=True, slots=True)
 class Connections:
@@ -78,6 +59,10 @@ class Exchanges:
     connection: Ints
     """Index into `Connections`."""
     command: Codes
+    purpose: Codes
+    """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
+    kind: Codes
+    """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
     fingerprint: Ints
     """Index into the statements, -1 for none."""
     text: Ints
@@ -92,6 +77,8 @@ class Exchanges:
     client: Ints
     """End of the previous response on the connection → start of this request."""
     round_trips: Ints
+    wait: Codes
+    """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
     rows: Column
     affected_rows: Column
     request_bytes: Ints
@@ -104,15 +91,25 @@ class Exchanges:
     def __len__(self) -> int:
         return len(self.connection)
 
+    def is_for(self, *purposes: str) -> Bools:
+        """Their purpose is one of these."""
+        return self.purpose.where(purposes.__contains__)
+
     @property
     def is_setup(self) -> Bools:
         """Opens its connection."""
-        return self.command.where(SETUP_COMMANDS.__contains__)
+        return self.is_for("setup")
 
     @property
     def is_execution(self) -> Bools:
         """Runs a statement."""
-        return self.command.where(STATEMENT_COMMANDS.__contains__)
+        return self.is_for("execute")
+
+    @property
+    def ends_transaction(self) -> Bools:
+        """Commits or rolls back, by a command or by SQL."""
+        by_statement: Bools = self.is_execution & self.kind.where("end".__eq__)
+        return self.is_for("end") | by_statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +152,13 @@ class Recording:
         return Table.from_arrow(self._tables.exchanges())
 
     @cached_property
+    def _statements_table(self) -> Table:
+        return Table.from_arrow(self._tables.statements())
+
+    @cached_property
     def statement_texts(self) -> Array:
         """Text by id."""
-        text = Table.from_arrow(self._tables.statements()).column("text")
+        text = self._statements_table.column("text")
         return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
 
     @cached_property
@@ -225,10 +226,14 @@ class Recording:
         def ints(name: str, missing: int = MISSING) -> Ints:
             return columns.column(table, name).ints(missing)
 
+        fingerprint = ints("fingerprint", missing=-1)
+        kinds = columns.codes(self._statements_table, "kind")
         return Exchanges(
             connection=self._connection_of(columns.column(table, "stream").values),
             command=columns.codes(table, "command"),
-            fingerprint=ints("fingerprint", missing=-1),
+            purpose=columns.codes(table, "purpose"),
+            kind=Codes(np.append(kinds.codes, -1)[fingerprint], kinds.names),
+            fingerprint=fingerprint,
             text=ints("text", missing=-1),
             request=self._time(table, "request_time"),
             request_end=self._time(table, "request_end_time"),
@@ -238,6 +243,7 @@ class Recording:
             delta=ints("delta_ns"),
             client=ints("client_ns"),
             round_trips=ints("round_trips"),
+            wait=columns.codes(table, "wait"),
             rows=columns.column(table, "rows"),
             affected_rows=columns.column(table, "affected_rows"),
             request_bytes=ints("request_bytes"),

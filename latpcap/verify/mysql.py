@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from latpcap.verify.ours import SETUP, Exchange, Ours
+from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
 from latpcap.verify.texts import described, paired
 from latpcap.verify.wireshark import Dissection, Query
@@ -42,7 +42,7 @@ Place = tuple[int, int, str]
 def measures(ours: Ours, theirs: Dissection) -> Iterator[Measure]:
     """Compare where either of the two sees MySQL."""
     if ours.speaking("mysql") or theirs.commands:
-        exchanges = [exchange for exchange in ours.of("mysql") if exchange.command not in SETUP]
+        exchanges = [exchange for exchange in ours.of("mysql") if not exchange.is_setup]
         yield _commands(ours, exchanges, theirs)
         yield _statements(ours, exchanges, theirs)
 
@@ -79,7 +79,7 @@ def _why_only_theirs(ours: Ours, place: Place) -> str | None:
     if _is_compressed(ours, stream):
         return COMPRESSED
     for exchange in ours.around(stream, frame):
-        if exchange.command in SETUP:
+        if exchange.is_setup:
             return LOGIN
         if exchange.request_bytes > LONGEST_MESSAGE:
             return LONG

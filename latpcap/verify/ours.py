@@ -23,7 +23,6 @@ __all__ = ["Connection", "Exchange", "Ours", "read"]
 NO_TIME = np.iinfo(np.int64).min
 UNREADABLE = "unreadable"
 """The command of a turn of an encrypted connection."""
-SETUP = frozenset({"connect", "tls", "gss", "authenticate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,8 @@ class Exchange:
     stream: int
     number: int
     command: str
+    is_setup: bool
+    """Opens its connection."""
     statement: str | None
     fingerprint: str
     request_frame: int
@@ -165,9 +166,11 @@ def _exchanges(recording: Recording) -> Iterator[Exchange]:
     numbers = {name: _ints(table, name) for name in NUMBERS}
     times = {name: _times(table, name) for name in ("request_end_time", "response_time")}
     complete = table.column("complete").tolist()
+    is_setup = recording.exchanges.is_setup.tolist()
     for row in range(len(table)):
         yield Exchange(
             command=texts["command"][row] or "",
+            is_setup=is_setup[row],
             statement=texts["statement"][row],
             fingerprint=texts["fingerprint"][row] or "",
             number=numbers["exchange"][row],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from latpcap.verify.mysql import COMMANDS
-from latpcap.verify.ours import SETUP, Exchange, Ours
+from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
 from latpcap.verify.wireshark import Dissection
 
@@ -62,7 +62,7 @@ def _alone(ours: Ours, protocol: str) -> Iterator[Exchange]:
         for before, exchange, after in zip([None, *exchanges[:-1]], exchanges, [*exchanges[1:], None], strict=True):
             begins_late = before is None or before.response_end_frame < exchange.request_frame
             ends_early = after is None or exchange.response_end_frame < after.request_frame
-            waits_once = exchange.round_trips == 1 and exchange.complete and exchange.command not in SETUP
+            waits_once = exchange.round_trips == 1 and exchange.complete and not exchange.is_setup
             if begins_late and ends_early and waits_once and _span(exchange) >= 0:
                 yield exchange
 

@@ -5,7 +5,7 @@ mod trust;
 
 pub use pairing::Pairing;
 
-use crate::protocols::{Error, Outcome};
+use crate::protocols::{Error, Outcome, Purpose};
 use crate::side::Side;
 use crate::sql::Sql;
 use crate::stream::Mark;
@@ -16,12 +16,14 @@ pub struct Exchange {
     /// Counts from 0 on its connection, in the order of the requests.
     pub number: u32,
     pub command: &'static str,
+    pub purpose: Purpose,
     pub sql: Option<Sql>,
     pub request: Option<Span>,
     pub response: Option<Span>,
     pub request_bytes: u64,
     pub response_bytes: u64,
     pub round_trips: u32,
+    pub wait: Wait,
     /// Over all waits: the last request packet → the first response packet.
     pub waited_ns: Option<i64>,
     pub rows: Option<u64>,
@@ -38,6 +40,31 @@ pub struct Exchange {
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
     pub complete: bool,
+}
+
+/// Does the client wait for the answer? Decided once, when the request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It waits: a round trip of its own.
+    Own,
+    /// It waits, together with what it asked before: an awaited answer was outstanding, or not read yet, when this was
+    /// sent. The round trip is that of the last exchange before it on the connection whose wait is its own.
+    Shared,
+    /// It goes on without the answer, which comes with that to a later request.
+    Deferred,
+    /// There is no answer.
+    None,
+}
+
+impl Wait {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Shared => "shared",
+            Self::Deferred => "deferred",
+            Self::None => "none",
+        }
+    }
 }
 
 /// First and last packet of a request or response.

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 
 use super::trust::{MIN_PIPELINED, Trust};
-use super::{Exchange, MessageSpan, Span};
-use crate::protocols::{Awaits, Meaning, Outcome, Request};
+use super::{Exchange, MessageSpan, Span, Wait};
+use crate::protocols::{Awaits, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
 use crate::stream::Mark;
@@ -59,7 +59,7 @@ impl Pairing {
             Meaning::Request(request) => self.request(request, span),
             Meaning::More => self.more(span),
             Meaning::MoreWithoutWait => self.unwaited(span),
-            Meaning::Becomes { command, sql } => self.becomes(command, sql, span),
+            Meaning::Becomes { command, purpose, sql } => self.becomes(command, purpose, sql, span),
             Meaning::Rows(rows) => self.rows(rows, span),
             Meaning::Done(outcome) => self.done(outcome, span),
             Meaning::Greeting(outcome) => self.greeting(outcome, span),
@@ -205,7 +205,7 @@ impl Pairing {
     /// A request that cannot be read, or was not captured at all (`span` is `None`).
     pub fn unreadable_request(&mut self, span: Option<&MessageSpan>) {
         self.end_all();
-        let request = Request { ends_previous: true, ..Request::new("unknown") };
+        let request = Request { ends_previous: true, ..Request::new("unknown", Purpose::Unreadable) };
         let mut open = self.begin(request, span);
         open.exchange.complete = false;
         self.open.push_back(open);
@@ -224,7 +224,7 @@ impl Pairing {
         for open in &mut self.open {
             // What the client sent last is opaque; as it was never answered, it was no request but a disconnect.
             if open.ends_with_next && !open.answered && open.exchange.complete {
-                open.exchange.round_trips = 0;
+                (open.exchange.round_trips, open.exchange.wait) = (0, Wait::None);
                 open.awaits = Awaits::Nothing;
                 open.answered = true;
             }
@@ -247,15 +247,18 @@ impl Pairing {
     fn begin(&mut self, request: Request, span: Option<&MessageSpan>) -> Open {
         let start_ns = span.map(|span| span.first.time_ns);
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
+        let wait = self.wait_of(request.awaits, span);
         let exchange = Exchange {
             number: self.next_number,
             command: request.command,
+            purpose: request.purpose,
             sql: request.sql,
             request: span.map(|span| Span::at(span.first, span.last)),
             response: None,
             request_bytes: span.map_or(0, |span| span.length),
             response_bytes: 0,
-            round_trips: self.round_trips_of(request.awaits, span),
+            round_trips: u32::from(wait == Wait::Own),
+            wait,
             waited_ns: None,
             rows: None,
             affected_rows: None,
@@ -280,14 +283,14 @@ impl Pairing {
         }
     }
 
-    /// Does the client wait once more for this request?
-    fn round_trips_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> u32 {
+    fn wait_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> Wait {
         let had_not_read = span.is_some_and(|span| span.acknowledged < self.answered_until);
         match awaits {
-            Awaits::Later | Awaits::Nothing => 0,
-            Awaits::Shared if self.next_number > 0 => 0,
-            _ if self.is_awaited() || had_not_read => 0,
-            _ => 1,
+            Awaits::Later => Wait::Deferred,
+            Awaits::Nothing => Wait::None,
+            Awaits::Shared if self.next_number > 0 => Wait::Shared,
+            _ if self.is_awaited() || had_not_read => Wait::Shared,
+            _ => Wait::Own,
         }
     }
 
@@ -320,10 +323,11 @@ impl Pairing {
         open.exchange.request_bytes += span.length;
     }
 
-    fn becomes(&mut self, command: &'static str, sql: Option<Sql>, span: &MessageSpan) {
+    fn becomes(&mut self, command: &'static str, purpose: Purpose, sql: Option<Sql>, span: &MessageSpan) {
         self.unwaited(span);
         let Some(open) = self.open.back_mut() else { return };
         open.exchange.command = command;
+        open.exchange.purpose = purpose;
         open.exchange.sql = sql.or(open.exchange.sql);
     }
 
@@ -382,7 +386,7 @@ impl Pairing {
 
     /// The server speaks first, unasked, and the way to it is the TCP handshake's.
     fn greeting(&mut self, outcome: Outcome, span: &MessageSpan) {
-        let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect") }, None);
+        let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect", Purpose::Setup) }, None);
         open.exchange.response = Some(Span::at(span.first, span.last));
         open.exchange.response_bytes = span.length;
         open.exchange.end_with(outcome);

@@ -10,6 +10,9 @@ pub mod mysql;
 pub mod opaque;
 pub mod oracle;
 pub mod postgresql;
+mod purpose;
+
+pub use purpose::Purpose;
 
 use crate::cursor::Lost;
 use crate::session::Session;
@@ -118,7 +121,7 @@ pub enum Meaning {
     /// From the client: more of the newest exchange, which the protocol proves was sent without waiting for any answer.
     MoreWithoutWait,
     /// As `MoreWithoutWait`, and now it shows that the newest exchange is something else than it seemed.
-    Becomes { command: &'static str, sql: Option<Sql> },
+    Becomes { command: &'static str, purpose: Purpose, sql: Option<Sql> },
     /// From the client: the statement of the newest exchange, where its text ended in a later message.
     Text(Sql),
     /// From the server: rows of the oldest open exchange.
@@ -140,6 +143,7 @@ pub enum Meaning {
 pub struct Request {
     /// The protocol's own name of it, lower case: `query`, `stmt_execute`, `authenticate`.
     pub command: &'static str,
+    pub purpose: Purpose,
     pub sql: Option<Sql>,
     pub awaits: Awaits,
     /// A client that speaks has read the whole answer to what it asked before: only opaque streams say so.
@@ -148,8 +152,8 @@ pub struct Request {
 
 impl Request {
     /// A request for whose answer the client waits.
-    pub fn new(command: &'static str) -> Request {
-        Request { command, sql: None, awaits: Awaits::Answer, ends_previous: false }
+    pub fn new(command: &'static str, purpose: Purpose) -> Request {
+        Request { command, purpose, sql: None, awaits: Awaits::Answer, ends_previous: false }
     }
 }
 

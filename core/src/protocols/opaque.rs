@@ -7,7 +7,7 @@
 //! distinguished from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
 //! tickets come unasked.
 
-use super::{Context, Decoder, Frame, Meaning, Message, Request};
+use super::{Context, Decoder, Frame, Meaning, Message, Purpose, Request};
 use crate::cursor::Lost;
 use crate::side::Side;
 
@@ -56,7 +56,7 @@ impl Opaque {
 }
 
 fn unreadable(command: &'static str) -> Meaning {
-    Meaning::Request(Request { ends_previous: true, ..Request::new(command) })
+    Meaning::Request(Request { ends_previous: true, ..Request::new(command, Purpose::Unreadable) })
 }
 
 impl Decoder for Opaque {
@@ -113,7 +113,7 @@ impl Tls {
         match (self.phase, kind) {
             (Phase::Handshake, HANDSHAKE) if !self.opened => {
                 self.opened = true;
-                Meaning::Request(Request::new("tls"))
+                Meaning::Request(Request::new("tls", Purpose::Setup))
             }
             (Phase::Handshake, APPLICATION_DATA) => self.data(Side::Client),
             (Phase::Handshake, _) => Meaning::More,

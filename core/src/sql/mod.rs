@@ -6,6 +6,7 @@
 mod credentials;
 pub mod fingerprint;
 mod fold;
+mod kind;
 mod lexer;
 mod redact;
 mod secrets;
@@ -24,6 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use fingerprint::{Fingerprinter, Hash};
+pub use kind::StatementKind;
 pub use lexer::Dialect;
 use template::Templates;
 

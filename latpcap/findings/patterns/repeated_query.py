@@ -11,7 +11,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
-from latpcap.measures.statement_kind import is_volatile, reads_any, written_table
+from latpcap.measures.statement_text import is_volatile, reads_any, written_table
 
 Ints = NDArray[np.int64]
 

@@ -11,7 +11,6 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.measures.statement_kind import Deed
 
 MIN_READS = 10
 """Reads in a row."""
@@ -47,7 +46,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
 def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
     """Before these a run of reads ends: anything else that is waited for, and time in which the program works."""
     exchanges = evidence.exchanges
-    serves_read = ~exchanges.is_execution & (evidence.deed == Deed.READ) & ~evidence.is_fetch & ~evidence.is_blob
+    serves_read = ~exchanges.is_execution & evidence.does("read") & ~evidence.is_fetch & ~evidence.is_blob
     other = evidence.waits & ~evidence.is_read & ~serves_read
     paused = exchanges.client > PAUSE_NS + np.nan_to_num(evidence.baselines.baseline)[exchanges.connection]
     return bools(other | paused | (np.diff(exchanges.connection, prepend=-1) != 0))

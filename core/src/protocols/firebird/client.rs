@@ -84,7 +84,7 @@ impl Firebird {
             self.queue.merge_last_two();
             return Ok(Meaning::More);
         }
-        Ok(Meaning::Request(Request { sql, awaits, ..Request::new(packet.operation.name) }))
+        Ok(Meaning::Request(Request { sql, awaits, ..Request::new(packet.operation.name, packet.operation.purpose) }))
     }
 
     /// Where the beginning was not captured: a client that prepares a statement by a handle it has just got has waited

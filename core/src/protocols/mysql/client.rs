@@ -6,7 +6,7 @@ use super::login::{self, Login};
 use super::response::{Reply, Response, Success};
 use super::{Continuation, Mysql, Phase};
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
+use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
 use crate::sql::{Dialect, Sql, Statements};
 
 /// What a statement ends with that is longer than what was captured or is kept.
@@ -76,7 +76,7 @@ impl Mysql {
         if login::asks_for_tls(packet) {
             self.phase = Phase::Login { sequence: next };
             context.switch = Some(Layer::Tls);
-            return Ok(Meaning::Request(Request::new("tls")));
+            return Ok(Meaning::Request(Request::new("tls", Purpose::Setup)));
         }
         let login = Login::read(packet.payload);
         self.capabilities.client = login.capabilities;
@@ -88,7 +88,7 @@ impl Mysql {
         let mut response = Response::new(Answer::Authentication, next);
         response.success = Success::LoggedIn;
         self.open.push_back(response);
-        Ok(Meaning::Request(Request::new("authenticate")))
+        Ok(Meaning::Request(Request::new("authenticate", Purpose::Setup)))
     }
 
     fn command(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
@@ -98,7 +98,7 @@ impl Mysql {
         }
         let command = Command::of(packet.first());
         let mut response = Response::new(command.answer, packet.sequence.wrapping_add(1));
-        let mut request = Request::new(command.name);
+        let mut request = Request::new(command.name, command.purpose);
         self.read_command(packet, &mut request, &mut response, context)?;
         self.end_unreadable(&mut request);
         let answered = !matches!(command.answer, Answer::Nothing | Answer::Stream);

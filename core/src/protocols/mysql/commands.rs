@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 
 use super::framing::{FULL, lenenc, lenenc_bytes};
 use crate::cursor::{Cursor, TooShort};
+use crate::protocols::Purpose;
 
 pub const INIT_DB: u8 = 0x02;
 pub const QUERY: u8 = 0x03;
@@ -59,45 +60,52 @@ pub enum Answer {
 pub struct Command {
     pub code: u8,
     pub name: &'static str,
+    pub purpose: Purpose,
     pub answer: Answer,
     /// Lengths that its packet can have.
     pub lengths: RangeInclusive<u32>,
 }
 
-const fn command(code: u8, name: &'static str, answer: Answer, lengths: RangeInclusive<u32>) -> Command {
-    Command { code, name, answer, lengths }
+const fn command(
+    code: u8,
+    name: &'static str,
+    purpose: Purpose,
+    answer: Answer,
+    lengths: RangeInclusive<u32>,
+) -> Command {
+    Command { code, name, purpose, answer, lengths }
 }
 
 const COMMANDS: &[Command] = &[
-    command(0x01, "quit", Answer::Nothing, 1..=1),
-    command(INIT_DB, "init_db", Answer::Verdict, 1..=1024),
-    command(QUERY, "query", Answer::Results, 1..=FULL),
-    command(FIELD_LIST, "field_list", Answer::Fields, 2..=1024),
-    command(CREATE_DB, "create_db", Answer::Verdict, 2..=1024),
-    command(DROP_DB, "drop_db", Answer::Verdict, 2..=1024),
-    command(0x07, "refresh", Answer::Verdict, 2..=9),
-    command(0x08, "shutdown", Answer::Verdict, 1..=9),
-    command(0x09, "statistics", Answer::Text, 1..=1),
-    command(0x0a, "process_info", Answer::Results, 1..=1),
-    command(0x0c, "process_kill", Answer::Verdict, 5..=9),
-    command(0x0d, "debug", Answer::Verdict, 1..=1),
-    command(0x0e, "ping", Answer::Verdict, 1..=1),
-    command(CHANGE_USER, "change_user", Answer::Authentication, 4..=FULL - 1),
-    command(0x12, "binlog_dump", Answer::Stream, 11..=1024),
-    command(0x15, "register_slave", Answer::Verdict, 18..=1024),
-    command(PREPARE, "stmt_prepare", Answer::Prepared, 1..=FULL),
-    command(EXECUTE, "stmt_execute", Answer::Results, 10..=FULL),
-    command(LONG_DATA, "stmt_send_long_data", Answer::Nothing, 7..=FULL),
-    command(CLOSE, "stmt_close", Answer::Nothing, 5..=5),
-    command(RESET, "stmt_reset", Answer::Verdict, 5..=5),
-    command(0x1b, "set_option", Answer::Verdict, 3..=3),
-    command(FETCH, "stmt_fetch", Answer::Rows, 9..=9),
-    command(0x1e, "binlog_dump_gtid", Answer::Stream, 11..=FULL - 1),
-    command(RESET_CONNECTION, "reset_connection", Answer::Verdict, 1..=1),
-    command(BULK_EXECUTE, "stmt_bulk_execute", Answer::Results, 7..=FULL),
+    command(0x01, "quit", Purpose::Disconnect, Answer::Nothing, 1..=1),
+    command(INIT_DB, "init_db", Purpose::Session, Answer::Verdict, 1..=1024),
+    command(QUERY, "query", Purpose::Execute, Answer::Results, 1..=FULL),
+    command(FIELD_LIST, "field_list", Purpose::Other, Answer::Fields, 2..=1024),
+    command(CREATE_DB, "create_db", Purpose::Other, Answer::Verdict, 2..=1024),
+    command(DROP_DB, "drop_db", Purpose::Other, Answer::Verdict, 2..=1024),
+    command(0x07, "refresh", Purpose::Other, Answer::Verdict, 2..=9),
+    command(0x08, "shutdown", Purpose::Other, Answer::Verdict, 1..=9),
+    command(0x09, "statistics", Purpose::Ping, Answer::Text, 1..=1),
+    command(0x0a, "process_info", Purpose::Other, Answer::Results, 1..=1),
+    command(0x0c, "process_kill", Purpose::Other, Answer::Verdict, 5..=9),
+    command(0x0d, "debug", Purpose::Other, Answer::Verdict, 1..=1),
+    command(0x0e, "ping", Purpose::Ping, Answer::Verdict, 1..=1),
+    command(CHANGE_USER, "change_user", Purpose::Session, Answer::Authentication, 4..=FULL - 1),
+    command(0x12, "binlog_dump", Purpose::Other, Answer::Stream, 11..=1024),
+    command(0x15, "register_slave", Purpose::Other, Answer::Verdict, 18..=1024),
+    command(PREPARE, "stmt_prepare", Purpose::Prepare, Answer::Prepared, 1..=FULL),
+    command(EXECUTE, "stmt_execute", Purpose::Execute, Answer::Results, 10..=FULL),
+    command(LONG_DATA, "stmt_send_long_data", Purpose::Other, Answer::Nothing, 7..=FULL),
+    command(CLOSE, "stmt_close", Purpose::Close, Answer::Nothing, 5..=5),
+    command(RESET, "stmt_reset", Purpose::Other, Answer::Verdict, 5..=5),
+    command(0x1b, "set_option", Purpose::Session, Answer::Verdict, 3..=3),
+    command(FETCH, "stmt_fetch", Purpose::Fetch, Answer::Rows, 9..=9),
+    command(0x1e, "binlog_dump_gtid", Purpose::Other, Answer::Stream, 11..=FULL - 1),
+    command(RESET_CONNECTION, "reset_connection", Purpose::Session, Answer::Verdict, 1..=1),
+    command(BULK_EXECUTE, "stmt_bulk_execute", Purpose::Execute, Answer::Results, 7..=FULL),
 ];
 
-static UNKNOWN: Command = command(0, "unknown", Answer::Unknown, 1..=FULL);
+static UNKNOWN: Command = command(0, "unknown", Purpose::Unreadable, Answer::Unknown, 1..=FULL);
 
 impl Command {
     pub fn known(code: u8) -> Option<&'static Command> {

@@ -11,6 +11,7 @@
 
 use super::encodings::{Family, pointer, universal};
 use crate::cursor::Cursor;
+use crate::protocols::Purpose;
 
 pub const CALL: u8 = 0x03;
 pub const PIGGYBACK: u8 = 0x11;
@@ -36,42 +37,42 @@ const LAST_SEQUENCES: [u8; 2] = [127, 255];
 const CLOSED_AT_ONCE: u64 = 65_535;
 const OCI_POINTER: &[u8] = &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
 
-/// The name of a function's exchange, `None` for unknown codes.
-pub fn command(function: u8) -> Option<&'static str> {
+/// The name of a function's exchange, and what it is for; `None` for unknown codes.
+pub fn command(function: u8) -> Option<(&'static str, Purpose)> {
     Some(match function {
-        2 => "open_cursor",
-        3 | PARSE_V7 | 74 => "parse",
-        REEXECUTE => "reexecute",
-        FETCH | 72 => "fetch",
-        8 => "close_cursor",
-        9 => "logoff",
-        10 | 43 | 98 | 119 => "describe",
-        11 => "define",
-        12 | 13 => "autocommit",
-        14 => "commit",
-        15 => "rollback",
-        20 | 120 => "cancel",
-        39 | EXECUTE_V7 | EXECUTE => "execute",
-        59 => "version",
-        76 => "procedure",
-        REEXECUTE_AND_FETCH => "reexecute_fetch",
-        1 | 81 | 82 | 115 | 118 => "authenticate",
-        84 => "open_session",
-        LOB => "lob",
-        103 => "transaction_switch",
-        104 => "transaction_end",
-        CLOSE_CURSORS => "close_cursors",
-        107 => "session_switch",
-        121 | 145 => "enqueue",
-        122 => "dequeue",
-        125 | 187 => "notification",
-        127..=130 => "direct_path",
-        135 | 152 | 154 | 176 | 191 | 192 | 205 => "call",
-        147 => "ping",
-        162 => "session_get",
-        163 => "session_release",
-        PIPELINE_BEGIN => "pipeline_begin",
-        PIPELINE_END => "pipeline_end",
+        2 => ("open_cursor", Purpose::Other),
+        3 | PARSE_V7 | 74 => ("parse", Purpose::Prepare),
+        REEXECUTE => ("reexecute", Purpose::Execute),
+        FETCH | 72 => ("fetch", Purpose::Fetch),
+        8 => ("close_cursor", Purpose::Close),
+        9 => ("logoff", Purpose::Disconnect),
+        10 | 43 | 98 | 119 => ("describe", Purpose::Describe),
+        11 => ("define", Purpose::Other),
+        12 | 13 => ("autocommit", Purpose::Transaction),
+        14 => ("commit", Purpose::End),
+        15 => ("rollback", Purpose::End),
+        20 | 120 => ("cancel", Purpose::Cancel),
+        39 | EXECUTE_V7 | EXECUTE => ("execute", Purpose::Execute),
+        59 => ("version", Purpose::Setup),
+        76 => ("procedure", Purpose::Other),
+        REEXECUTE_AND_FETCH => ("reexecute_fetch", Purpose::Execute),
+        1 | 81 | 82 | 115 | 118 => ("authenticate", Purpose::Setup),
+        84 => ("open_session", Purpose::Other),
+        LOB => ("lob", Purpose::Blob),
+        103 => ("transaction_switch", Purpose::Transaction),
+        104 => ("transaction_end", Purpose::Transaction),
+        CLOSE_CURSORS => ("close_cursors", Purpose::Close),
+        107 => ("session_switch", Purpose::Other),
+        121 | 145 => ("enqueue", Purpose::Other),
+        122 => ("dequeue", Purpose::Other),
+        125 | 187 => ("notification", Purpose::Other),
+        127..=130 => ("direct_path", Purpose::Other),
+        135 | 152 | 154 | 176 | 191 | 192 | 205 => ("call", Purpose::Other),
+        147 => ("ping", Purpose::Ping),
+        162 => ("session_get", Purpose::Other),
+        163 => ("session_release", Purpose::Other),
+        PIPELINE_BEGIN => ("pipeline_begin", Purpose::Other),
+        PIPELINE_END => ("pipeline_end", Purpose::Other),
         _ => return None,
     })
 }

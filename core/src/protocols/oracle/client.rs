@@ -6,7 +6,7 @@ use super::cursors::Statement;
 use super::framing::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
 use super::{Answer, Call, Following, OPEN_CALLS, Oracle, logon, native};
-use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
+use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
 use crate::sql::{Dialect, Sql, Statements};
 
 /// First bytes of TTC messages that are no calls.
@@ -21,6 +21,7 @@ const REQUEST_KEPT: usize = statement::KEPT + (8 << 10);
 /// A request before it is known whether it is answered.
 struct Begun {
     command: &'static str,
+    purpose: Purpose,
     sql: Option<Sql>,
     call: Call,
     one_way: bool,
@@ -29,16 +30,16 @@ struct Begun {
 }
 
 impl Begun {
-    fn new(command: &'static str, answer: Answer) -> Begun {
+    fn new(command: &'static str, purpose: Purpose, answer: Answer) -> Begun {
         let call = Call { answer, ..Call::default() };
-        Begun { command, sql: None, call, one_way: false, begins_pipeline: false, ends_pipeline: false }
+        Begun { command, purpose, sql: None, call, one_way: false, begins_pipeline: false, ends_pipeline: false }
     }
 }
 
 /// Inside the connection or after ACCEPT, TLS takes over.
 pub fn tls(context: &mut Context<'_>) -> Meaning {
     context.switch = Some(Layer::Tls);
-    Meaning::Request(Request::new("tls"))
+    Meaning::Request(Request::new("tls", Purpose::Setup))
 }
 
 impl Oracle {
@@ -85,7 +86,7 @@ impl Oracle {
             connect::learn(context.session, connect.data);
         }
         self.server_spoke = false;
-        if again { Meaning::More } else { self.open(Begun::new("connect", Answer::Connect), false) }
+        if again { Meaning::More } else { self.open(Begun::new("connect", Purpose::Setup, Answer::Connect), false) }
     }
 
     fn is_connecting(&self) -> bool {
@@ -115,7 +116,7 @@ impl Oracle {
     }
 
     fn disconnects(&mut self) -> Meaning {
-        let goodbye = Begun { one_way: true, ..Begun::new("disconnect", Answer::Plain) };
+        let goodbye = Begun { one_way: true, ..Begun::new("disconnect", Purpose::Disconnect, Answer::Plain) };
         self.open(goodbye, false)
     }
 
@@ -165,7 +166,8 @@ impl Oracle {
             self.calls.push_back(begun.call);
             self.server_spoke = false;
         }
-        let request = Meaning::Request(Request { sql: begun.sql, awaits, ..Request::new(begun.command) });
+        let request =
+            Meaning::Request(Request { sql: begun.sql, awaits, ..Request::new(begun.command, begun.purpose) });
         match ended {
             Some(Meaning::Ended) => Meaning::Several(vec![Meaning::Ended, request]),
             _ => request,
@@ -176,18 +178,18 @@ impl Oracle {
         self.request = Vec::new();
         let body = packet.body;
         match body.first() {
-            Some(&PROTOCOL) => Begun::new("protocol", Answer::Negotiation),
-            Some(&DATA_TYPES) => Begun::new("data_types", Answer::Negotiation),
+            Some(&PROTOCOL) => Begun::new("protocol", Purpose::Setup, Answer::Negotiation),
+            Some(&DATA_TYPES) => Begun::new("data_types", Purpose::Setup, Answer::Negotiation),
             Some(&FAST_AUTHENTICATION) => {
                 logon::learn_request(context.session, body);
-                Begun::new("fast_authentication", Answer::Logon)
+                Begun::new("fast_authentication", Purpose::Setup, Answer::Logon)
             }
             _ if body.starts_with(native::MAGIC) => {
-                Begun { one_way: self.keys_follow, ..Begun::new("native_services", Answer::Native) }
+                Begun { one_way: self.keys_follow, ..Begun::new("native_services", Purpose::Setup, Answer::Native) }
             }
             _ => match calls::find(body) {
                 Some(found) => self.call(&found, packet.cut, context),
-                None => Begun::new("call", Answer::Plain),
+                None => Begun::new("call", Purpose::Other, Answer::Plain),
             },
         }
     }
@@ -199,8 +201,9 @@ impl Oracle {
             self.cursors.close(cursor);
         }
         self.sequence = found.header.sequence;
-        let command = calls::command(found.header.function).unwrap_or("call");
-        let mut begun = Begun { one_way: found.header.kind == calls::ONE_WAY, ..Begun::new(command, Answer::Plain) };
+        let (command, purpose) = calls::command(found.header.function).unwrap_or(("call", Purpose::Other));
+        let mut begun =
+            Begun { one_way: found.header.kind == calls::ONE_WAY, ..Begun::new(command, purpose, Answer::Plain) };
         begun.begins_pipeline = found.begins_pipeline;
         begun.call.sequence = Some(found.header.sequence);
         match found.header.function {

@@ -11,7 +11,7 @@ use super::framing::{HEADER, text};
 use super::names::{Names, Portal};
 use super::server::{Answer, Answers};
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Awaits, Context, Meaning, Message, Request};
+use crate::protocols::{Awaits, Context, Meaning, Message, Purpose, Request};
 use crate::sql::{Dialect, Sql, Statements};
 
 #[derive(Debug, Default)]
@@ -45,14 +45,24 @@ enum Kind {
 }
 
 impl Kind {
-    fn command(self) -> &'static str {
+    fn request(self) -> Request {
+        let (command, purpose) = self.command();
+        Request::new(command, purpose)
+    }
+
+    fn becomes(self, sql: Option<Sql>) -> Meaning {
+        let (command, purpose) = self.command();
+        Meaning::Becomes { command, purpose, sql }
+    }
+
+    fn command(self) -> (&'static str, Purpose) {
         match self {
-            Kind::Close => "close",
-            Kind::Describe => "describe",
-            Kind::Prepare => "prepare",
-            Kind::Bind => "bind",
-            Kind::Fetch => "fetch",
-            Kind::Execute => "execute",
+            Kind::Close => ("close", Purpose::Close),
+            Kind::Describe => ("describe", Purpose::Describe),
+            Kind::Prepare => ("prepare", Purpose::Prepare),
+            Kind::Bind => ("bind", Purpose::Other),
+            Kind::Fetch => ("fetch", Purpose::Fetch),
+            Kind::Execute => ("execute", Purpose::Execute),
         }
     }
 }
@@ -105,7 +115,7 @@ impl Requests {
 
     /// The first message of a connection.
     pub fn startup(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
-        self.cycle(Request::new("authenticate"), Answer::Startup, answers)
+        self.cycle(Request::new("authenticate", Purpose::Setup), Answer::Startup, answers)
     }
 
     /// What a message of the client means.
@@ -120,12 +130,15 @@ impl Requests {
         match tag {
             b'Q' => {
                 let sql = statement(body, context.statements);
-                self.cycle(Request { sql, ..Request::new("query") }, Answer::Query, answers)
+                self.cycle(Request { sql, ..Request::new("query", Purpose::Execute) }, Answer::Query, answers)
             }
-            b'F' => self.cycle(Request::new("function_call"), Answer::Function, answers),
+            b'F' => self.cycle(Request::new("function_call", Purpose::Other), Answer::Function, answers),
             b'S' => self.sync(answers),
             b'H' => Ok(self.flush(answers)),
-            b'X' => Ok(Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("terminate") })),
+            b'X' => Ok(Meaning::Request(Request {
+                awaits: Awaits::Nothing,
+                ..Request::new("terminate", Purpose::Disconnect)
+            })),
             b'p' if answers.is_authenticating() => Ok(Meaning::More),
             b'p' => Err(Lost("a password that was not asked for".into())),
             b'd' | b'c' | b'f' => Ok(answers.copied()),
@@ -157,7 +170,7 @@ impl Requests {
 
     fn sync(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
         if self.group.is_none() || !answers.is_newest(self.exchange) {
-            return self.cycle(Request::new("sync"), Answer::Sync, answers);
+            return self.cycle(Request::new("sync", Purpose::Other), Answer::Sync, answers);
         }
         self.group = None;
         self.unflushed = false;
@@ -174,7 +187,7 @@ impl Requests {
         let is_open = answers.is_newest(self.exchange);
         let meaning = match &mut self.group {
             Some(group) if is_open && group.takes(&step) => match group.take(&step) {
-                true => Meaning::Becomes { command: step.kind.command(), sql: step.sql },
+                true => step.kind.becomes(step.sql),
                 false => Meaning::MoreWithoutWait,
             },
             _ => self.new_group(&step),
@@ -191,7 +204,7 @@ impl Requests {
             statement: step.statement.filter(|_| step.answer != Answer::Close).map(Box::from),
             portal: step.portal.filter(|_| step.answer != Answer::Close).map(Box::from),
         });
-        let request = Request { sql: step.sql, awaits: self.awaits(), ..Request::new(step.kind.command()) };
+        let request = Request { sql: step.sql, awaits: self.awaits(), ..step.kind.request() };
         Meaning::Request(request)
     }
 

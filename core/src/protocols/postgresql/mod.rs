@@ -25,7 +25,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use super::opaque::{self, Opaque, Tls};
 use super::{
-    Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Protocol, Request, Start, Verdict,
+    Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Protocol, Purpose, Request, Start,
+    Verdict,
 };
 use crate::cursor::Lost;
 use crate::side::Side;
@@ -82,7 +83,7 @@ impl Postgresql {
             First::Gss => self.ask("gss", Layer::Encrypted),
             First::Cancel => {
                 context.session.cancels = message.bytes.get(CANCEL_KEY..).map(hash);
-                Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel") })
+                Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel", Purpose::Cancel) })
             }
             First::Startup => {
                 startup::introduce(message.bytes, context.session);
@@ -91,14 +92,14 @@ impl Postgresql {
             }
             First::Version2 => {
                 self.phase = Phase::Version2(Opaque::new(true));
-                Meaning::Request(Request { ends_previous: true, ..Request::new("authenticate") })
+                Meaning::Request(Request { ends_previous: true, ..Request::new("authenticate", Purpose::Setup) })
             }
         })
     }
 
     fn ask(&mut self, command: &'static str, layer: Layer) -> Meaning {
         self.phase = Phase::Asked(layer);
-        Meaning::Request(Request::new(command))
+        Meaning::Request(Request::new(command, Purpose::Setup))
     }
 
     /// One bare byte: `S` or `G` for yes, `N` for no, or an error from a server that does not know the question.

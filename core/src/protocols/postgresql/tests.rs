@@ -154,7 +154,7 @@ impl Fed {
             Meaning::Request(request) => {
                 vec![format!("{} {:?}{}", request.command, request.awaits, self.text(request.sql))]
             }
-            Meaning::Becomes { command, sql } => vec![format!("becomes {command}{}", self.text(*sql))],
+            Meaning::Becomes { command, sql, .. } => vec![format!("becomes {command}{}", self.text(*sql))],
             Meaning::Rows(0) | Meaning::More | Meaning::MoreWithoutWait => Vec::new(),
             Meaning::Rows(rows) => vec![format!("rows {rows}")],
             Meaning::Done(outcome) => vec![done(outcome)],

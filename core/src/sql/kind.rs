@@ -1,0 +1,229 @@
+//! What a statement does, from the first words of its fingerprint (lower case, without comments and literals).
+
+/// What a statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    Read,
+    Write,
+    /// Begins a transaction.
+    Begin,
+    /// Commits or rolls back.
+    End,
+    /// Sets or asks for something of the session.
+    Session,
+    /// Asks nothing: is the server there?
+    Ping,
+    /// `FETCH` from a cursor that SQL declared.
+    Fetch,
+    Other,
+}
+
+const READS: &[&str] = &["select", "with", "table", "values"];
+const WRITES: &[&str] = &["insert", "update", "delete", "replace", "merge", "upsert"];
+const WRITES_INSIDE: &[&str] = &["insert into", "delete from", "merge into"];
+const SESSION: &[&str] = &[
+    "set",
+    "show",
+    "use",
+    "reset",
+    "discard",
+    "alter session",
+    "savepoint",
+    "release",
+    "rollback to",
+    "deallocate",
+    "listen",
+    "unlisten",
+    "select current_schema",
+    "select current_database",
+    "select current_user",
+];
+/// Without a word's end behind them.
+const SESSION_BEGINNINGS: &[&str] = &[
+    "select @@",
+    "select session_user",
+    "select database()",
+    "select connection_id()",
+    "select last_insert_id()",
+    "select lastval()",
+    "select row_count()",
+    "select found_rows()",
+    "begin dbms_session.",
+    "begin dbms_application_info.",
+    "begin sys.dbms_session.",
+    "begin sys.dbms_application_info.",
+    "call dbms_session.",
+    "call dbms_application_info.",
+    "call sys.dbms_session.",
+    "call sys.dbms_application_info.",
+];
+const SESSION_FUNCTIONS: &[&str] = &["version", "set_config", "current_setting", "pg_backend_pid"];
+const BEGINS: &[&str] = &["work", "transaction", "read", "isolation", "immediate", "deferred", "exclusive"];
+const ENDS: &[&str] = &["commit", "rollback", "end", "abort"];
+const END_WORDS: &[&str] = &["work", "transaction", "and", "prepared", "retain"];
+const ONE_ROW_TABLES: &[&str] = &["dual", "rdb$database", "sys.dual", "sysibm.sysdummy1"];
+
+impl StatementKind {
+    pub fn of(fingerprint: &str) -> StatementKind {
+        let text = without_hints(fingerprint);
+        if is_ping(text) {
+            StatementKind::Ping
+        } else if starts_with_any(text, WRITES) {
+            StatementKind::Write
+        } else if is_session(text) {
+            StatementKind::Session
+        } else if starts_with_any(text, READS) {
+            if starts_with(text, "with") && writes_inside(text) { StatementKind::Write } else { StatementKind::Read }
+        } else if is_begin(text) {
+            StatementKind::Begin
+        } else if is_end(text) {
+            StatementKind::End
+        } else if starts_with(text, "fetch") {
+            StatementKind::Fetch
+        } else {
+            StatementKind::Other
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Begin => "begin",
+            Self::End => "end",
+            Self::Session => "session",
+            Self::Ping => "ping",
+            Self::Fetch => "fetch",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Without spaces, parentheses, hints and the opening of conditional comments (`/*! … */`) before the first word.
+fn without_hints(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ';'));
+        let rest = text.strip_prefix("/*+").and_then(|hint| hint.split_once("*/")).map(|(_, rest)| rest);
+        let conditional = || text.strip_prefix("/*!").or_else(|| text.strip_prefix("/*m!"));
+        match rest.or_else(|| conditional().map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()))) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
+    }
+}
+
+/// What follows `words` at the beginning of `text`, where a word ends there.
+fn after<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(words)?;
+    (!rest.starts_with(is_word)).then_some(rest)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn starts_with(text: &str, words: &str) -> bool {
+    after(text, words).is_some()
+}
+
+fn starts_with_any(text: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|words| starts_with(text, words))
+}
+
+/// An empty statement, `select ?` with or without a name and a table of one row, `values (?)`, `do ?`.
+fn is_ping(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("select ?") else {
+        return matches!(text, "" | "values ?" | "values (?" | "values ?)" | "values (?)" | "do ?");
+    };
+    let unnamed = rest.strip_prefix(" as ").map(|named| named.trim_start_matches(is_word));
+    let table = unnamed.unwrap_or(rest);
+    table.is_empty() || table.strip_prefix(" from ").is_some_and(|table| ONE_ROW_TABLES.contains(&table))
+}
+
+fn is_session(text: &str) -> bool {
+    let called = |function: &str| function.trim_start().starts_with('(');
+    let asks = text.strip_prefix("select ").is_some_and(|rest| {
+        let rest = rest.strip_prefix("pg_catalog.").unwrap_or(rest);
+        SESSION_FUNCTIONS.iter().any(|name| rest.strip_prefix(name).is_some_and(called))
+    });
+    asks || starts_with_any(text, SESSION) || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
+}
+
+/// A common table expression that changes rows.
+fn writes_inside(text: &str) -> bool {
+    let is_start = |at: usize| !text[..at].ends_with(is_word);
+    let mut starts = text.char_indices().filter(|&(at, c)| is_word(c) && is_start(at)).map(|(at, _)| &text[at..]);
+    starts.any(|text| {
+        let updates = || {
+            let (table, rest) = text.strip_prefix("update ")?.split_once(' ')?;
+            (!table.is_empty() && starts_with(rest, "set")).then_some(())
+        };
+        starts_with_any(text, WRITES_INSIDE) || updates().is_some()
+    })
+}
+
+/// `begin` of a transaction, not of a block.
+fn is_begin(text: &str) -> bool {
+    let more = text.strip_prefix("begin ").is_some_and(|rest| starts_with_any(rest, BEGINS));
+    text == "begin" || more || starts_with(text, "start transaction")
+}
+
+fn is_end(text: &str) -> bool {
+    ENDS.iter()
+        .filter_map(|end| text.strip_prefix(end))
+        .any(|rest| rest.is_empty() || rest.strip_prefix(' ').is_some_and(|rest| starts_with_any(rest, END_WORDS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(texts: &[&str]) -> Vec<&'static str> {
+        texts.iter().map(|text| StatementKind::of(text).as_str()).collect()
+    }
+
+    #[test]
+    fn the_first_words_say_what_a_statement_does() {
+        let texts = ["select a from t", "insert into t values (?)", "select ? from dual", "commit"];
+        assert_eq!(kinds(&texts), ["read", "write", "ping", "end"]);
+        let texts = ["start transaction", "set names utf8", "fetch all from c", "call p(?)"];
+        assert_eq!(kinds(&texts), ["begin", "session", "fetch", "other"]);
+    }
+
+    #[test]
+    fn hints_and_parentheses_hide_nothing() {
+        let texts =
+            ["/*+ index(t) */ select a", "(select a", "/*!40101 set names", "/*m!100100 select a", "; update t set a"];
+        assert_eq!(kinds(&texts), ["read", "read", "session", "read", "write"]);
+    }
+
+    #[test]
+    fn a_common_table_expression_may_write() {
+        let texts =
+            ["with d as (delete from t returning a) select a from d", "with u as (update t set a = ?) select ?"];
+        assert_eq!(kinds(&texts), ["write", "write"]);
+        assert_eq!(kinds(&["with u as (select updated set from t) select a from u"]), ["read"]);
+    }
+
+    #[test]
+    fn pings_ask_for_nothing() {
+        let texts = ["", "select ?", "select ? as x", "select ? from rdb$database", "values (?)", "do ?"];
+        assert_eq!(kinds(&texts), ["ping"; 6]);
+        assert_eq!(kinds(&["select ?, ?", "select ? from t", "values (?), (?)"]), ["read"; 3]);
+    }
+
+    #[test]
+    fn blocks_and_savepoints_are_no_transactions() {
+        let texts =
+            ["begin", "begin read only", "begin p(?); end;", "rollback to s", "rollback work", "commit and chain"];
+        assert_eq!(kinds(&texts), ["begin", "begin", "other", "session", "end", "end"]);
+    }
+
+    #[test]
+    fn a_session_is_asked_in_many_ways() {
+        let texts =
+            ["select @@version", "select pg_catalog.version ()", "select current_schema", "begin dbms_session.x(?)"];
+        assert_eq!(kinds(&texts), ["session"; 4]);
+        assert_eq!(kinds(&["select version from t", "settle", "select current_users"]), ["read", "other", "read"]);
+    }
+}

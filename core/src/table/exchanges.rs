@@ -1,0 +1,131 @@
+//! The table of exchanges, column by column, so that a million of them cost little more than their numbers.
+
+use arrow_array::RecordBatch;
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_schema::ArrowError;
+
+use super::columns::{Column, Flags, Names, Numbers, Optional, OptionalNames, Times};
+use super::errors::Errors;
+use crate::conversation::Conversation;
+use crate::exchange::Exchange;
+use crate::sql::Statements;
+use crate::stream::Mark;
+
+/// What a row is made of.
+struct Row {
+    stream: u32,
+    exchange: Exchange,
+    /// The first and the last packet of the request, then of the response.
+    marks: [Option<Mark>; 4],
+    error: Option<String>,
+}
+
+impl Row {
+    fn new(stream: u32, mut exchange: Exchange, statements: &Statements) -> Row {
+        let error = exchange.error.take();
+        let error = error.map(|error| statements.error(exchange.sql, &error.code, &error.message));
+        let [request, response] = [exchange.request, exchange.response];
+        let marks = [request.map(|span| span.first), request.map(|span| span.last)];
+        let marks = [marks[0], marks[1], response.map(|span| span.first), response.map(|span| span.last)];
+        Row { stream, exchange, marks: marks.map(|mark| mark.filter(|mark| mark.frame > 0)), error }
+    }
+
+    fn frame(&self, place: usize) -> Option<u32> {
+        self.marks[place].map(|mark| mark.frame as u32)
+    }
+
+    fn time_ns(&self, place: usize) -> Option<i64> {
+        self.marks[place].map(|mark| mark.time_ns)
+    }
+}
+
+/// Declares each column once: its name, its kind, and what it takes from a row.
+macro_rules! columns {
+    ($($name:ident: $kind:ty = $value:expr;)*) => {
+        #[derive(Debug, Default)]
+        pub struct ExchangeColumns {
+            $(pub(super) $name: $kind,)*
+        }
+
+        impl ExchangeColumns {
+            fn push(&mut self, mut row: Row) {
+                $(
+                    let value: fn(&mut Row) -> <$kind as Column>::Value = $value;
+                    self.$name.push(value(&mut row));
+                )*
+            }
+
+            fn permute(&mut self, order: &[u32]) {
+                $(self.$name.permute(order);)*
+            }
+
+            /// As an Arrow table; the columns move, they are not copied.
+            pub fn into_batch(self) -> Result<RecordBatch, ArrowError> {
+                RecordBatch::try_from_iter([$((stringify!($name), self.$name.into_array()),)*])
+            }
+        }
+    };
+}
+
+columns! {
+    stream: Numbers<UInt32Type> = |row| row.stream;
+    exchange: Numbers<UInt32Type> = |row| row.exchange.number;
+    command: Names = |row| row.exchange.command;
+    purpose: Names = |row| row.exchange.purpose.as_str();
+    fingerprint: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.fingerprint);
+    text: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.text);
+    parameters: Numbers<UInt64Type> = |row| row.exchange.sql.map_or(0, |sql| sql.parameters);
+    tags: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.tags);
+    request_frame: Optional<UInt32Type> = |row| row.frame(0);
+    request_end_frame: Optional<UInt32Type> = |row| row.frame(1);
+    response_frame: Optional<UInt32Type> = |row| row.frame(2);
+    response_end_frame: Optional<UInt32Type> = |row| row.frame(3);
+    request_time: Times = |row| row.time_ns(0);
+    request_end_time: Times = |row| row.time_ns(1);
+    response_time: Times = |row| row.time_ns(2);
+    response_end_time: Times = |row| row.time_ns(3);
+    request_bytes: Numbers<UInt64Type> = |row| row.exchange.request_bytes;
+    response_bytes: Numbers<UInt64Type> = |row| row.exchange.response_bytes;
+    round_trips: Numbers<UInt32Type> = |row| row.exchange.round_trips;
+    wait: Names = |row| row.exchange.wait.as_str();
+    waited_ns: Optional<Int64Type> = |row| row.exchange.waited_ns;
+    rows: Optional<UInt64Type> = |row| row.exchange.rows;
+    affected_rows: Optional<UInt64Type> = |row| row.exchange.affected_rows;
+    error: Errors = |row| row.error.take();
+    delta_ns: Optional<Int64Type> = |row| row.exchange.delta_ns;
+    client_ns: Optional<Int64Type> = |row| row.exchange.client_ns;
+    retransmissions: Numbers<UInt32Type> = |row| row.exchange.retransmissions;
+    stalled_ns: Numbers<Int64Type> = |row| row.exchange.stalled_ns;
+    transaction: OptionalNames = |row| row.exchange.transaction;
+    complete: Flags = |row| row.exchange.complete;
+}
+
+impl ExchangeColumns {
+    /// Take the exchanges that a conversation has finished.
+    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) {
+        let Some(dialogue) = conversation.dialogue_mut() else { return };
+        if !dialogue.pairing.has_finished() {
+            return;
+        }
+        for exchange in dialogue.pairing.finished() {
+            self.push(Row::new(connection as u32, exchange, statements));
+        }
+    }
+
+    /// How many errors came when there was no room left for a text of their own.
+    pub fn errors_overflowed(&self) -> u64 {
+        self.error.overflowed
+    }
+
+    /// In the order of connections and requests; they came in the order of their ends.
+    pub fn sorted(mut self) -> ExchangeColumns {
+        let key = |&row: &u32| (self.stream.0[row as usize], self.exchange.0[row as usize]);
+        let mut order: Vec<u32> = (0..self.stream.0.len() as u32).collect();
+        if order.is_sorted_by_key(key) {
+            return self;
+        }
+        order.sort_unstable_by_key(key);
+        self.permute(&order);
+        self
+    }
+}

@@ -1,0 +1,267 @@
+//! The tables a recording becomes: the only folder that knows Arrow.
+
+mod columns;
+mod errors;
+mod exchanges;
+
+pub use exchanges::ExchangeColumns;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt32Type, UInt64Type};
+use arrow_array::{
+    ArrayRef, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::ArrowError;
+
+use crate::capture::Recording;
+use crate::conversation::{Conversation, Dialogue};
+use crate::note::{Note, NoteCode, Notes};
+use crate::packet::Endpoint;
+use crate::protocols::protocol_on;
+use crate::session::Session;
+use crate::side::Side;
+use crate::sql::{StatementKind, Statements};
+use crate::stream::{Anomalies, Connection, Connections, State, Tally};
+
+type Timestamps = PrimitiveArray<TimestampNanosecondType>;
+
+/// Everything that was read.
+pub struct Tables {
+    pub recording: Recording,
+    pub connections: Connections,
+    pub conversations: Vec<Conversation>,
+    pub statements: Statements,
+    pub exchanges: ExchangeColumns,
+    pub notes: Notes,
+}
+
+impl Tables {
+    /// One row a capture file.
+    pub fn captures(&self) -> Result<RecordBatch, ArrowError> {
+        let files: Vec<_> = self.recording.files().collect();
+        batch(vec![
+            ("path", strings(files.iter().map(|file| Some(file.path.as_str())))),
+            ("format", strings(files.iter().map(|file| Some(file.format.as_str())))),
+            ("packets", numbers(files.iter().map(|file| file.packets))),
+            ("bytes", numbers(files.iter().map(|file| file.bytes))),
+            ("first_time", times(files.iter().map(|file| file.first_time_ns))),
+            ("last_time", times(files.iter().map(|file| file.last_time_ns))),
+        ])
+    }
+
+    /// What went wrong without stopping the reading.
+    pub fn notes(&self) -> Result<RecordBatch, ArrowError> {
+        let mut notes = self.recording.notes();
+        notes.extend(self.notes.iter().cloned());
+        batch(vec![
+            ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
+            ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
+            ("message", strings(notes.iter().map(|note| Some(note.message.as_str())))),
+            ("count", numbers(notes.iter().map(|note| note.count))),
+        ])
+    }
+
+    /// Every text that an exchange refers to by number, and what it does where it is a fingerprint.
+    pub fn statements(&self) -> Result<RecordBatch, ArrowError> {
+        let ids = 0..self.statements.len() as u32;
+        let mut is_fingerprint = vec![false; self.statements.len()];
+        for id in self.exchanges.fingerprint.iter().flatten() {
+            is_fingerprint[id as usize] = true;
+        }
+        let kind = |id| is_fingerprint[id as usize].then(|| StatementKind::of(self.statements.text(id)).as_str());
+        batch(vec![
+            ("id", Arc::new(UInt32Array::from_iter_values(ids.clone()))),
+            ("text", strings(ids.clone().map(|id| Some(self.statements.text(id))))),
+            ("kind", strings(ids.map(kind))),
+        ])
+    }
+
+    /// Every set of tags that an exchange refers to by number.
+    pub fn tags(&self) -> Result<RecordBatch, ArrowError> {
+        batch(vec![("text", strings(self.statements.tags().map(Some)))])
+    }
+
+    /// One row a TCP connection; `protocol` is null where it is no database traffic, an MSS where that side's SYN was not
+    /// captured, a window (the largest that side advertised, scaled) where the SYNs with its scale were not.
+    pub fn connections(&self) -> Result<RecordBatch, ArrowError> {
+        let rows: Vec<Row<'_>> = self.connections.iter().zip(&self.conversations).map(Row::new).collect();
+        let text = |get: fn(&Dialogue) -> Option<&str>| {
+            strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
+        };
+        let anomalies = || rows.iter().map(|row| row.connection.anomalies);
+        let anomaly = |get: fn(Anomalies) -> Tally| numbers(anomalies().map(|anomalies| get(anomalies).count));
+        let spans =
+            |get: fn(Anomalies) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(anomalies().map(get))) };
+        let mss = |side| {
+            let sizes = rows.iter().map(|row| row.connection.advertised.maximum_segment_size(side));
+            optional::<UInt32Type>(sizes.map(|size| size.map(u32::from)))
+        };
+        let window = |side| optional::<UInt64Type>(rows.iter().map(|row| row.connection.advertised.window_bytes(side)));
+        let former = |get: fn(&Session) -> &[String]| {
+            strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
+        };
+        let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
+            ("client", strings(rows.iter().map(|row| Some(address(row.connection.client))))),
+            ("server", strings(rows.iter().map(|row| Some(address(row.connection.server))))),
+            ("protocol", strings(rows.iter().map(Row::protocol))),
+            ("server_version", text(|dialogue| dialogue.session.server_version.as_deref())),
+            ("user", text(|dialogue| dialogue.session.user.as_deref())),
+            ("database", text(|dialogue| dialogue.session.database.as_deref())),
+            ("application", text(|dialogue| dialogue.session.application.as_deref())),
+            ("former_users", former(|session| &session.former_users)),
+            ("former_databases", former(|session| &session.former_databases)),
+            ("encryption", text(|dialogue| dialogue.session.encryption)),
+            ("compression", text(|dialogue| dialogue.session.compression)),
+            ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
+            ("replication", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.session.replication)))),
+            ("first_frame", numbers(rows.iter().map(|row| row.connection.first_frame))),
+            ("last_frame", numbers(rows.iter().map(|row| row.connection.last_frame))),
+            ("start", times(rows.iter().map(|row| Some(row.connection.first_ns)))),
+            ("end", times(rows.iter().map(|row| Some(row.connection.last_ns)))),
+            ("data_end", times(rows.iter().map(|row| row.connection.last_data_ns))),
+            ("syn_time", handshake(|connection| connection.handshake.syn_ns)),
+            ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
+            ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
+            ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
+            ("client_mss", mss(Side::Client)),
+            ("server_mss", mss(Side::Server)),
+            ("client_window_bytes", window(Side::Client)),
+            ("server_window_bytes", window(Side::Server)),
+            ("cancels", optional::<UInt32Type>(self.cancelled_connections())),
+            ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
+            ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),
+            ("round_trips", numbers(self.round_trips_per_connection())),
+            ("request_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Client)))),
+            ("response_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Server)))),
+            ("retransmissions", numbers(rows.iter().map(|row| row.connection.streams.retransmissions))),
+            ("lost_bytes", numbers(rows.iter().map(|row| row.connection.streams.lost_bytes))),
+            ("gaps", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.connection.streams.gaps)))),
+            ("client_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Client as usize]))),
+            ("server_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Server as usize]))),
+            ("duplicate_packets", anomaly(|anomalies| anomalies.duplicates)),
+            ("cut_packets", anomaly(|anomalies| anomalies.cut)),
+            ("offloaded_packets", anomaly(|anomalies| anomalies.offloaded)),
+            ("reordered_packets", anomaly(|anomalies| anomalies.reordered)),
+            ("duplicate_acks", anomaly(|anomalies| anomalies.duplicate_acks)),
+            ("zero_windows", anomaly(|anomalies| anomalies.zero_windows)),
+            ("timeouts", anomaly(|anomalies| anomalies.timeouts)),
+            ("timeout_ns", spans(|anomalies| anomalies.timeout_ns)),
+            ("stalls", anomaly(|anomalies| anomalies.stalls)),
+            ("stalled_ns", spans(|anomalies| anomalies.stalled_ns)),
+            ("clock_steps", anomaly(|anomalies| anomalies.clock_steps)),
+        ])
+    }
+
+    /// One row a clean in-stream RTT sample.
+    pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
+        let samples: Vec<_> = (0u32..)
+            .zip(self.connections.iter())
+            .flat_map(|(stream, connection)| {
+                connection.samples.iter().map(move |&(side, sample)| (stream, side, sample))
+            })
+            .collect();
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|&(stream, ..)| stream)))),
+            ("by_server", booleans(samples.iter().map(|&(_, side, _)| side == Side::Client))),
+            ("time", times(samples.iter().map(|(.., sample)| Some(sample.time_ns)))),
+            ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples.iter().map(|(.., sample)| sample.rtt_ns)))),
+            ("segments", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.segments)))),
+            ("in_flight", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.in_flight)))),
+        ])
+    }
+
+    /// The connection whose statement each connection came to cancel.
+    fn cancelled_connections(&self) -> impl Iterator<Item = Option<u32>> {
+        let keys = |get: fn(&Dialogue) -> Option<u64>| {
+            self.conversations.iter().map(move |conversation| conversation.dialogue().and_then(get))
+        };
+        let victims: HashMap<u64, u32> = keys(|dialogue| dialogue.session.cancel_key)
+            .zip(0..)
+            .filter_map(|(key, stream)| Some((key?, stream)))
+            .collect();
+        keys(|dialogue| dialogue.session.cancels).map(move |key| victims.get(&key?).copied())
+    }
+
+    fn exchanges_per_connection(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.connections.len()];
+        for &stream in &self.exchanges.stream.0 {
+            counts[stream as usize] += 1;
+        }
+        counts
+    }
+
+    fn round_trips_per_connection(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.connections.len()];
+        for (&stream, &round_trips) in self.exchanges.stream.0.iter().zip(&self.exchanges.round_trips.0) {
+            counts[stream as usize] += u64::from(round_trips);
+        }
+        counts
+    }
+}
+
+struct Row<'a> {
+    connection: &'a Connection,
+    dialogue: Option<&'a Dialogue>,
+}
+
+impl<'a> Row<'a> {
+    fn new((connection, conversation): (&'a Connection, &'a Conversation)) -> Row<'a> {
+        Row { connection, dialogue: conversation.dialogue() }
+    }
+
+    fn protocol(&self) -> Option<&'static str> {
+        protocol_of(self.connection, self.dialogue)
+    }
+}
+
+/// Printable names, so that no name holds a line's end.
+fn one_a_line(names: &[String]) -> String {
+    names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
+}
+
+/// A connection that never said a word can only be recognised by its port.
+pub fn protocol_of(connection: &Connection, dialogue: Option<&Dialogue>) -> Option<&'static str> {
+    let silent = matches!(connection.state(), State::Refused | State::Unanswered);
+    let by_port = || protocol_on(connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
+    dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
+}
+
+fn address(endpoint: Endpoint) -> String {
+    std::net::SocketAddr::new(endpoint.address, endpoint.port).to_string()
+}
+
+fn severity(note: &Note) -> &'static str {
+    match note.code {
+        NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection => "error",
+        NoteCode::DuplicatePackets | NoteCode::Reordered | NoteCode::Offloaded | NoteCode::ProxyHeader => "info",
+        _ => "warning",
+    }
+}
+
+fn batch(columns: Vec<(&'static str, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_from_iter(columns)
+}
+
+fn strings<T: AsRef<str>>(values: impl Iterator<Item = Option<T>>) -> ArrayRef {
+    Arc::new(StringArray::from_iter(values))
+}
+
+fn numbers(values: impl IntoIterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
+fn optional<T: ArrowPrimitiveType>(values: impl Iterator<Item = Option<T::Native>>) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter(values))
+}
+
+fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values.map(Some)))
+}
+
+fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+    Arc::new(Timestamps::from_iter(values).with_timezone("UTC"))
+}

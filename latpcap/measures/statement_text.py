@@ -1,0 +1,59 @@
+"""What a statement reads and writes, from its fingerprint (lower case, without comments and literals)."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_volatile", "reads_any", "reads_catalog", "written_table"]
+
+_VOLATILE = re.compile(
+    r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now"
+    r"|sysdate\w*|systimestamp|clock_timestamp|current_timestamp|current_time|current_date|localtimestamp"
+    r"|utc_timestamp|getdate|unix_timestamp|(?:pg_)?sleep|get_lock|pg_(?:try_)?advisory\w*"
+    r"|for update|for share|lock in share mode)\b|\.nextval\b"
+)
+_CATALOG = re.compile(
+    r"\bpg_(?:catalog|type|namespace|class|range|attribute|database|settings)\b|\binformation_schema\b|\brdb\$\w"
+    r"|\bmon\$\w|\bv\$\w|\bnls_\w+_parameters\b|\bsys\.\w"
+)
+_TABLE = re.compile(
+    r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
+    r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"
+)
+
+
+def is_volatile(fingerprint: str) -> bool:
+    """Its answer changes although nothing it reads was written, or it locks: it must not be cached.
+
+    >>> is_volatile("select nextval(?)"), is_volatile("select a from t where b = ?")
+    (True, False)
+    """
+    return _VOLATILE.search(fingerprint) is not None
+
+
+def written_table(fingerprint: str) -> str | None:
+    """The table that the statement changes.
+
+    >>> written_table("update only public.acc set a = ?"), written_table("select a from t")
+    ('acc', None)
+    """
+    found = _TABLE.search(fingerprint)
+    return found[1] if found else None
+
+
+def reads_catalog(fingerprint: str) -> bool:
+    """It reads the database's own tables.
+
+    >>> reads_catalog("select oid from pg_catalog.pg_type where typname = ?"), reads_catalog("select a from t")
+    (True, False)
+    """
+    return _CATALOG.search(fingerprint) is not None
+
+
+def reads_any(fingerprint: str, tables: frozenset[str]) -> bool:
+    """The statement names one of `tables`.
+
+    >>> reads_any("select a from t, u", frozenset({"u"}))
+    True
+    """
+    return not tables.isdisjoint(re.findall(r"[\w$]+", fingerprint))
