@@ -1,17 +1,17 @@
 //! Any bytes as a statement of any dialect and as a server's message: what comes out is harmless and small.
 #![no_main]
 
+use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::{Dialect, Statements};
 use libfuzzer_sys::fuzz_target;
 
-const DIALECTS: [Dialect; 5] =
-    [Dialect::Unknown, Dialect::MySql, Dialect::PostgreSql, Dialect::Oracle, Dialect::Firebird];
 /// docs/design.md: what is kept of a fingerprint, with room for the sign that it was cut.
 const LONGEST: usize = 4096 + 16;
 
 fuzz_target!(|input: &[u8]| {
     let Some((&kind, text)) = input.split_first() else { return };
-    let dialect = DIALECTS[usize::from(kind) % DIALECTS.len()];
+    let known = usize::from(kind) % (REGISTRY.len() + 1);
+    let dialect = REGISTRY.get(known).map_or(Dialect::UNKNOWN, |protocol| protocol.dialect);
     for show_literals in [false, true] {
         let mut statements = Statements::new(show_literals);
         let first = statements.sql_in(dialect, text);

@@ -3,7 +3,7 @@
 use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
-use crate::layers::{Deflate, MysqlCompression, Unwrap};
+use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, Tls};
 use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Start};
 use crate::session::Session;
@@ -235,13 +235,9 @@ impl Dialogue {
     /// From here on the bytes are something else, on both sides.
     fn switch(&mut self, layer: Layer) {
         match layer {
-            Layer::MysqlCompression => {
-                self.session.compression.get_or_insert("mysql");
-                self.wrap(|| Some(Box::<MysqlCompression>::default()));
-            }
-            Layer::Deflate => {
-                self.session.compression.get_or_insert("zlib");
-                self.wrap(|| Some(Box::<Deflate>::default()));
+            Layer::Wrapped(wrapping) => {
+                self.session.compression.get_or_insert(wrapping.name);
+                self.wrap(|| Some((wrapping.begin)()));
             }
             Layer::Tls => {
                 self.session.encryption = Some("tls");

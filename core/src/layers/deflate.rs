@@ -2,8 +2,11 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::unwrap::Unwrap;
+use super::wrapping::{Unwrap, Wrapping};
 use crate::cursor::Lost;
+
+/// One zlib stream in each direction.
+pub const DEFLATE: Wrapping = Wrapping { name: "zlib", begin: || Box::<Deflate>::default() };
 
 /// Plain bytes made in one step: bounds the memory, not the stream.
 const STEP: usize = 64 << 10;
@@ -11,7 +14,7 @@ const STEP: usize = 64 << 10;
 const RATIO: usize = 1032;
 
 /// The state of the stream; nothing can be read any more once a byte of it is missing.
-pub struct Deflate {
+struct Deflate {
     state: Option<Decompress>,
 }
 

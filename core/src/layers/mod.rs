@@ -1,9 +1,8 @@
-//! What a stream's bytes may be wrapped in between TCP and the protocol's messages.
+//! What a stream's bytes may be wrapped in between TCP and the protocol's messages. A layer that only one protocol has
+//! lies in that protocol's folder.
 
-pub mod deflate;
-pub mod mysql_compression;
-mod unwrap;
+mod deflate;
+mod wrapping;
 
-pub use deflate::Deflate;
-pub use mysql_compression::MysqlCompression;
-pub use unwrap::Unwrap;
+pub use deflate::DEFLATE;
+pub use wrapping::{Unwrap, Wrapping};

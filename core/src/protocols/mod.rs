@@ -15,9 +15,10 @@ mod purpose;
 pub use purpose::Purpose;
 
 use crate::cursor::Lost;
+use crate::layers::Wrapping;
 use crate::session::Session;
 use crate::side::Side;
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 /// Every protocol latpcap reads, in the order in which they are asked.
 pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL];
@@ -33,6 +34,8 @@ pub struct Protocol {
     pub name: &'static str,
     /// Its usual server ports. They only break ties: a protocol is recognised by what it says.
     pub ports: &'static [u16],
+    /// How its statements are written.
+    pub dialect: Dialect,
     pub recognise: fn(&Opening<'_>) -> Verdict,
     /// A decoder for a connection whose first bytes are these.
     pub decoder: fn(&Opening<'_>) -> Start,
@@ -198,10 +201,8 @@ pub struct Context<'a> {
 /// What the bytes of a connection are wrapped in from a certain message on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
-    /// MySQL's compressed packets; the algorithm shows in each packet.
-    MysqlCompression,
-    /// One zlib stream in each direction (Firebird).
-    Deflate,
+    /// Messages in a layer that can be taken off.
+    Wrapped(Wrapping),
     /// TLS: opaque without the keys. The exchange that is open goes on with the TLS handshake.
     Tls,
     /// Wire encryption of the protocol's own.

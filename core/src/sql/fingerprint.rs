@@ -34,7 +34,7 @@ use std::ops::Range;
 
 use super::credentials;
 use super::fold::{Effect, List, Rows, Show};
-use super::lexer::{Dialect, Kind, Lexer, Token};
+use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
 use super::secrets::Secrets;
 use super::visible;
 
@@ -67,7 +67,7 @@ struct Reading {
 impl Fingerprinter {
     /// Read a statement into `fingerprint`; the answer is the hash of its literals.
     pub fn read(&mut self, dialect: Dialect, text: &[u8]) -> u64 {
-        let backslash = dialect.escapes_with_backslash();
+        let backslash = dialect.escapes_with_backslash;
         let usual = self.compose(dialect, Lexer::new(dialect, backslash, text), text);
         let Some(start) = usual.doubtful_from else {
             return usual.parameters;
@@ -264,11 +264,11 @@ impl<'a> Composer<'a> {
         if !looks_like_name(token.bytes) {
             return false;
         }
-        match self.dialect {
+        match self.dialect.double_quotes {
             _ if self.after_dot || lexer.dot_follows() => true,
-            Dialect::PostgreSql | Dialect::Oracle => true,
-            Dialect::MySql => false,
-            Dialect::Unknown | Dialect::Firebird => !self.value_stands_here(),
+            DoubleQuotes::Name => true,
+            DoubleQuotes::Literal => false,
+            DoubleQuotes::Either => !self.value_stands_here(),
         }
     }
 

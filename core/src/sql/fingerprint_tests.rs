@@ -2,6 +2,7 @@
 
 use super::fingerprint::Fingerprinter;
 use super::lexer::Dialect;
+use crate::protocols::{mysql, postgresql};
 
 fn fingerprint_in(dialect: Dialect, statement: impl AsRef<[u8]>) -> String {
     let mut reader = Fingerprinter::default();
@@ -10,7 +11,7 @@ fn fingerprint_in(dialect: Dialect, statement: impl AsRef<[u8]>) -> String {
 }
 
 fn fingerprint(statement: impl AsRef<[u8]>) -> String {
-    fingerprint_in(Dialect::Unknown, statement)
+    fingerprint_in(Dialect::UNKNOWN, statement)
 }
 
 fn check(cases: &[(&str, &str)]) {
@@ -175,19 +176,19 @@ fn double_quotes_hold_strings_where_values_stand() {
 #[test]
 fn the_dialect_settles_what_double_quotes_hold() {
     let statement = "select concat(\"smith\", \"t\".\"a\") from t where a = \"b\"";
-    assert_eq!(fingerprint_in(Dialect::MySql, statement), "select concat(?, \"t\".\"a\") from t where a = ?");
+    assert_eq!(fingerprint_in(mysql::DIALECT, statement), "select concat(?, \"t\".\"a\") from t where a = ?");
     assert_eq!(
-        fingerprint_in(Dialect::PostgreSql, statement),
+        fingerprint_in(postgresql::DIALECT, statement),
         "select concat(\"smith\", \"t\".\"a\") from t where a = \"b\""
     );
 }
 
 #[test]
 fn the_dialect_settles_what_opens_a_comment() {
-    assert_eq!(fingerprint_in(Dialect::MySql, "select 5--5 from t"), "select ?-? from t");
-    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 5--5 from t"), "select ?");
-    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select a # b"), "select a # b");
-    assert_eq!(fingerprint_in(Dialect::MySql, "select a #> b"), "select a");
+    assert_eq!(fingerprint_in(mysql::DIALECT, "select 5--5 from t"), "select ?-? from t");
+    assert_eq!(fingerprint_in(postgresql::DIALECT, "select 5--5 from t"), "select ?");
+    assert_eq!(fingerprint_in(postgresql::DIALECT, "select a # b"), "select a # b");
+    assert_eq!(fingerprint_in(mysql::DIALECT, "select a #> b"), "select a");
 }
 
 #[test]
@@ -199,8 +200,8 @@ fn a_backslash_before_a_quote_is_read_so_that_the_statement_makes_sense() {
     ]);
     let text = "select 'C:\\', 'it\\'s secret', 'a";
     assert_eq!(fingerprint(text), "select ?");
-    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 'C:\\', 'secret'"), "select ?, ?");
-    assert_eq!(fingerprint_in(Dialect::PostgreSql, "select 'it\\'s', 'secret'"), "select ?, ?");
+    assert_eq!(fingerprint_in(postgresql::DIALECT, "select 'C:\\', 'secret'"), "select ?, ?");
+    assert_eq!(fingerprint_in(postgresql::DIALECT, "select 'it\\'s', 'secret'"), "select ?, ?");
 }
 
 #[test]
@@ -258,10 +259,10 @@ fn what_is_no_sql_has_a_stable_fingerprint() {
     let mut reader = Fingerprinter::default();
     for text in [&b""[..], b";", b"\xff\xfe\x00", b"hello, world", b"')) --", b"N'x' n\"y\" $1 $$", b"\n\n", b"select"]
     {
-        reader.read(Dialect::Unknown, text);
+        reader.read(Dialect::UNKNOWN, text);
         let first = reader.fingerprint.clone();
-        reader.read(Dialect::Unknown, b"select 'something else' from t");
-        reader.read(Dialect::Unknown, text);
+        reader.read(Dialect::UNKNOWN, b"select 'something else' from t");
+        reader.read(Dialect::UNKNOWN, text);
         assert_eq!(reader.fingerprint, first);
         assert_eq!(fingerprint(&first), first, "of the fingerprint of {text:?}");
     }

@@ -5,27 +5,50 @@
 use memchr::memchr2;
 use memchr::memmem::find;
 
-/// Whose SQL it is, where the caller knows: dialects disagree about quotes, backslashes and comments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
-    #[default]
+/// What SQL's dialects disagree about; each protocol declares its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    /// `\'` usually stands for a quote inside of '…'.
+    pub escapes_with_backslash: bool,
+    /// A comment may hold another one.
+    pub nests_comments: bool,
+    /// `--` opens a comment only before a blank.
+    pub dashes_need_blank: bool,
+    pub hash: HashSign,
+    pub double_quotes: DoubleQuotes,
+}
+
+/// What `#` is outside of strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashSign {
+    /// It opens a comment.
+    Comment,
+    /// It is, or begins, an operator.
+    Operator,
+    /// It is part of names.
+    Name,
+    /// A comment, unless what follows makes it an operator.
     Unknown,
-    /// MySQL and MariaDB.
-    MySql,
-    PostgreSql,
-    Oracle,
-    Firebird,
+}
+
+/// What "…" holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoubleQuotes {
+    Name,
+    Literal,
+    /// A name or a literal, by the place where it stands.
+    Either,
 }
 
 impl Dialect {
-    /// Does `\'` usually stand for a quote inside of '…'?
-    pub fn escapes_with_backslash(self) -> bool {
-        matches!(self, Dialect::Unknown | Dialect::MySql)
-    }
-
-    fn nests_comments(self) -> bool {
-        matches!(self, Dialect::Unknown | Dialect::PostgreSql)
-    }
+    /// Where it is not known whose SQL it is.
+    pub const UNKNOWN: Dialect = Dialect {
+        escapes_with_backslash: true,
+        nests_comments: true,
+        dashes_need_blank: false,
+        hash: HashSign::Unknown,
+        double_quotes: DoubleQuotes::Either,
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +186,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             dialect,
             backslash,
-            nested_comments: dialect.nests_comments(),
+            nested_comments: dialect.nests_comments,
             gives_up_at: bytes.len(),
             open_hints: 0,
             after_value: false,
@@ -281,17 +304,16 @@ impl Lexer<'_> {
         self.at = self.end_of(self.at, |byte| byte != b'\n');
     }
 
-    /// MySQL wants a blank after `--`, everybody else does not.
     fn dashes_open_comment(&self) -> bool {
-        self.peek(1) == Some(b'-') && (self.dialect != Dialect::MySql || self.peek(2).is_none_or(is_blank))
+        self.peek(1) == Some(b'-') && (!self.dialect.dashes_need_blank || self.peek(2).is_none_or(is_blank))
     }
 
     /// MySQL's comment is an operator elsewhere: `#>`, `#>>`, and `#-` before a value.
     fn hash_opens_comment(&self) -> bool {
-        match self.dialect {
-            Dialect::MySql => true,
-            Dialect::Unknown => !(self.looking_at(b"#>") || self.looking_at(b"#-") && self.value_follows(2)),
-            Dialect::PostgreSql | Dialect::Oracle | Dialect::Firebird => false,
+        match self.dialect.hash {
+            HashSign::Comment => true,
+            HashSign::Unknown => !(self.looking_at(b"#>") || self.looking_at(b"#-") && self.value_follows(2)),
+            HashSign::Operator | HashSign::Name => false,
         }
     }
 
@@ -457,9 +479,8 @@ impl Lexer<'_> {
     /// `column#>` is a word and PostgreSQL's operator, unless the dialect has `#` in names only.
     fn end_of_word(&self) -> usize {
         let end = self.end_of(self.at, is_word);
-        let names_only = matches!(self.dialect, Dialect::Oracle | Dialect::Firebird);
         match &self.bytes[end - 1..] {
-            [b'#', b'>', ..] if !names_only => end - 1,
+            [b'#', b'>', ..] if self.dialect.hash != HashSign::Name => end - 1,
             _ => end,
         }
     }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use fingerprint::{Fingerprinter, Hash};
 pub use kind::StatementKind;
-pub use lexer::Dialect;
+pub use lexer::{Dialect, DoubleQuotes, HashSign};
 use template::Templates;
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].
@@ -66,7 +66,7 @@ impl Statements {
 
     /// The statement in `text`, whatever dialect it is: its fingerprint, the text to show, and a hash of its literals.
     pub fn sql(&mut self, text: &[u8]) -> Sql {
-        self.sql_in(Dialect::Unknown, text)
+        self.sql_in(Dialect::UNKNOWN, text)
     }
 
     /// The statement in `text`. The dialect settles what the text leaves open: is `"smith"` a name or a string?

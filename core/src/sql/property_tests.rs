@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::fingerprint::Fingerprinter;
 use super::{Dialect, Statements};
+use crate::protocols::{firebird, mysql, oracle, postgresql};
 
 const DIALECTS: [Dialect; 5] =
-    [Dialect::Unknown, Dialect::MySql, Dialect::PostgreSql, Dialect::Oracle, Dialect::Firebird];
+    [Dialect::UNKNOWN, mysql::DIALECT, postgresql::DIALECT, oracle::DIALECT, firebird::DIALECT];
 
 const PARTS: &[&str] = &[
     "select ",
@@ -129,19 +130,19 @@ const STRINGS: &[(&str, &[Dialect])] = &[
     ("'it''s {}'", &DIALECTS),
     ("'{}; -- '", &DIALECTS),
     ("'/* {}'", &DIALECTS),
-    ("'it\\'s {}'", &[Dialect::Unknown, Dialect::MySql]),
+    ("'it\\'s {}'", &[Dialect::UNKNOWN, mysql::DIALECT]),
     ("'{}\\\\'", &DIALECTS),
-    ("'C:\\{}\\'", &[Dialect::Unknown, Dialect::PostgreSql, Dialect::Oracle, Dialect::Firebird]),
-    ("E'it\\'s {}'", &[Dialect::Unknown, Dialect::PostgreSql]),
-    ("U&'\\0441{}'", &[Dialect::Unknown, Dialect::PostgreSql]),
-    ("$${}'$$", &[Dialect::Unknown, Dialect::PostgreSql]),
-    ("$tag$ $$ {} $tag$", &[Dialect::Unknown, Dialect::PostgreSql]),
-    ("q'[it's {}]'", &[Dialect::Unknown, Dialect::Oracle]),
-    ("nq'!it's {}!'", &[Dialect::Unknown, Dialect::Oracle]),
+    ("'C:\\{}\\'", &[Dialect::UNKNOWN, postgresql::DIALECT, oracle::DIALECT, firebird::DIALECT]),
+    ("E'it\\'s {}'", &[Dialect::UNKNOWN, postgresql::DIALECT]),
+    ("U&'\\0441{}'", &[Dialect::UNKNOWN, postgresql::DIALECT]),
+    ("$${}'$$", &[Dialect::UNKNOWN, postgresql::DIALECT]),
+    ("$tag$ $$ {} $tag$", &[Dialect::UNKNOWN, postgresql::DIALECT]),
+    ("q'[it's {}]'", &[Dialect::UNKNOWN, oracle::DIALECT]),
+    ("nq'!it's {}!'", &[Dialect::UNKNOWN, oracle::DIALECT]),
     ("N'{}'", &DIALECTS),
-    ("_utf8mb4'{}'", &[Dialect::Unknown, Dialect::MySql, Dialect::Firebird]),
-    ("\"{}\"", &[Dialect::MySql]),
-    ("\"it's \\\"{}\\\"\"", &[Dialect::MySql]),
+    ("_utf8mb4'{}'", &[Dialect::UNKNOWN, mysql::DIALECT, firebird::DIALECT]),
+    ("\"{}\"", &[mysql::DIALECT]),
+    ("\"it's \\\"{}\\\"\"", &[mysql::DIALECT]),
 ];
 
 /// Statements with a place for a string.
@@ -202,7 +203,7 @@ proptest! {
     #[test]
     fn numbers_never_survive(number in 100_000_000u64.., statement in prop::sample::select(STATEMENTS)) {
         let statement = statement.replace("{}", &number.to_string());
-        let shown = fingerprint(Dialect::Unknown, statement.as_bytes());
+        let shown = fingerprint(Dialect::UNKNOWN, statement.as_bytes());
         prop_assert!(!shown.contains(&number.to_string()), "{} -> {}", statement, shown);
     }
 
@@ -214,6 +215,6 @@ proptest! {
     ) {
         let statement = statement.replace("{}", &format!("'it''s {secret}'"));
         let cut = &statement[..at.index(statement.len())];
-        prop_assert!(!fingerprint(Dialect::Unknown, cut.as_bytes()).contains(&secret));
+        prop_assert!(!fingerprint(Dialect::UNKNOWN, cut.as_bytes()).contains(&secret));
     }
 }

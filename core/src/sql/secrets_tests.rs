@@ -1,6 +1,7 @@
 //! Passwords are never shown, not even with literals.
 
-use super::{Dialect, Statements};
+use super::Statements;
+use crate::protocols::mysql;
 
 fn shown(statement: &str) -> String {
     let mut statements = Statements::new(true);
@@ -122,7 +123,7 @@ fn messages_stay_as_they_are_where_literals_are_shown() {
 #[test]
 fn a_string_in_double_quotes_is_masked_in_mysql_too() {
     let mut statements = Statements::new(true);
-    let sql = statements.sql_in(Dialect::MySql, b"create user bob identified by \"Tiger\"");
+    let sql = statements.sql_in(mysql::DIALECT, b"create user bob identified by \"Tiger\"");
     assert_eq!(statements.text(sql.text), "create user bob identified by '***'");
 }
 

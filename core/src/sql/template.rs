@@ -107,20 +107,21 @@ fn stands_apart(byte: u8) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::sql::{Dialect, Statements};
+    use crate::protocols::{mysql, postgresql};
+    use crate::sql::Statements;
 
     /// What reading the text anew says.
     fn anew(text: &str) -> (String, u64) {
         let mut statements = Statements::new(false);
-        let sql = statements.sql_in(Dialect::MySql, text.as_bytes());
+        let sql = statements.sql_in(mysql::DIALECT, text.as_bytes());
         (statements.text(sql.fingerprint).to_owned(), sql.parameters)
     }
 
     /// What is said after `first` has been read.
     fn after(first: &str, text: &str) -> (String, u64) {
         let mut statements = Statements::new(false);
-        statements.sql_in(Dialect::MySql, first.as_bytes());
-        let sql = statements.sql_in(Dialect::MySql, text.as_bytes());
+        statements.sql_in(mysql::DIALECT, first.as_bytes());
+        let sql = statements.sql_in(mysql::DIALECT, text.as_bytes());
         (statements.text(sql.fingerprint).to_owned(), sql.parameters)
     }
 
@@ -158,8 +159,8 @@ mod tests {
     #[test]
     fn the_dialect_belongs_to_the_template() {
         let mut statements = Statements::new(false);
-        let one = statements.sql_in(Dialect::MySql, b"select \"a\" = 1");
-        let other = statements.sql_in(Dialect::PostgreSql, b"select \"a\" = 2");
+        let one = statements.sql_in(mysql::DIALECT, b"select \"a\" = 1");
+        let other = statements.sql_in(postgresql::DIALECT, b"select \"a\" = 2");
         assert_ne!(statements.text(one.fingerprint), statements.text(other.fingerprint));
     }
 

@@ -8,10 +8,10 @@ use super::operations::{self as op, Waits};
 use super::outstanding::{Effect, Expected, Outstanding};
 use super::rows::{self, Format};
 use super::wire::{LAST_OBJECT, Stop, Wire};
-use super::{Firebird, USUAL_VERSION, VERSIONS, connect};
+use super::{DIALECT, Firebird, USUAL_VERSION, VERSIONS, connect};
 use crate::cursor::Lost;
 use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// Longer statements are cut in the report.
 pub const SQL_SHOWN: usize = 64 << 10;
@@ -262,9 +262,7 @@ fn followed_by_packet(rest: &[u8]) -> bool {
 
 fn statement(text: &[u8], statements: &mut Statements) -> Sql {
     match text.get(..SQL_SHOWN) {
-        Some(shown) if text.len() > SQL_SHOWN => {
-            statements.sql_in(Dialect::Firebird, &[shown, "…".as_bytes()].concat())
-        }
-        _ => statements.sql_in(Dialect::Firebird, text),
+        Some(shown) if text.len() > SQL_SHOWN => statements.sql_in(DIALECT, &[shown, "…".as_bytes()].concat()),
+        _ => statements.sql_in(DIALECT, text),
     }
 }

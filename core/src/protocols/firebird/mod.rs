@@ -38,6 +38,7 @@ use std::sync::Arc;
 use super::{Context, Decoder, Frame, Meaning, Message, Opening, Protocol, Start};
 use crate::cursor::Lost;
 use crate::side::Side;
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use framing::{Known, Plausibility, plausible};
 use objects::Objects;
 use operations as op;
@@ -56,7 +57,16 @@ const COMPRESS: u16 = 0x100;
 /// Answers without a known request that are passed over after a beginning in the middle.
 const STRAYS: u32 = 64;
 
-pub const PROTOCOL: Protocol = Protocol { name: "firebird", ports: &[3050], recognise: recognise::recognise, decoder };
+pub const PROTOCOL: Protocol =
+    Protocol { name: "firebird", ports: &[3050], dialect: DIALECT, recognise: recognise::recognise, decoder };
+
+pub const DIALECT: Dialect = Dialect {
+    escapes_with_backslash: false,
+    nests_comments: false,
+    dashes_need_blank: false,
+    hash: HashSign::Name,
+    double_quotes: DoubleQuotes::Either,
+};
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = recognise::layer(opening);

@@ -5,6 +5,7 @@ use super::responses::{self, Answer, Asked, Response};
 use super::wire::{LAST_OBJECT, Stop};
 use super::{COMPRESS, Firebird, LAZY_SEND, TYPE_MASK, USUAL_VERSION, info};
 use crate::cursor::Lost;
+use crate::layers::DEFLATE;
 use crate::protocols::{Context, Error, Layer, Meaning, Outcome};
 use crate::sql::Statements;
 
@@ -156,7 +157,7 @@ impl Firebird {
         self.lazy = Some(kind & TYPE_MASK == LAZY_SEND);
         context.session.server_version.get_or_insert_with(|| format!("protocol {version}"));
         if kind & COMPRESS != 0 {
-            context.switch = Some(Layer::Deflate);
+            context.switch = Some(Layer::Wrapped(DEFLATE));
         }
         self.done(Outcome::default())
     }

@@ -448,7 +448,10 @@ fn a_batch_is_read_row_by_row_and_told_how_many_it_changed() {
 #[test]
 fn compression_begins_with_the_accept_that_says_so() {
     let packets = [(Client, hello()), (Server, accept(15, 0x105))];
-    assert_eq!(Reader::new(Firebird::default()).read_all(&packets).switched, Some(Layer::Deflate));
+    assert_eq!(
+        Reader::new(Firebird::default()).read_all(&packets).switched,
+        Some(Layer::Wrapped(crate::layers::DEFLATE))
+    );
 }
 
 #[test]

@@ -4,10 +4,10 @@ use super::commands::{self, Answer, Command, Execute, LAST_PREPARED};
 use super::framing::{self, HEADER, Packet};
 use super::login::{self, Login};
 use super::response::{Reply, Response, Success};
-use super::{Continuation, Mysql, Phase};
+use super::{Continuation, DIALECT, Mysql, Phase};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// What a statement ends with that is longer than what was captured or is kept.
 const ELLIPSIS: &str = "…";
@@ -202,9 +202,9 @@ fn sql(text: &[u8], packet: &Packet<'_>, statements: &mut Statements) -> Option<
         return None;
     }
     if packet.is_whole() && !packet.continues() && kept.len() == text.len() {
-        return Some(statements.sql_in(Dialect::MySql, text));
+        return Some(statements.sql_in(DIALECT, text));
     }
-    Some(statements.sql_in(Dialect::MySql, &[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
+    Some(statements.sql_in(DIALECT, &[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
 }
 
 fn without_half_character(text: &[u8]) -> &[u8] {

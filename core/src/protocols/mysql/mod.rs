@@ -18,6 +18,7 @@ mod client;
 mod server;
 
 mod commands;
+mod compression;
 mod login;
 mod prepared;
 mod response;
@@ -29,13 +30,23 @@ use std::collections::VecDeque;
 use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Protocol, Start, Verdict};
 use crate::cursor::Lost;
 use crate::side::Side;
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
+use compression::COMPRESSION;
 use framing::{HEADER, Packet};
 use login::Capabilities;
 use prepared::Prepared;
 use recognise::Beginning;
 use response::{Layout, Response};
 
-pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, recognise, decoder };
+pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, dialect: DIALECT, recognise, decoder };
+
+pub const DIALECT: Dialect = Dialect {
+    escapes_with_backslash: true,
+    nests_comments: false,
+    dashes_need_blank: true,
+    hash: HashSign::Comment,
+    double_quotes: DoubleQuotes::Literal,
+};
 
 /// The server's own and its neighbours, then TiDB, MaxScale, ProxySQL and MySQL Router.
 const PORTS: &[u16] = &[3306, 3307, 3308, 3309, 4000, 4006, 6033, 6446, 6447];
@@ -47,7 +58,7 @@ fn recognise(opening: &Opening<'_>) -> Verdict {
 fn decoder(opening: &Opening<'_>) -> Start {
     let beginning = recognise::look(opening).1;
     let compressed = beginning == Beginning::Compressed;
-    let layer = compressed.then_some(Layer::MysqlCompression);
+    let layer = compressed.then_some(Layer::Wrapped(COMPRESSION));
     Start { decoder: Box::new(Mysql::new(beginning)), layer }
 }
 

@@ -4,12 +4,12 @@
 //! contents fit each other, and an answer numbered 1 that fits the command. Without an answer only plain SQL is certain.
 
 use super::commands::{self, Answer, Command};
+use super::compression::{self, MysqlCompression, ZSTD_MAGIC};
 use super::framing::{EOF, ERR, HEADER, OK, Packet, lenenc};
 use super::login::{self, PROTOCOL_41};
 use super::response::ResultHeader;
 use crate::cursor::{Cursor, TooShort};
 use crate::layers::Unwrap;
-use crate::layers::mysql_compression::{self, MysqlCompression, ZSTD_MAGIC};
 use crate::protocols::{Opening, Verdict};
 use crate::side::Side;
 
@@ -350,10 +350,10 @@ fn compressed(client: &[u8], server: &[u8]) -> Verdict {
 
 /// A compressed packet numbered 0 that is stored, or whose data begins as zlib or zstd does.
 fn begins_compressed(bytes: &[u8]) -> bool {
-    let Ok(header) = mysql_compression::Header::read(bytes) else {
+    let Ok(header) = compression::Header::read(bytes) else {
         return false;
     };
-    let body = bytes.get(mysql_compression::HEADER..).unwrap_or_default();
+    let body = bytes.get(compression::HEADER..).unwrap_or_default();
     let zlib = |body: &[u8]| matches!(body, [0x78, check, ..] if (0x7800 | u16::from(*check)) % 31 == 0);
     let compressed = header.plain_length == 0 || zlib(body) || body.starts_with(&ZSTD_MAGIC);
     header.sequence == 0 && header.compressed_length > HEADER && compressed
@@ -370,8 +370,8 @@ fn unwrapped(bytes: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::compression::tests::{stored, zlib_packet};
     use super::*;
-    use crate::layers::mysql_compression::tests::{stored, zlib_packet};
 
     const GREETING: &[u8] =
         b"\x34\0\0\0\x0a8.0.33\0\x07\0\0\0abcdefgh\0\xff\xff\x2d\x02\0\xff\xc1\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0";

@@ -1,5 +1,6 @@
 //! What the server says: its greeting, and its answers in the order of the commands.
 
+use super::compression::COMPRESSION;
 use super::framing::{self, HEADER, Packet};
 use super::login::Greeting;
 use super::response::{Reply, Response, Step, Success};
@@ -132,7 +133,7 @@ impl Mysql {
         if let Some(algorithm) = self.capabilities.compression() {
             self.compressed = true;
             context.session.compression = Some(algorithm);
-            context.switch = Some(Layer::MysqlCompression);
+            context.switch = Some(Layer::Wrapped(COMPRESSION));
         }
     }
 }

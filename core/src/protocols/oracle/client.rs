@@ -5,9 +5,9 @@ use super::connect::{self, Connect};
 use super::cursors::Statement;
 use super::framing::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
-use super::{Answer, Call, Following, OPEN_CALLS, Oracle, logon, native};
+use super::{Answer, Call, DIALECT, Following, OPEN_CALLS, Oracle, logon, native};
 use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// First bytes of TTC messages that are no calls.
 const PROTOCOL: u8 = 0x01;
@@ -315,8 +315,8 @@ fn statement_of(text: Option<&[u8]>, statements: &mut Statements) -> Statement {
     };
     let verb = Verb::of(text);
     let sql = match text.get(..statement::KEPT) {
-        Some(kept) if text.len() > kept.len() => statements.sql_in(Dialect::Oracle, &[kept, "…".as_bytes()].concat()),
-        _ => statements.sql_in(Dialect::Oracle, text),
+        Some(kept) if text.len() > kept.len() => statements.sql_in(DIALECT, &[kept, "…".as_bytes()].concat()),
+        _ => statements.sql_in(DIALECT, text),
     };
     Statement { sql: Some(sql), verb }
 }

@@ -33,6 +33,7 @@ use std::collections::VecDeque;
 use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Protocol, Start};
 use crate::cursor::Lost;
 use crate::side::Side;
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use cursors::{Cursors, Statement};
 use end_of_call::Shape;
 use framing::{Form, Unit};
@@ -40,8 +41,17 @@ use framing::{Form, Unit};
 pub const PROTOCOL: Protocol = Protocol {
     name: "oracle",
     ports: &[1521, 1522, 1523, 1524, 1525, 1526, 2483, 2484],
+    dialect: DIALECT,
     recognise: recognise::recognise,
     decoder,
+};
+
+pub const DIALECT: Dialect = Dialect {
+    escapes_with_backslash: false,
+    nests_comments: false,
+    dashes_need_blank: false,
+    hash: HashSign::Name,
+    double_quotes: DoubleQuotes::Name,
 };
 
 fn decoder(opening: &Opening<'_>) -> Start {

@@ -7,12 +7,13 @@
 //! The server answers when a Sync or Flush tells it to. Whatever is sent before the next one is sent without waiting,
 //! however the packets fell.
 
+use super::DIALECT;
 use super::framing::{HEADER, text};
 use super::names::{Names, Portal};
 use super::server::{Answer, Answers};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Meaning, Message, Purpose, Request};
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 #[derive(Debug, Default)]
 pub struct Requests {
@@ -273,5 +274,5 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
 /// The statement's text; an empty one (a ping) is no statement.
 fn statement(body: &[u8], statements: &mut Statements) -> Option<Sql> {
     let text = text(body);
-    (!text.trim_ascii().is_empty()).then(|| statements.sql_in(Dialect::PostgreSql, &text))
+    (!text.trim_ascii().is_empty()).then(|| statements.sql_in(DIALECT, &text))
 }

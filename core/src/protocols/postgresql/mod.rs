@@ -30,12 +30,26 @@ use super::{
 };
 use crate::cursor::Lost;
 use crate::side::Side;
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use client::Requests;
 use server::Answers;
 use startup::First;
 
-pub const PROTOCOL: Protocol =
-    Protocol { name: "postgresql", ports: &[5432, 5433, 6432], recognise: recognise::recognise, decoder };
+pub const PROTOCOL: Protocol = Protocol {
+    name: "postgresql",
+    ports: &[5432, 5433, 6432],
+    dialect: DIALECT,
+    recognise: recognise::recognise,
+    decoder,
+};
+
+pub const DIALECT: Dialect = Dialect {
+    escapes_with_backslash: false,
+    nests_comments: true,
+    dashes_need_blank: false,
+    hash: HashSign::Operator,
+    double_quotes: DoubleQuotes::Name,
+};
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let begins = startup::recognise(opening.client) == Verdict::Certain;

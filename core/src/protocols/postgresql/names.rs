@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
+use super::DIALECT;
 use super::framing::NAME_MAX;
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Sql, Statements};
 
 /// Names kept of a session. One that leaves more behind is not read worse for forgetting them all and beginning anew.
 const MAX_NAMES: usize = 16_384;
@@ -35,7 +36,7 @@ impl Names {
         if let Some(sql) = self.statements.get(name) {
             return *sql;
         }
-        let sql = (!name.is_empty()).then(|| statements.sql_in(Dialect::PostgreSql, &[b"EXECUTE ", name].concat()));
+        let sql = (!name.is_empty()).then(|| statements.sql_in(DIALECT, &[b"EXECUTE ", name].concat()));
         put(&mut self.statements, name, sql);
         sql
     }

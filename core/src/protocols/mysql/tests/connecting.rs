@@ -105,8 +105,8 @@ fn compression_begins_after_the_last_ok_where_both_can() {
         (talk.switch, talk.session.compression)
     };
     let (zlib, zstd) = (login::COMPRESS, login::ZSTD_COMPRESSION);
-    assert_eq!(connect(zlib | zstd, zlib | zstd), (Some(Layer::MysqlCompression), Some("zlib")));
-    assert_eq!(connect(zlib | zstd, zstd), (Some(Layer::MysqlCompression), Some("zstd")));
+    assert_eq!(connect(zlib | zstd, zlib | zstd), (Some(Layer::Wrapped(COMPRESSION)), Some("zlib")));
+    assert_eq!(connect(zlib | zstd, zstd), (Some(Layer::Wrapped(COMPRESSION)), Some("zstd")));
     assert_eq!(connect(zlib, zstd), (None, None));
 }
 

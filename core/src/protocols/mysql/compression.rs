@@ -15,8 +15,11 @@ use std::io::Read;
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
-use super::unwrap::Unwrap;
 use crate::cursor::{Cursor, Lost, TooShort};
+use crate::layers::{Unwrap, Wrapping};
+
+/// What the connection is wrapped in; the algorithm shows in each packet.
+pub const COMPRESSION: Wrapping = Wrapping { name: "mysql", begin: || Box::<MysqlCompression>::default() };
 
 pub const HEADER: usize = 7;
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
