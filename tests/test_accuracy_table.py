@@ -63,3 +63,29 @@ def test_a_transfers_own_queue_does_not_count_as_rtt(table):
     from facts import quick_mean
 
     assert quick_mean(np.array([1.0, 1.1, 7.0])) == pytest.approx(1.05)
+
+
+def compared(table, **changes):
+    """The comparison of the recordings' table with itself, but for `changes` to the pair from 1 to 15 ms."""
+    import compare
+
+    def read(**changed):
+        texts = ({name: str(value) for name, value in table.asdict(row).items()} for row in rows(table, FILES))
+        typed = [compare.typed(row) for row in texts]
+        return [row | changed if (row["from_ms"], row["to_ms"]) == (1, 15) else row for row in typed]
+
+    return compare, [compare.Pair(old, new) for old, new in zip(read(), read(**changes), strict=True)]
+
+
+def test_two_versions_that_project_the_same_are_equal(table):
+    compare, pairs = compared(table)
+    assert not any("!" in line for line in compare.classes(pairs))
+    assert {pair.worse_pct for pair in pairs} == {0}
+
+
+def test_a_class_that_another_version_projects_worse_is_marked(table):
+    compare, pairs = compared(table, error_pct=-30.0, inside=False)
+    lines = {line.split("|")[1].strip(): line for line in compare.classes(pairs)}
+    assert lines["1 → 15 ms"].count("!") == 3
+    assert "!" not in lines["15 → 1 ms"]
+    assert max(pair.worse_pct for pair in pairs) > 25

@@ -13,6 +13,7 @@ public class PostgresqlWorkloads {
   private static final String PORT = System.getenv().getOrDefault("LATPCAP_PGPORT", "5432");
   private static final String URL = "jdbc:postgresql://10.77.0.2:" + PORT + "/lab?sslmode=disable&gssEncMode=disable";
   private static final String SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = ?";
+  private static final String UPDATE = "UPDATE acc SET bal = bal + 1 WHERE id = ?";
 
   private interface Work {
     void run(Connection database, int n) throws SQLException;
@@ -22,7 +23,9 @@ public class PostgresqlWorkloads {
       "nplus1", PostgresqlWorkloads::nPlusOne,
       "fetch10", PostgresqlWorkloads::fetch10,
       "batch", PostgresqlWorkloads::batch,
-      "transactions", PostgresqlWorkloads::transactions);
+      "transactions", PostgresqlWorkloads::transactions,
+      "one_transaction", PostgresqlWorkloads::oneTransaction,
+      "one_batch", PostgresqlWorkloads::oneBatch);
 
   private static int statements;
   private static int rows;
@@ -71,7 +74,7 @@ public class PostgresqlWorkloads {
 
   private static void transactions(Connection database, int n) throws SQLException {
     database.setAutoCommit(false);
-    try (PreparedStatement update = database.prepareStatement("UPDATE acc SET bal = bal + 1 WHERE id = ?")) {
+    try (PreparedStatement update = database.prepareStatement(UPDATE)) {
       for (int i = 1; i <= n; i++) {
         update.setInt(1, i);
         update.executeUpdate();
@@ -79,6 +82,33 @@ public class PostgresqlWorkloads {
         statements += 3;
       }
     }
+  }
+
+  /** The same updates with one commit. */
+  private static void oneTransaction(Connection database, int n) throws SQLException {
+    database.setAutoCommit(false);
+    try (PreparedStatement update = database.prepareStatement(UPDATE)) {
+      for (int i = 1; i <= n; i++) {
+        update.setInt(1, i);
+        update.executeUpdate();
+      }
+    }
+    database.commit();
+    statements += n + 2;
+  }
+
+  /** The same updates sent together, with one commit. */
+  private static void oneBatch(Connection database, int n) throws SQLException {
+    database.setAutoCommit(false);
+    try (PreparedStatement update = database.prepareStatement(UPDATE)) {
+      for (int i = 1; i <= n; i++) {
+        update.setInt(1, i);
+        update.addBatch();
+      }
+      update.executeBatch();
+    }
+    database.commit();
+    statements += n + 2;
   }
 
   private static void take(PreparedStatement query, int key) throws SQLException {
