@@ -8,11 +8,12 @@ gcc -O2 -Wall -pthread -o "$LAB/bin/delaylink" "$here/delaylink.c"
 gcc -O2 -Wall -o "$LAB/bin/capi" "$here/capi.c" $(mariadb_config --cflags --libs)
 for n in $CLIENT_NS $SERVER_NS; do ip netns list | grep -qw $n || ip netns add $n; ip -n $n link set lo up; done
 
+rm -f "$LAB/logs/delaylink.log" # or the last link's "ready" is taken for this one's
 # 42 µs is what a packet costs without any delay asked for; HOT=-H keeps the CPUs awake for a steadier link.
 setsid "$LAB/bin/delaylink" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
   -u "$LAB/run/dl.sock" ${HOT-} >"$LAB/logs/delaylink.log" 2>&1 </dev/null &
 echo $! >"$LAB/run/dl.pid"
-for _ in $(seq 50); do grep -q ready "$LAB/logs/delaylink.log" && break; sleep .05; done
+for _ in $(seq 50); do grep -qs ready "$LAB/logs/delaylink.log" && break; sleep .05; done
 
 ip -n $CLIENT_NS addr add $CLIENT_IP peer $SERVER_IP dev $CLIENT_DEV
 ip -n $SERVER_NS addr add $SERVER_IP peer $CLIENT_IP dev $SERVER_DEV
