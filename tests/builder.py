@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -299,10 +300,18 @@ class Tables:
                     "bytes": 1000,
                     "first_time": min(times, default=None),
                     "last_time": max((row["end"] for row in self.connection_rows), default=None),
+                    "tick_ns": self._tick_ns(),
                 }
             ],
-            {"path": TEXT, "format": TEXT, "packets": U64, "bytes": U64, "first_time": TIME, "last_time": TIME},
+            {"path": TEXT, "format": TEXT, "packets": U64, "bytes": U64, "first_time": TIME, "last_time": TIME}
+            | {"tick_ns": U64},
         )
+
+    def _tick_ns(self) -> int | None:
+        """What all times are multiples of, where there are enough of them."""
+        names = ("request_time", "request_end_time", "response_time", "response_end_time")
+        times = {row[name] for row in self.rows for name in names if row[name] is not None}
+        return math.gcd(*times) if len(times) >= 16 else None
 
     def notes(self) -> Table:
         names = ("code", "severity", "message", "count")

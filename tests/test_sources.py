@@ -220,3 +220,10 @@ def test_a_capture_that_is_cut_is_read_up_to_there() -> None:
 def test_an_unknown_protocol_names_those_there_are() -> None:
     with pytest.raises(UsageError, match="mysql"):
         latpcap.read(load_fixture(NPLUS1).path, decode_as={3306: "nonsense"})
+
+
+@pytest.mark.parametrize("name", ["opaque", "turns"])
+def test_a_stream_may_be_counted_by_its_changes_of_direction_alone(name: str) -> None:
+    capture = latpcap.read(load_fixture(NPLUS1).path, decode_as={3306: name})
+    assert {row["protocol"] for row in capture.connections.to_dicts()} == {name}
+    assert {row["purpose"] for row in capture.exchanges.to_dicts()} == {"unreadable"}

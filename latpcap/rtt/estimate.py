@@ -8,7 +8,6 @@ import numpy as np
 
 from latpcap.rtt.baselines import AT_SERVER, BETWEEN, Baselines, Method, Reason
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, limits
-from latpcap.rtt.clock_step import clock_step
 from latpcap.rtt.measured import Half, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.tables.columns import Floats, Ints
@@ -44,7 +43,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     """Choose the baseline RTT of each path and of each connection of `recording`."""
     found = paths(recording.connections)
     path, count = found.of_connection, len(found)
-    step_ns = clock_step(recording)
+    step_ns = recording.tick_ns
     far, near = halves(recording, path)
     resent = np.zeros(count, bool)
     resent[path[recording.connections.handshake_retransmitted]] = True

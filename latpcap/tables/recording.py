@@ -137,6 +137,11 @@ class Recording:
         return Table.from_arrow(self._tables.captures())
 
     @cached_property
+    def tick_ns(self) -> int:
+        """How fine the captures' clocks are, the coarsest of all: 1 where it does not show."""
+        return int(columns.column(self.captures_table, "tick_ns").ints(1).max(initial=1))
+
+    @cached_property
     def notes_table(self) -> Table:
         """What the core noticed."""
         return Table.from_arrow(self._tables.notes())

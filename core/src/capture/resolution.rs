@@ -1,14 +1,16 @@
 //! How fine the clock of a capture is: as its packets' times show.
 
-/// Resolution from here on hide what is to be measured.
+/// Ticks from here on hide what is to be measured.
 const COARSE_NS: u64 = 1_000_000;
+/// No clock ticks more slowly; what is farther apart says nothing of the clock.
+const MAX_TICK_NS: u64 = 100_000_000;
 /// Fewer packets prove nothing.
 const MIN_PACKETS: u64 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resolution {
     packets: u64,
-    /// What all times are multiples of, until it is below `COARSE_NS`.
+    /// What all times are multiples of.
     divisor_ns: u64,
     /// The smallest step between two packets that are not at one time.
     least_step_ns: Option<u64>,
@@ -20,7 +22,7 @@ impl Resolution {
     #[inline]
     pub fn pass(&mut self, previous_ns: i64, time_ns: i64) {
         self.packets += 1;
-        if self.divisor_ns == 0 || self.divisor_ns >= COARSE_NS {
+        if self.divisor_ns != 1 {
             self.divisor_ns = greatest_common_divisor(time_ns.unsigned_abs(), self.divisor_ns);
         }
         if self.packets == 1 {
@@ -46,6 +48,12 @@ impl Resolution {
             false => shared.then_some(least_ns),
         }
     }
+
+    /// The tick of any clock; `None` where it does not show.
+    pub fn tick_ns(&self) -> Option<u64> {
+        let fine_ns = (self.packets >= MIN_PACKETS && self.least_step_ns.is_some()).then_some(self.divisor_ns);
+        self.coarse_ns().or(fine_ns).filter(|&tick_ns| tick_ns <= MAX_TICK_NS)
+    }
 }
 
 fn greatest_common_divisor(one: u64, other: u64) -> u64 {
@@ -60,14 +68,18 @@ fn greatest_common_divisor(one: u64, other: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn coarse_ns(times_ns: impl IntoIterator<Item = i64>) -> Option<u64> {
-        let mut ticks = Resolution::default();
+    fn resolution(times_ns: impl IntoIterator<Item = i64>) -> Resolution {
+        let mut resolution = Resolution::default();
         let mut previous_ns = i64::MIN;
         for time_ns in times_ns {
-            ticks.pass(previous_ns, time_ns);
+            resolution.pass(previous_ns, time_ns);
             previous_ns = time_ns;
         }
-        ticks.coarse_ns()
+        resolution
+    }
+
+    fn coarse_ns(times_ns: impl IntoIterator<Item = i64>) -> Option<u64> {
+        resolution(times_ns).coarse_ns()
     }
 
     #[test]
@@ -78,7 +90,15 @@ mod tests {
 
     #[test]
     fn microseconds_are_fine() {
-        assert_eq!(coarse_ns((0..20).map(|n| 5_000 + n * 7_001_000)), None);
+        let times = (0..20).map(|n| 5_000 + n * 7_001_000);
+        assert_eq!(coarse_ns(times.clone()), None);
+        assert_eq!(resolution(times).tick_ns(), Some(1_000));
+    }
+
+    #[test]
+    fn no_clock_ticks_once_a_second() {
+        let seconds = resolution((0..20).map(|n| n * 1_000_000_000));
+        assert_eq!((seconds.coarse_ns(), seconds.tick_ns()), (Some(1_000_000_000), None));
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl CaptureFile {
 }
 
 impl CaptureFile {
+    /// How fine its clock is, in ns: 1 or 100 for fine clocks, 1,000 for µs files; `None` where too few packets show it.
+    pub fn tick_ns(&self) -> Option<u64> {
+        self.resolution.tick_ns()
+    }
+
     /// What only the whole file shows.
     pub(super) fn note(&self) -> Option<Note> {
         let tick_ms = self.resolution.coarse_ns()? as f64 / 1e6;
