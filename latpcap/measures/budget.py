@@ -23,7 +23,7 @@ from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.shared_time import SharedClock
 from latpcap.rtt import Baselines
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Budget", "Timeline", "timeline"]
@@ -149,13 +149,11 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
     connection = exchanges.connection
     is_first = np.diff(connection, prepend=-1) != 0
-    asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    last = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), asked)
-    last = np.where(_sent_without_wait(exchanges), MISSING, last)
+    asked = exchanges.begin
+    last = np.where(_sent_without_wait(exchanges), MISSING, exchanges.end)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
     last = np.maximum(last, shake_end[connection])
-    end = _latest_so_far(connection, last - connections.start[connection], connections.end - connections.start)
-    end += connections.start[connection]
+    end = running_maximum(connection, np.maximum(last, connections.start[connection]))
     before = np.where(is_first, shake_end[connection], np.roll(end, 1))
     begin = np.clip(asked, before, end)
     hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
@@ -190,13 +188,6 @@ def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> I
     waits_for_greeting = connections.server_first & (connections.syn != MISSING)
     end = np.where(waits_for_greeting, np.maximum(end, greeted), end)
     return np.where(greeted == MISSING, end, np.clip(end, connections.start, np.maximum(greeted, connections.start)))
-
-
-def _latest_so_far(connection: Ints, times: Ints, lengths: Ints) -> Ints:
-    """The running maximum of non-negative `times` within each connection of the given length."""
-    base = np.concatenate(([0], np.cumsum(np.maximum(lengths, 0) + 1)))[:-1]  # connections laid end to end
-    shift = base[connection]
-    return np.maximum.accumulate(np.maximum(times, 0) + shift) - shift
 
 
 # --- pieces ---------------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.display import Plotted
+from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Recording
 
 __all__ = ["Deltas", "Stretch", "Timeline", "deltas", "timeline"]
@@ -72,7 +72,7 @@ def deltas(recording: Recording, baseline_rtt_ms: float | None) -> Deltas:
 def timeline(recording: Recording) -> Timeline:
     """The exchanges of the busiest connections: where they are many, cut only where a gap could be seen in a chart."""
     exchanges = recording.exchanges
-    start, end = _spans(recording)
+    start, end = exchanges.begin, exchanges.end
     by_connection = np.bincount(exchanges.connection, exchanges.round_trips + 1.0, len(recording.connections))
     busiest = np.isin(exchanges.connection, np.argsort(-by_connection, kind="stable")[:LANES])
     chosen = np.flatnonzero(busiest & (start != MISSING))
@@ -82,7 +82,7 @@ def timeline(recording: Recording) -> Timeline:
     connection, start, end = exchanges.connection[chosen], start[chosen], end[chosen]
     least_gap = recording.runtime_s * 1e9 / STRETCHES_A_LANE
     new = np.diff(connection, prepend=-1) != 0
-    new |= start - np.concatenate(([0], _end_so_far(connection, end)[:-1])) > least_gap
+    new |= start - np.concatenate(([0], running_maximum(connection, end)[:-1])) > least_gap
     new |= len(chosen) <= ONE_BY_ONE
     first = np.flatnonzero(new)
     ends = np.maximum.reduceat(end, first)
@@ -92,17 +92,3 @@ def timeline(recording: Recording) -> Timeline:
     rows = zip(streams, start[first] / 1e9, ends / 1e9, counts, trips, strict=True)
     stretches = (Stretch(int(s), float(a), float(b), int(n), int(t)) for s, a, b, n, t in rows)
     return Timeline(tuple(stretches), len(recording.connections))
-
-
-def _spans(recording: Recording) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last packet of each exchange, in ns since the start; `MISSING` where neither was captured."""
-    exchanges = recording.exchanges
-    start = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    return start, np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), start)
-
-
-def _end_so_far(connection: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The latest end of the connection up to each exchange; `connection` is sorted."""
-    lane = np.cumsum(np.diff(connection, prepend=connection[0]) != 0)
-    height = int(end.max()) + 1  # lanes laid on top of each other, so that one running maximum serves all
-    return np.asarray(np.maximum.accumulate(end + lane * height) - lane * height)

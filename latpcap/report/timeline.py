@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
 from latpcap.tables.columns import Floats, Ints
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.recording import Connections, Exchanges, Recording
 
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
 
@@ -98,9 +98,8 @@ def _busiest(lane: Ints) -> Ints:
 
 def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, own_service_ns: NDArray[Any]) -> _Blocks:
     """Cut each exchange into its round trips, as far as its wait holds them, the rest of its wait, and what remains."""
-    asked = np.where(exchanges.request == MISSING, exchanges.response, exchanges.request)
-    start = np.maximum(asked, 0)
-    end = np.maximum(np.maximum(exchanges.request_end, exchanges.response_end), start)
+    start = np.maximum(exchanges.begin, 0)
+    end = np.maximum(exchanges.end, start)
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)
     served = np.clip(_us(own_service_ns.astype(np.int64)), 0, length)

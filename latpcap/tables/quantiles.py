@@ -1,4 +1,4 @@
-"""Order statistics per group, for millions of rows at once."""
+"""Order statistics and running maxima per group, for millions of rows at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.tables.columns import Floats, Ints
 
-__all__ = ["Grouped"]
+__all__ = ["Grouped", "running_maximum"]
 
 _BITS = 63
 
@@ -44,3 +44,19 @@ class Grouped:
         filled = counts > 0
         result[filled] = self.values[(self.starts[:-1] + ranks)[filled]]
         return result
+
+
+def running_maximum(groups: Ints, values: Ints) -> Ints:
+    """The largest of `values` up to each row of its run of equal `groups`.
+
+    >>> running_maximum(np.array([1, 1, 1, 2]), np.array([5, 3, 7, 4])).tolist()
+    [5, 5, 7, 4]
+    """
+    first = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1) != 0)
+    if len(first) == 0:
+        return values
+    least = np.minimum.reduceat(values, first)
+    heights = np.maximum.reduceat(values, first) - least + 1  # runs laid on top of each other: one maximum serves all
+    shift = np.repeat(np.cumsum(heights) - heights - least, np.diff(first, append=len(groups)))
+    largest: Ints = np.maximum.accumulate(values + shift) - shift
+    return largest

@@ -88,6 +88,16 @@ class Exchanges:
     """How long delayed acknowledgments held its packets back."""
     complete: Bools
 
+    @property
+    def begin(self) -> Ints:
+        """The first packet of each; `MISSING` where none was captured."""
+        return np.where(self.request == MISSING, self.response, self.request)
+
+    @property
+    def end(self) -> Ints:
+        """The last packet of each; `MISSING` where none was captured."""
+        return np.maximum(np.maximum(self.request_end, self.response_end), self.begin)
+
     def __len__(self) -> int:
         return len(self.connection)
 
