@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from latpcap.measures.shared_time import SharedClock
+from latpcap.measures.shared_time import SharedTime
 
 
-def clock(*stretches: tuple[int, int]) -> SharedClock:
-    return SharedClock(np.array([a for a, _ in stretches], np.int64), np.array([b for _, b in stretches], np.int64))
+def clock(*stretches: tuple[int, int]) -> SharedTime:
+    return SharedTime(np.array([a for a, _ in stretches], np.int64), np.array([b for _, b in stretches], np.int64))
 
 
-def between(shared: SharedClock, a: int, b: int) -> float:
+def between(shared: SharedTime, a: int, b: int) -> float:
     return float(shared.worth(np.array([a]), np.array([b - a]))[0])
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
-from latpcap.measures.shared_time import SharedClock
+from latpcap.measures.shared_time import SharedTime
 from latpcap.rtt import Baselines
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
@@ -117,29 +117,29 @@ def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -
     runtime_ns = round(recording.runtime_s * 1e9)
     spans = _spans(connections, exchanges, near, runtime_ns)
     pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
-    clock = _clock(spans)
-    pace = _pace(exchanges, spans, clock, think_s)
-    return _add_up(connections, exchanges, baselines, spans, pieces, clock, pace, runtime_ns, think_s)
+    shared = _shared_time(spans)
+    pace = _pace(exchanges, spans, shared, think_s)
+    return _add_up(connections, exchanges, baselines, spans, pieces, shared, pace, runtime_ns, think_s)
 
 
-def _clock(spans: _Spans) -> SharedClock:
+def _shared_time(spans: _Spans) -> SharedTime:
     """Connections share the instants in which they are busy."""
-    return SharedClock(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
+    return SharedTime(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
 
 
-def _pace(exchanges: Exchanges, spans: _Spans, clock: SharedClock, think_s: float) -> SharedClock:
+def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: float) -> SharedTime:
     """What an added round trip is worth: workers that run side by side set each other no pace.
 
     Such a connection counts as busy between its requests as well (think time excepted), so that k workers share each
     instant by k however short their waits are; connections that are used one after the other add up.
     """
-    if clock.alone:
-        return clock
+    if shared.alone:
+        return shared
     connection, length = exchanges.connection, spans.end - spans.begin
-    beside = side_by_side(connection, length, clock.worth(spans.begin, length), len(spans.shake_begin))
+    beside = side_by_side(connection, length, shared.worth(spans.begin, length), len(spans.shake_begin))
     following = np.where(np.diff(connection, append=-1) == 0, np.roll(spans.begin, -1), spans.end)
     works_on = beside[connection] & (following - spans.end <= think_s * 1e9)
-    return _clock(replace(spans, end=np.where(works_on, np.maximum(following, spans.end), spans.end)))
+    return _shared_time(replace(spans, end=np.where(works_on, np.maximum(following, spans.end), spans.end)))
 
 
 # --- stretches ------------------------------------------------------------------------------------------------------
@@ -254,18 +254,18 @@ def _add_up(
     baselines: Baselines,
     spans: _Spans,
     pieces: _Pieces,
-    clock: SharedClock,
-    pace: SharedClock,
+    shared: SharedTime,
+    pace: SharedTime,
     runtime_ns: int,
     think_s: float,
 ) -> Timeline:
     is_setup, whole = exchanges.is_setup, exchanges.complete
     normal = whole & ~is_setup
-    request, network, service, service_loss, response, response_loss = _worths(clock, spans.begin, pieces)
-    total = clock.worth(spans.begin, spans.end - spans.begin)
+    request, network, service, service_loss, response, response_loss = _worths(shared, spans.begin, pieces)
+    total = shared.worth(spans.begin, spans.end - spans.begin)
     shake_length = spans.shake_end - spans.shake_begin
-    shake = clock.worth(spans.shake_begin, shake_length)
-    idle = clock.idle(0, runtime_ns)
+    shake = shared.worth(spans.shake_begin, shake_length)
+    idle = shared.idle(0, runtime_ns)
     thinking = idle > think_s * 1e9
     budget = Budget(
         network_s=_seconds(network, normal),
@@ -295,15 +295,15 @@ def _add_up(
     )
 
 
-def _worths(clock: SharedClock, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:
+def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:
     """What each piece is worth, one after the other."""
     for field in fields(pieces):
         length = getattr(pieces, field.name)
-        yield clock.worth(begin, length)
+        yield shared.worth(begin, length)
         begin = begin + length
 
 
-def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedClock) -> NDArray[np.float64]:
+def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedTime) -> NDArray[np.float64]:
     """Shared ÷ own wait; of the whole stretch where no wait was seen."""
     if pace.alone:
         return np.ones(len(exchanges))

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columns import Floats, Ints
 
-__all__ = ["SharedClock"]
+__all__ = ["SharedTime"]
 
 
-class SharedClock:
+class SharedTime:
     """The shared time of busy stretches, in ns."""
 
     def __init__(self, begin: Ints, end: Ints) -> None:

@@ -65,18 +65,21 @@ def _commands(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -> 
 
 
 def _why_only_ours(ours: Ours, exchange: Exchange) -> str | None:
-    if _is_compressed(ours, exchange.stream):
+    if ours.by_stream[exchange.stream].compressed:
         return COMPRESSED
     if exchange.request_bytes > LONGEST_MESSAGE:
         return LONG
     if exchange.command == "unknown":
         return REQUEST_LOST
-    return HOLE if _has_hole(ours, exchange.stream) else None
+    return HOLE if ours.by_stream[exchange.stream].lost else None
 
 
 def _why_only_theirs(ours: Ours, place: Place) -> str | None:
     stream, frame, _ = place
-    if _is_compressed(ours, stream):
+    connection = ours.by_stream.get(stream)
+    if connection is None:
+        return None
+    if connection.compressed:
         return COMPRESSED
     for exchange in ours.around(stream, frame):
         if exchange.is_setup:
@@ -85,15 +88,7 @@ def _why_only_theirs(ours: Ours, place: Place) -> str | None:
             return LONG
         if exchange.fingerprint.startswith("load data local"):
             return CONTENT
-    return HOLE if _has_hole(ours, stream) else None
-
-
-def _is_compressed(ours: Ours, stream: int) -> bool:
-    return any(each.compressed for each in ours.connections if each.stream == stream)
-
-
-def _has_hole(ours: Ours, stream: int) -> bool:
-    return any(each.lost for each in ours.connections if each.stream == stream)
+    return HOLE if connection.lost else None
 
 
 # --- statements -----------------------------------------------------------------------------------------------------
@@ -124,14 +119,14 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
 
 
 def _why_no_query(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:
-    if _is_compressed(ours, exchange.stream):
+    if ours.by_stream[exchange.stream].compressed:
         return COMPRESSED
     frames = range(exchange.request_frame, exchange.request_end_frame + 1)
     if any(frame.is_cut for frame in theirs.frames_between(exchange.stream, frames.start, frames.stop - 1)):
         return CUT
     if any((exchange.stream, frame) in theirs.with_attributes for frame in frames):
         return ATTRIBUTES
-    return HOLE if _has_hole(ours, exchange.stream) else None
+    return HOLE if ours.by_stream[exchange.stream].lost else None
 
 
 def _why_no_statement(query: Query, ours: Ours, theirs: Dissection) -> str | None:

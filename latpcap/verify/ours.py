@@ -97,6 +97,11 @@ class Ours:
                 found.setdefault(connection.protocol, set()).add(int(connection.server.rpartition(":")[2]))
         return found
 
+    @cached_property
+    def by_stream(self) -> dict[int, Connection]:
+        """The connections by their stream."""
+        return {connection.stream: connection for connection in self.connections}
+
     def speaking(self, protocol: str) -> list[Connection]:
         """The connections that speak a protocol in clear or at least began to."""
         return [connection for connection in self.connections if connection.protocol == protocol]

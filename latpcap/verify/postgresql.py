@@ -103,7 +103,7 @@ def _answers(ours: Ours, theirs: Dissection) -> Measure:
 
 
 def _why_not_ready(ours: Ours, theirs: Dissection, exchange: Exchange) -> str | None:
-    if any(each.replication for each in ours.connections if each.stream == exchange.stream):
+    if ours.by_stream[exchange.stream].replication:
         return REPLICATION
     last = max((each.response_end_frame for each in ours.exchanges[exchange.stream]), default=0)
     if exchange.failed and exchange.response_end_frame == last:
@@ -112,7 +112,7 @@ def _why_not_ready(ours: Ours, theirs: Dissection, exchange: Exchange) -> str | 
 
 
 def _why(ours: Ours, theirs: Dissection, stream: int, first: int, last: int | None = None) -> str | None:
-    connection = next((each for each in ours.connections if each.stream == stream), None)
+    connection = ours.by_stream.get(stream)
     if connection is None or connection.protocol != "postgresql":
         return OTHER_PROTOCOL
     if any(frame.is_cut for frame in theirs.frames_between(stream, first, last or first)):

@@ -30,6 +30,12 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     assert re.search(r"^\| 15 ms \| 4\.\d+ \|", text, re.MULTILINE)
 
 
+def test_a_capture_writes_it_where_the_name_says_so(tmp_path: Path) -> None:
+    capture = read_fixture("mysql/nplus1-300-client")
+    capture.report(tmp_path / "report.md", rtt_ms=15)
+    assert (tmp_path / "report.md").read_text("utf-8") == render(capture.analyze(rtt_ms=15))
+
+
 def test_every_row_of_a_table_has_as_many_cells_as_its_heading(nplus1: Path) -> None:
     result = read_fixture("mysql/nplus1-300-client").analyze()
     hostile = replace(result.statements[0], fingerprint="select `a` || '|' || \"``\" \n from <b>t</b>")
