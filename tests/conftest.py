@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
+from sharkd import Sharkd
 
 import latpcap as package
 from latpcap.cli import main
@@ -71,6 +73,16 @@ def read_fixture(name: str) -> package.Capture:
 def analysed(name: str) -> package.Analysis:
     """The result of the fixture, projected onto 1 ms and 15 ms."""
     return read_fixture(name).analyze([1, 15])
+
+
+@pytest.fixture(scope="session")
+def sharkd() -> Iterator[Sharkd]:
+    """Wireshark, started once."""
+    if shutil.which("sharkd") is None:
+        pytest.skip("sharkd is not installed: it comes with tshark")
+    running = Sharkd()
+    yield running
+    running.close()
 
 
 Done = subprocess.CompletedProcess[bytes]

@@ -1,4 +1,7 @@
-"""Wireshark's engine as a server: it starts once, then answers display filters on one capture after another."""
+"""Wireshark's engine as a server: it starts once, then reads one capture after another, as tshark would.
+
+It cannot be told on which port a database is, nor does it tell several texts of one field apart.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import json
 import subprocess
 from pathlib import Path
 from typing import Any
+
+from latpcap.verify.wireshark import FIELDS, Dissection
 
 
 class Sharkd:
@@ -16,14 +21,22 @@ class Sharkd:
         self.process = subprocess.Popen(["sharkd", "-"], text=True, **pipes)
         self.loaded: list[Path] = []
 
-    def frames(self, path: Path, display_filter: str, *fields: str) -> dict[int, list[str]]:
-        """The frames of a capture that the filter shows, each with the first value of each field."""
+    def frames(self, path: Path, display_filter: str, *fields: str) -> dict[int, list[list[str]]]:
+        """The frames of a capture that the filter shows, each with the values of each field."""
         if self.loaded[-1:] != [path]:
             self._ask("load", file=str(path))
             self.loaded.append(path)
         display_filter += " " * len(self.loaded)  # it remembers what a filter showed, even of the capture before
-        columns = {f"column{place}": f"{field}:1" for place, field in enumerate(("frame.number", *fields))}
-        return {frame["num"]: frame["c"][1:] for frame in self._ask("frames", filter=display_filter, **columns)}
+        columns = {f"column{place}": f"{field}:0" for place, field in enumerate(fields or ["frame.number"])}
+        shown = self._ask("frames", filter=display_filter, **columns)
+        return {frame["num"]: [cell.split(",") if cell else [] for cell in frame["c"]] for frame in shown}
+
+    def dissection(self, path: Path) -> Dissection:
+        """What `latpcap verify` has tshark tell of a capture in which nothing speaks MySQL or PostgreSQL."""
+        found = Dissection()
+        for cells in self.frames(path, "frame", *FIELDS).values():
+            found.add(dict(zip(FIELDS, cells, strict=True)))
+        return found
 
     def close(self) -> None:
         """End it."""

@@ -16,13 +16,14 @@ from latpcap.report.annotate import annotate, comments
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
-PACKETS = ("frame.number", "frame.time_epoch", "frame.len", "frame.cap_len", "frame.protocols", "tcp.payload")
+PACKETS = ("frame.number", "frame.time_epoch", "frame.len", "frame.cap_len", "frame.protocols", "frame.md5_hash")
 
 
 def tshark(path: Path, *fields: str) -> list[list[str]]:
     """The fields of each frame, as Wireshark reads it."""
     named = [part for field in fields for part in ("-e", field)]
-    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "aggregator=\x1f", *named]
+    hashed = ["-o", "frame.generate_md5_hash:TRUE"]
+    command = ["tshark", "-n", "-r", str(path), *hashed, "-T", "fields", "-E", "aggregator=\x1f", *named]
     done = subprocess.run(command, capture_output=True, check=True)
     return [line.split("\t") for line in done.stdout.decode().splitlines()]
 
@@ -32,8 +33,8 @@ def nplus1(fixture: Callable[[str], Fixture]) -> Path:
     return fixture("mysql/nplus1-300-client").path
 
 
-def told_of(path: Path) -> dict[int, list[str]]:
-    capture = package.read(path)
+def told_of(name: str) -> dict[int, list[str]]:
+    capture = read_fixture(name)
     return comments(capture.analyze(), capture.exchanges)
 
 
@@ -47,15 +48,15 @@ def annotated(paths: Path | list[Path], out: Path, **options: bool) -> int:
 )
 def test_wireshark_shows_the_comments_and_the_same_packets(name: str, tmp_path: Path) -> None:
     path, out = load_fixture(name).path, tmp_path / "out.pcapng"
-    told = told_of(path)
+    told = told_of(name)
     assert annotated(path, out) == len(told)
-    assert tshark(out, *PACKETS) == tshark(path, *PACKETS)
-    shown = {int(number): text.split("\x1f") for number, text in tshark(out, "frame.number", "frame.comment") if text}
-    assert shown == told
+    *packets, texts = zip(*tshark(out, *PACKETS, "frame.comment"), strict=True)
+    assert list(zip(*packets, strict=True)) == list(map(tuple, tshark(path, *PACKETS)))
+    assert {int(number): text.split("\x1f") for number, text in zip(packets[0], texts, strict=True) if text} == told
 
 
-def test_an_exchange_is_told_at_the_packet_that_completes_its_request(nplus1: Path) -> None:
-    told = told_of(nplus1)
+def test_an_exchange_is_told_at_the_packet_that_completes_its_request() -> None:
+    told = told_of("mysql/nplus1-300-client")
     fact = r"latpcap: exchange 3 of stream 0, query: 1 round trip, 1\.34 ms, service 0\.\d+ ms, 300 rows"
     assert re.fullmatch(fact, told[11][-1])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +12,6 @@ pytest.importorskip("latpcap._core", reason="the core is not built")
 
 from latpcap.tables import columns
 
-if shutil.which("sharkd") is None:
-    pytest.skip("sharkd is not installed: it comes with tshark", allow_module_level=True)
-
 NAMES = [
     *sorted(f"findings/{path.name.split('.')[0]}" for path in (FIXTURES / "findings").glob("*.pcapng.zst")),
     *("mysql/nplus1-1000", "mysql/prepared-each", "mysql/parallel-8", "mysql/churn-20", "mysql/doubled"),
@@ -25,17 +20,10 @@ NAMES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def sharkd() -> Iterator[Sharkd]:
-    running = Sharkd()
-    yield running
-    running.close()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_filter_shows_exactly_the_frames_of_the_finding(sharkd: Sharkd, name: str) -> None:
     path = load_fixture(name).path
-    streams = {frame: int(stream) for frame, (stream,) in sharkd.frames(path, "tcp", "tcp.stream").items()}
+    streams = {frame: int(stream) for frame, ((stream,),) in sharkd.frames(path, "tcp", "tcp.stream").items()}
     capture = read_fixture(name)
     exchanges = capture._recording.exchanges_table
     frames = {key: columns.column(exchanges, key).ints(-1) for key in ("request_frame", "response_end_frame")}

@@ -69,6 +69,25 @@ def way(request: Any) -> str:
 @pytest.fixture(scope="module")
 def outputs(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
     """Everything that the commands print and write, by how they were run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("latpcap.capture.read", ReadOnce())
+        return printed(capture, way, tmp_path_factory)
+
+
+class ReadOnce:
+    """`latpcap.read` that reads the same capture in the same way for all commands."""
+
+    def __init__(self) -> None:
+        self.captures: dict[tuple[Any, ...], latpcap.Capture] = {}
+
+    def __call__(self, paths: list[str], *, decode_as: object, progress: object, **options: Any) -> latpcap.Capture:
+        key = (*paths, *options.values())
+        if key not in self.captures:
+            self.captures[key] = latpcap.read(paths, **options)
+        return self.captures[key]
+
+
+def printed(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
     directory = tmp_path_factory.mktemp("out")
     found = {}
     for arguments in runs(directory):

@@ -85,7 +85,7 @@ def test_a_hostile_file_name_stays_text() -> None:
 
 def _captures(path: str) -> Table:
     texts = {name: Array([text], TEXT) for name, text in (("path", path), ("format", "pcap"))}
-    counts = {name: Array([10], U64) for name in ("packets", "bytes")}
+    counts = {name: Array([10], U64) for name in ("packets", "bytes", "tick_ns")}
     times = {name: Array([EPOCH_NS], I64).cast(TIME) for name in ("first_time", "last_time")}
     return Table.from_pydict(texts | counts | times)
 
@@ -249,7 +249,7 @@ def _array(values: Any, kind: Any) -> Array:
 
 
 def test_a_million_exchanges_stay_below_five_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.report.page.GRID", 8)  # a hundred points add 10 kB, and a replay each
+    monkeypatch.setattr("latpcap.report.page.GRID", 3)  # a hundred points add 10 kB, and a replay each
     page = render(Capture(Recording(ManyExchanges(1_000_000, 1, 5_000))))
     assert len(page.encode()) < 5 * MEGABYTE
 

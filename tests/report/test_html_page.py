@@ -22,6 +22,7 @@ from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
 
 playwright = pytest.importorskip("playwright.sync_api")
+playwright.expect.set_options(timeout=30_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="not installed: chromium")
 
@@ -122,29 +123,48 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
+class Window:
+    """A browser window that is offline, with what it asked for and what it complained about."""
+
+    def __init__(self, browser: Any, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options, offline=True)
+        self.page = self.context.new_page()
+        self.page.asked = []
+        self.complaints: list[str] = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("request", lambda request: self.page.asked.append(request.url))
+
+    def show(self, path: Path) -> Any:
+        self.page.asked.clear()
+        self.page.mouse.move(0, 0)
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("#colophon:not(:empty)")
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def usual_window(browser: Any) -> Window:
+    return Window(browser)
+
+
 @pytest.fixture
-def show(browser: Any, folder: Path) -> Iterator[Callable[..., Any]]:
-    """`show(capture)`: its report in a fresh page, from disk and with the network cut; complaints fail the test."""
-    contexts, complaints = [], []
+def show(browser: Any, usual_window: Window, folder: Path) -> Iterator[Callable[..., Any]]:
+    """`show(capture)`: its report, freshly loaded from disk; complaints fail the test. Options open a new window."""
+    usual_window.complaints.clear()
+    windows = [usual_window]
 
     def opened(capture: Capture, **options: Any) -> Any:
         path = folder / "report.html"
         path.write_text(render(capture.measures), "utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options, offline=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(path.as_uri())
-        page.wait_for_selector("#colophon:not(:empty)")
-        return page
+        if options:
+            windows.append(Window(browser, **options))
+        return windows[-1].show(path)
 
     yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    for window in windows[1:]:
+        window.context.close()
+    assert [window.complaints for window in windows] == [[] for _ in windows]
 
 
 @pytest.fixture(scope="module")
@@ -312,6 +332,7 @@ def test_a_display_filter_is_copied(show: Any, recorded: Recording, allowed: boo
     page = show(Found(recorded), permissions=["clipboard-read", "clipboard-write"])
     if not allowed:
         page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }")
+    page.evaluate("() => { window.setTimeout = () => 0; }")  # which would take the word away again
     page.get_by_role("button", name="Copy the display filter of N+1").click()
     playwright.expect(page.locator(".copy").first).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == FILTER
