@@ -1,15 +1,48 @@
 //! All connections of a recording, and what is said on them.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::capture::Recording;
-use crate::conversation::{Conversation, Hints};
+use crate::conversation::{Conversation, Forced, Hints};
 use crate::health::Health;
 use crate::note::{NoteCode, Notes};
 use crate::packet::{Dissector, Flags, Segment};
-use crate::pipeline::{Limits, Options};
 use crate::protocols::protocol_on;
 use crate::sql::Statements;
 use crate::stream::{Connection, Connections};
 use crate::table::{ExchangeColumns, Tables, protocol_of};
+
+/// What is kept of all connections together, however hostile the capture; the limits of one connection or one table
+/// stand where they are kept (docs/hostile-input.md lists all).
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// TCP connections, at about 1 KB each.
+    pub connections: usize,
+    /// Bytes that wait behind holes.
+    pub waiting_bytes: usize,
+    /// Requests without an answer, at about 400 bytes each.
+    pub unanswered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { connections: 1_000_000, waiting_bytes: 256 << 20, unanswered: 1_000_000 }
+    }
+}
+
+/// What a user may ask of the reading.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep the statements as they were sent, literals included.
+    pub show_literals: bool,
+    /// Server port → what to read it as.
+    pub decode_as: BTreeMap<u16, Forced>,
+    /// Set from outside to stop early; what was read so far comes back.
+    pub cancel: Arc<AtomicBool>,
+    pub limits: Limits,
+}
 
 /// The capture's clock as it would have run, had it never been set.
 #[derive(Clone, Copy, Debug, Default)]

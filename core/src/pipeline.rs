@@ -1,47 +1,15 @@
 //! The whole flow on one screen: a recording in, its tables out.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::capture::{CaptureError, Recording, Source};
-use crate::conversation::Forced;
 use crate::flows::Flows;
+pub use crate::flows::{Limits, Options};
 use crate::packet::{Dissected, Dissector};
 use crate::table::Tables;
 
 /// Packets between two looks at the cancel flag.
 const CANCEL_INTERVAL: u64 = 4096;
-
-/// What is kept of all connections together, however hostile the capture; the limits of one connection or one table
-/// stand where they are kept (docs/hostile-input.md lists all).
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// TCP connections, at about 1 KB each.
-    pub connections: usize,
-    /// Bytes that wait behind holes.
-    pub waiting_bytes: usize,
-    /// Requests without an answer, at about 400 bytes each.
-    pub unanswered: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { connections: 1_000_000, waiting_bytes: 256 << 20, unanswered: 1_000_000 }
-    }
-}
-
-/// What a user may ask of the reading.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Keep the statements as they were sent, literals included.
-    pub show_literals: bool,
-    /// Server port → what to read it as.
-    pub decode_as: BTreeMap<u16, Forced>,
-    /// Set from outside to stop early; what was read so far comes back.
-    pub cancel: Arc<AtomicBool>,
-    pub limits: Limits,
-}
 
 /// Read a recording from its first packet to its last.
 pub fn read(mut recording: Recording, options: &Options) -> Tables {

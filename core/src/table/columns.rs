@@ -1,200 +1,175 @@
-//! Columns that grow value by value, at little more than the cost of their numbers, and become Arrow arrays.
+//! Columns that grow row by row, at little more than the cost of their numbers, and become Arrow arrays.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{ArrowNativeType, NullBuffer};
 
-pub trait Column: Default {
+/// What a column holds: how a value is stored, and what its rows are in Arrow.
+pub trait Kind: Default {
     type Value;
+    type Stored: Copy;
 
-    fn push(&mut self, value: Self::Value);
+    fn store(&mut self, value: Self::Value) -> Self::Stored;
+    fn array(self, rows: Vec<Self::Stored>) -> ArrayRef;
+}
+
+#[derive(Debug, Default)]
+pub struct Column<K: Kind> {
+    pub kind: K,
+    pub rows: Vec<K::Stored>,
+}
+
+impl<K: Kind> Column<K> {
+    pub fn push(&mut self, value: K::Value) {
+        let stored = self.kind.store(value);
+        self.rows.push(stored);
+    }
 
     /// Put the rows in another order.
-    fn permute(&mut self, order: &[u32]);
+    pub fn permute(&mut self, order: &[u32]) {
+        self.rows = order.iter().map(|&row| self.rows[row as usize]).collect();
+    }
 
-    /// The values move, they are not copied.
-    fn into_array(self) -> ArrayRef;
-}
-
-fn permuted<T: Copy>(values: &mut Vec<T>, order: &[u32]) {
-    *values = order.iter().map(|&row| values[row as usize]).collect();
-}
-
-/// Numbers, one in each row.
-#[derive(Debug)]
-pub struct Numbers<T: ArrowPrimitiveType>(pub Vec<T::Native>);
-
-impl<T: ArrowPrimitiveType> Default for Numbers<T> {
-    fn default() -> Self {
-        Numbers(Vec::new())
+    pub fn into_array(self) -> ArrayRef {
+        self.kind.array(self.rows)
     }
 }
 
-impl<T: ArrowPrimitiveType> Column for Numbers<T> {
-    type Value = T::Native;
-
-    fn push(&mut self, value: T::Native) {
-        self.0.push(value);
-    }
-
-    fn permute(&mut self, order: &[u32]) {
-        permuted(&mut self.0, order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        Arc::new(PrimitiveArray::<T>::new(self.0.into(), None))
-    }
+/// A number as Arrow has it, and the value that stands for null: no frame, time, count or text has it.
+pub trait Integer: ArrowNativeType {
+    type Arrow: ArrowPrimitiveType<Native = Self>;
+    const NULL: Self;
 }
 
-/// A number type with a value that stands for null: no frame, time, count or text has it.
-pub trait Nullable: ArrowPrimitiveType {
-    const NULL: Self::Native;
-}
-
-impl Nullable for UInt32Type {
+impl Integer for u32 {
+    type Arrow = UInt32Type;
     const NULL: u32 = u32::MAX;
 }
 
-impl Nullable for UInt64Type {
+impl Integer for u64 {
+    type Arrow = UInt64Type;
     const NULL: u64 = u64::MAX;
 }
 
-impl Nullable for Int64Type {
+impl Integer for i64 {
+    type Arrow = Int64Type;
     const NULL: i64 = i64::MIN;
 }
 
-impl Nullable for TimestampNanosecondType {
-    const NULL: i64 = i64::MIN;
-}
-
-/// Numbers, none in some rows.
-#[derive(Debug)]
-pub struct Optional<T: Nullable>(Vec<T::Native>);
-
-impl<T: Nullable> Default for Optional<T> {
-    fn default() -> Self {
-        Optional(Vec::new())
-    }
-}
-
-impl<T: Nullable> Optional<T> {
-    fn nulls(&self) -> Option<NullBuffer> {
-        self.0.contains(&T::NULL).then(|| NullBuffer::from_iter(self.0.iter().map(|&value| value != T::NULL)))
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = Option<T::Native>> {
-        self.0.iter().map(|&value| (value != T::NULL).then_some(value))
-    }
-}
-
-impl<T: Nullable> Column for Optional<T> {
-    type Value = Option<T::Native>;
-
-    fn push(&mut self, value: Option<T::Native>) {
-        self.0.push(value.unwrap_or(T::NULL));
-    }
-
-    fn permute(&mut self, order: &[u32]) {
-        permuted(&mut self.0, order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        let nulls = self.nulls();
-        Arc::new(PrimitiveArray::<T>::new(self.0.into(), nulls))
-    }
-}
-
-/// Nanoseconds since 1970-01-01 UTC.
+/// A number in each row; the rows move, they are not copied.
 #[derive(Debug, Default)]
-pub struct Times(Optional<TimestampNanosecondType>);
+pub struct Number<T>(PhantomData<T>);
 
-impl Column for Times {
+impl<T: Integer> Kind for Number<T> {
+    type Value = T;
+    type Stored = T;
+
+    fn store(&mut self, value: T) -> T {
+        value
+    }
+
+    fn array(self, rows: Vec<T>) -> ArrayRef {
+        Arc::new(PrimitiveArray::<T::Arrow>::new(rows.into(), None))
+    }
+}
+
+/// A number in each row, or none.
+#[derive(Debug, Default)]
+pub struct Optional<T>(PhantomData<T>);
+
+fn nulls<T: Integer>(rows: &[T]) -> Option<NullBuffer> {
+    rows.contains(&T::NULL).then(|| NullBuffer::from_iter(rows.iter().map(|row| *row != T::NULL)))
+}
+
+impl<T: Integer> Kind for Optional<T> {
+    type Value = Option<T>;
+    type Stored = T;
+
+    fn store(&mut self, value: Option<T>) -> T {
+        value.unwrap_or(T::NULL)
+    }
+
+    fn array(self, rows: Vec<T>) -> ArrayRef {
+        let nulls = nulls(&rows);
+        Arc::new(PrimitiveArray::<T::Arrow>::new(rows.into(), nulls))
+    }
+}
+
+/// Nanoseconds since 1970-01-01 UTC, or none.
+#[derive(Debug, Default)]
+pub struct Time;
+
+impl Kind for Time {
     type Value = Option<i64>;
+    type Stored = i64;
 
-    fn push(&mut self, value: Option<i64>) {
-        self.0.push(value);
+    fn store(&mut self, value: Option<i64>) -> i64 {
+        value.unwrap_or(i64::NULL)
     }
 
-    fn permute(&mut self, order: &[u32]) {
-        self.0.permute(order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        let nulls = self.0.nulls();
-        Arc::new(PrimitiveArray::<TimestampNanosecondType>::new(self.0.0.into(), nulls).with_timezone("UTC"))
+    fn array(self, rows: Vec<i64>) -> ArrayRef {
+        let nulls = nulls(&rows);
+        Arc::new(PrimitiveArray::<TimestampNanosecondType>::new(rows.into(), nulls).with_timezone("UTC"))
     }
 }
 
 /// One of a few names in each row.
 #[derive(Debug, Default)]
-pub struct Names {
-    numbers: Vec<u16>,
-    /// What `numbers` count in.
-    names: Vec<&'static str>,
-}
+pub struct Name(Vec<&'static str>);
 
-impl Column for Names {
+impl Kind for Name {
     type Value = &'static str;
+    type Stored = u16;
 
-    fn push(&mut self, name: &'static str) {
-        let known = self.names.iter().position(|&known| known == name);
+    fn store(&mut self, name: &'static str) -> u16 {
+        let known = self.0.iter().position(|&known| known == name);
         let number = known.unwrap_or_else(|| {
-            self.names.push(name);
-            self.names.len() - 1
+            self.0.push(name);
+            self.0.len() - 1
         });
-        self.numbers.push(number as u16);
+        number as u16
     }
 
-    fn permute(&mut self, order: &[u32]) {
-        permuted(&mut self.numbers, order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        let numbers = PrimitiveArray::<UInt16Type>::from(self.numbers);
-        Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(self.names))))
+    fn array(self, rows: Vec<u16>) -> ArrayRef {
+        let numbers = PrimitiveArray::<UInt16Type>::from(rows);
+        Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(self.0))))
     }
 }
 
-/// The same as plain strings, none in some rows.
+/// The same as plain strings, or none.
 #[derive(Debug, Default)]
-pub struct OptionalNames(Names);
+pub struct OptionalName(Name);
 
-impl Column for OptionalNames {
+impl Kind for OptionalName {
     type Value = Option<&'static str>;
+    type Stored = u16;
 
-    fn push(&mut self, name: Option<&'static str>) {
-        self.0.push(name.unwrap_or_default());
+    fn store(&mut self, name: Option<&'static str>) -> u16 {
+        name.map_or(u16::MAX, |name| self.0.store(name))
     }
 
-    fn permute(&mut self, order: &[u32]) {
-        self.0.permute(order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        let Names { numbers, names } = self.0;
-        let names = numbers.into_iter().map(|number| names[usize::from(number)]);
-        Arc::new(StringArray::from_iter(names.map(|name| (!name.is_empty()).then_some(name))))
+    fn array(self, rows: Vec<u16>) -> ArrayRef {
+        let Name(names) = self.0;
+        Arc::new(StringArray::from_iter(rows.into_iter().map(|row| names.get(usize::from(row)))))
     }
 }
 
 #[derive(Debug, Default)]
-pub struct Flags(Vec<bool>);
+pub struct Flag;
 
-impl Column for Flags {
+impl Kind for Flag {
     type Value = bool;
+    type Stored = bool;
 
-    fn push(&mut self, flag: bool) {
-        self.0.push(flag);
+    fn store(&mut self, flag: bool) -> bool {
+        flag
     }
 
-    fn permute(&mut self, order: &[u32]) {
-        permuted(&mut self.0, order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        Arc::new(BooleanArray::from(self.0))
+    fn array(self, rows: Vec<bool>) -> ArrayRef {
+        Arc::new(BooleanArray::from(rows))
     }
 }
 
@@ -207,7 +182,7 @@ mod tests {
     #[test]
     fn more_names_than_a_byte_can_number_keep_their_rows() {
         let names: Vec<&'static str> = (0..300).map(|number| &*Box::leak(format!("command {number}").into())).collect();
-        let mut column = Names::default();
+        let mut column = Column::<Name>::default();
         names.iter().for_each(|name| column.push(name));
         let array = column.into_array();
         let read = array.as_dictionary::<UInt16Type>().downcast_dict::<StringArray>().unwrap();
@@ -216,7 +191,7 @@ mod tests {
 
     #[test]
     fn nulls_stay_with_their_rows() {
-        let mut column = Optional::<UInt32Type>::default();
+        let mut column = Column::<Optional<u32>>::default();
         [Some(1), None, Some(3)].into_iter().for_each(|value| column.push(value));
         column.permute(&[2, 1, 0]);
         let array = column.into_array();

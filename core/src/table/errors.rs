@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, StringArray};
 
-use super::columns::{Column, Optional};
+use super::columns::Kind;
 
 /// Error texts that are kept.
 const MAX_ERRORS: usize = 100_000;
@@ -17,7 +16,6 @@ const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 /// Texts, numbered in the order they came.
 #[derive(Debug, Default)]
 pub struct Errors {
-    rows: Optional<UInt32Type>,
     texts: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
     bytes: usize,
@@ -49,20 +47,15 @@ impl Errors {
     }
 }
 
-impl Column for Errors {
+impl Kind for Errors {
     type Value = Option<String>;
+    type Stored = u32;
 
-    fn push(&mut self, text: Option<String>) {
-        let number = text.map(|text| self.number(&text));
-        self.rows.push(number);
+    fn store(&mut self, text: Option<String>) -> u32 {
+        text.map_or(u32::MAX, |text| self.number(&text))
     }
 
-    fn permute(&mut self, order: &[u32]) {
-        self.rows.permute(order);
-    }
-
-    fn into_array(self) -> ArrayRef {
-        let texts = |number: u32| self.texts.get(number as usize).map(|text| &**text);
-        Arc::new(StringArray::from_iter(self.rows.iter().map(|number| texts(number?))))
+    fn array(self, rows: Vec<u32>) -> ArrayRef {
+        Arc::new(StringArray::from_iter(rows.into_iter().map(|row| self.texts.get(row as usize).map(|text| &**text))))
     }
 }

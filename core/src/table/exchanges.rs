@@ -1,13 +1,12 @@
 //! The table of exchanges, column by column, so that a million of them cost little more than their numbers.
 
 use arrow_array::RecordBatch;
-use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_schema::ArrowError;
 
-use super::columns::{Column, Flags, Names, Numbers, Optional, OptionalNames, Times};
+use super::columns::{Column, Flag, Kind, Name, Number, Optional, OptionalName, Time};
 use super::errors::Errors;
 use crate::conversation::Conversation;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Span};
 use crate::sql::Statements;
 use crate::stream::Mark;
 
@@ -24,10 +23,10 @@ impl Row {
     fn new(stream: u32, mut exchange: Exchange, statements: &Statements) -> Row {
         let error = exchange.error.take();
         let error = error.map(|error| statements.error(exchange.sql, &error.code, &error.message));
-        let [request, response] = [exchange.request, exchange.response];
-        let marks = [request.map(|span| span.first), request.map(|span| span.last)];
-        let marks = [marks[0], marks[1], response.map(|span| span.first), response.map(|span| span.last)];
-        Row { stream, exchange, marks: marks.map(|mark| mark.filter(|mark| mark.frame > 0)), error }
+        let ends = |span: Option<Span>| [span.map(|span| span.first), span.map(|span| span.last)];
+        let ([first, last], [answer, end]) = (ends(exchange.request), ends(exchange.response));
+        let marks = [first, last, answer, end].map(|mark| mark.filter(|mark| mark.frame > 0));
+        Row { stream, exchange, marks, error }
     }
 
     fn frame(&self, place: usize) -> Option<u32> {
@@ -44,13 +43,13 @@ macro_rules! columns {
     ($($name:ident: $kind:ty = $value:expr;)*) => {
         #[derive(Debug, Default)]
         pub struct ExchangeColumns {
-            $(pub(super) $name: $kind,)*
+            $(pub(super) $name: Column<$kind>,)*
         }
 
         impl ExchangeColumns {
             fn push(&mut self, mut row: Row) {
                 $(
-                    let value: fn(&mut Row) -> <$kind as Column>::Value = $value;
+                    let value: fn(&mut Row) -> <$kind as Kind>::Value = $value;
                     self.$name.push(value(&mut row));
                 )*
             }
@@ -68,36 +67,36 @@ macro_rules! columns {
 }
 
 columns! {
-    stream: Numbers<UInt32Type> = |row| row.stream;
-    exchange: Numbers<UInt32Type> = |row| row.exchange.number;
-    command: Names = |row| row.exchange.command;
-    purpose: Names = |row| row.exchange.purpose.as_str();
-    fingerprint: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.fingerprint);
-    text: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.text);
-    parameters: Numbers<UInt64Type> = |row| row.exchange.sql.map_or(0, |sql| sql.parameters);
-    tags: Optional<UInt32Type> = |row| row.exchange.sql.map(|sql| sql.tags);
-    request_frame: Optional<UInt32Type> = |row| row.frame(0);
-    request_end_frame: Optional<UInt32Type> = |row| row.frame(1);
-    response_frame: Optional<UInt32Type> = |row| row.frame(2);
-    response_end_frame: Optional<UInt32Type> = |row| row.frame(3);
-    request_time: Times = |row| row.time_ns(0);
-    request_end_time: Times = |row| row.time_ns(1);
-    response_time: Times = |row| row.time_ns(2);
-    response_end_time: Times = |row| row.time_ns(3);
-    request_bytes: Numbers<UInt64Type> = |row| row.exchange.request_bytes;
-    response_bytes: Numbers<UInt64Type> = |row| row.exchange.response_bytes;
-    round_trips: Numbers<UInt32Type> = |row| row.exchange.round_trips;
-    wait: Names = |row| row.exchange.wait.as_str();
-    waited_ns: Optional<Int64Type> = |row| row.exchange.waited_ns;
-    rows: Optional<UInt64Type> = |row| row.exchange.rows;
-    affected_rows: Optional<UInt64Type> = |row| row.exchange.affected_rows;
+    stream: Number<u32> = |row| row.stream;
+    exchange: Number<u32> = |row| row.exchange.number;
+    command: Name = |row| row.exchange.command;
+    purpose: Name = |row| row.exchange.purpose.as_str();
+    fingerprint: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.fingerprint);
+    text: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.text);
+    parameters: Number<u64> = |row| row.exchange.sql.map_or(0, |sql| sql.parameters);
+    tags: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.tags);
+    request_frame: Optional<u32> = |row| row.frame(0);
+    request_end_frame: Optional<u32> = |row| row.frame(1);
+    response_frame: Optional<u32> = |row| row.frame(2);
+    response_end_frame: Optional<u32> = |row| row.frame(3);
+    request_time: Time = |row| row.time_ns(0);
+    request_end_time: Time = |row| row.time_ns(1);
+    response_time: Time = |row| row.time_ns(2);
+    response_end_time: Time = |row| row.time_ns(3);
+    request_bytes: Number<u64> = |row| row.exchange.request_bytes;
+    response_bytes: Number<u64> = |row| row.exchange.response_bytes;
+    round_trips: Number<u32> = |row| row.exchange.round_trips;
+    wait: Name = |row| row.exchange.wait.as_str();
+    waited_ns: Optional<i64> = |row| row.exchange.waited_ns;
+    rows: Optional<u64> = |row| row.exchange.rows;
+    affected_rows: Optional<u64> = |row| row.exchange.affected_rows;
     error: Errors = |row| row.error.take();
-    delta_ns: Optional<Int64Type> = |row| row.exchange.delta_ns;
-    client_ns: Optional<Int64Type> = |row| row.exchange.client_ns;
-    retransmissions: Numbers<UInt32Type> = |row| row.exchange.retransmissions;
-    stalled_ns: Numbers<Int64Type> = |row| row.exchange.stalled_ns;
-    transaction: OptionalNames = |row| row.exchange.transaction;
-    complete: Flags = |row| row.exchange.complete;
+    delta_ns: Optional<i64> = |row| row.exchange.delta_ns;
+    client_ns: Optional<i64> = |row| row.exchange.client_ns;
+    retransmissions: Number<u32> = |row| row.exchange.retransmissions;
+    stalled_ns: Number<i64> = |row| row.exchange.stalled_ns;
+    transaction: OptionalName = |row| row.exchange.transaction;
+    complete: Flag = |row| row.exchange.complete;
 }
 
 impl ExchangeColumns {
@@ -114,13 +113,13 @@ impl ExchangeColumns {
 
     /// How many errors came when there was no room left for a text of their own.
     pub fn errors_overflowed(&self) -> u64 {
-        self.error.overflowed
+        self.error.kind.overflowed
     }
 
     /// In the order of connections and requests; they came in the order of their ends.
     pub fn sorted(mut self) -> ExchangeColumns {
-        let key = |&row: &u32| (self.stream.0[row as usize], self.exchange.0[row as usize]);
-        let mut order: Vec<u32> = (0..self.stream.0.len() as u32).collect();
+        let key = |&row: &u32| (self.stream.rows[row as usize], self.exchange.rows[row as usize]);
+        let mut order: Vec<u32> = (0..self.stream.rows.len() as u32).collect();
         if order.is_sorted_by_key(key) {
             return self;
         }

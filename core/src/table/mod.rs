@@ -68,8 +68,9 @@ impl Tables {
     pub fn statements(&self) -> Result<RecordBatch, ArrowError> {
         let ids = 0..self.statements.len() as u32;
         let mut is_fingerprint = vec![false; self.statements.len()];
-        for id in self.exchanges.fingerprint.iter().flatten() {
-            is_fingerprint[id as usize] = true;
+        for &id in &self.exchanges.fingerprint.rows {
+            // No fingerprint is beyond all of them.
+            is_fingerprint.get_mut(id as usize).into_iter().for_each(|is_fingerprint| *is_fingerprint = true);
         }
         let kind = |id| is_fingerprint[id as usize].then(|| StatementKind::of(self.statements.text(id)).as_str());
         batch(vec![
@@ -189,7 +190,7 @@ impl Tables {
 
     fn exchanges_per_connection(&self) -> Vec<u32> {
         let mut counts = vec![0; self.connections.len()];
-        for &stream in &self.exchanges.stream.0 {
+        for &stream in &self.exchanges.stream.rows {
             counts[stream as usize] += 1;
         }
         counts
@@ -197,7 +198,7 @@ impl Tables {
 
     fn round_trips_per_connection(&self) -> Vec<u64> {
         let mut counts = vec![0; self.connections.len()];
-        for (&stream, &round_trips) in self.exchanges.stream.0.iter().zip(&self.exchanges.round_trips.0) {
+        for (&stream, &round_trips) in self.exchanges.stream.rows.iter().zip(&self.exchanges.round_trips.rows) {
             counts[stream as usize] += u64::from(round_trips);
         }
         counts
