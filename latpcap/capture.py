@@ -12,7 +12,8 @@ from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
 from latpcap.measures.views import Deltas, Timeline
-from latpcap.projection.project import DEFAULT_LADDER_MS, Conditions, Projection
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.report import notebook, plot  # noqa: F401 (they register how results are displayed)
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures

@@ -10,6 +10,9 @@ from sharkd import Sharkd
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
+from latpcap.findings import Finding
+from latpcap.projection.project import DEFAULT_LADDER_MS
+from latpcap.result.analysis import Measures
 from latpcap.tables import columns
 
 NAMES = [
@@ -44,10 +47,11 @@ def test_the_filter_shows_exactly_the_frames_of_the_finding(sharkd: Sharkd, name
         assert (min(seen), max(seen)) == (finding.first_frame, finding.last_frame)
 
 
-def _found(measures: Any) -> Any:
-    from latpcap.findings.recognise import find
-
-    return find(measures.evidence, measures.costs, 15)
+def _found(measures: Measures) -> list[Finding]:
+    """The findings in the order of the results."""
+    savings = measures.savings
+    ladder = DEFAULT_LADDER_MS if savings.base.job is not None else ()
+    return [saving.finding for saving in savings.savings(ladder)]
 
 
 @pytest.mark.parametrize("name", NAMES)

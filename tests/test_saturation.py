@@ -36,10 +36,10 @@ def queue(
     times = (asked * MS).astype(np.int64)
     return SimpleNamespace(
         connection=connection.astype(int),
-        baseline=np.full(connections, 0.0),
-        request=times,
-        request_end=times,
-        response=(answered * MS).astype(np.int64),
+        baseline_ns=np.full(connections, 0.0),
+        request_ns=times,
+        request_end_ns=times,
+        response_ns=(answered * MS).astype(np.int64),
         round_trips=np.ones(len(rows)),
         setup=np.zeros(len(rows), bool),
     )
@@ -62,13 +62,13 @@ def test_more_connections_get_nothing_done_sooner_at_the_limit() -> None:
     connections = []
     for number in range(16):
         mine = job.connection == number
-        times = zip(job.request[mine] / MS, job.response[mine] / MS, strict=True)
+        times = zip(job.request_ns[mine] / MS, job.response_ns[mine] / MS, strict=True)
         exchanges = [Ex(at_ms=asked, waited_ms=answered - asked) for asked, answered in times]
         connections.append(Conn(exchanges=exchanges, rtt_ms=0.05))
     projection = Measures(build(connections)).project([0.05], conditions=Conditions(connections=64))
     assert projection.capacity_per_s == pytest.approx(500, rel=0.15)
     [point] = projection.points
-    assert point.runtime_s == pytest.approx(len(job.request) / (projection.capacity_per_s or 1), rel=0.01)
+    assert point.runtime_s == pytest.approx(len(job.request_ns) / (projection.capacity_per_s or 1), rel=0.01)
     assert (point.optimistic_s or 0) < (point.runtime_s or 0) < (point.pessimistic_s or 0)
 
 

@@ -246,90 +246,33 @@ impl Read for FileObject {
     }
 }
 
-/// What a replay starts from: numpy columns, copied once. See `crate::replay::Job`.
-#[derive(FromPyObject)]
-struct JobColumns<'py> {
-    client: PyReadonlyArray1<'py, u32>,
-    opened: PyReadonlyArray1<'py, i64>,
-    established: PyReadonlyArray1<'py, i64>,
-    server_first: PyReadonlyArray1<'py, bool>,
-    baseline: PyReadonlyArray1<'py, f64>,
-    low: PyReadonlyArray1<'py, f64>,
-    high: PyReadonlyArray1<'py, f64>,
-    near: PyReadonlyArray1<'py, f64>,
-    segment_bytes: PyReadonlyArray1<'py, f64>,
-    client_window_bytes: PyReadonlyArray1<'py, f64>,
-    server_window_bytes: PyReadonlyArray1<'py, f64>,
-    connection: PyReadonlyArray1<'py, u32>,
-    request: PyReadonlyArray1<'py, i64>,
-    request_end: PyReadonlyArray1<'py, i64>,
-    response: PyReadonlyArray1<'py, i64>,
-    response_end: PyReadonlyArray1<'py, i64>,
-    round_trips: PyReadonlyArray1<'py, f64>,
-    held_before: PyReadonlyArray1<'py, f64>,
-    held_within: PyReadonlyArray1<'py, f64>,
-    request_segments: PyReadonlyArray1<'py, f64>,
-    response_segments: PyReadonlyArray1<'py, f64>,
-    setup: PyReadonlyArray1<'py, bool>,
-    ends_transaction: PyReadonlyArray1<'py, bool>,
-}
+/// An object whose attributes are numpy columns; each is copied once.
+struct NumpyColumns<'a, 'py>(&'a Bound<'py, PyAny>);
 
-fn copied<T: numpy::Element + Clone>(column: &PyReadonlyArray1<'_, T>) -> Vec<T> {
-    column.as_array().to_vec()
-}
-
-impl JobColumns<'_> {
-    fn job(&self) -> Job {
-        Job {
-            client: copied(&self.client),
-            opened_ns: copied(&self.opened),
-            established_ns: copied(&self.established),
-            server_first: copied(&self.server_first),
-            baseline_ns: copied(&self.baseline),
-            low_ns: copied(&self.low),
-            high_ns: copied(&self.high),
-            near_ns: copied(&self.near),
-            segment_bytes: copied(&self.segment_bytes),
-            client_window_bytes: copied(&self.client_window_bytes),
-            server_window_bytes: copied(&self.server_window_bytes),
-            connection: copied(&self.connection),
-            request_ns: copied(&self.request),
-            request_end_ns: copied(&self.request_end),
-            response_ns: copied(&self.response),
-            response_end_ns: copied(&self.response_end),
-            round_trips: copied(&self.round_trips),
-            held_before: copied(&self.held_before),
-            held_within: copied(&self.held_within),
-            request_segments: copied(&self.request_segments),
-            response_segments: copied(&self.response_segments),
-            setup: copied(&self.setup),
-            ends_transaction: copied(&self.ends_transaction),
-        }
+impl NumpyColumns<'_, '_> {
+    fn copied<T: numpy::Element + Clone>(&self, name: &str) -> PyResult<Vec<T>> {
+        let column: PyReadonlyArray1<'_, T> = self.0.getattr(name)?.extract()?;
+        Ok(column.as_array().to_vec())
     }
 }
 
-/// The columns of `latpcap.replay.Changes`.
-#[derive(FromPyObject)]
-struct ChangesColumns<'py> {
-    trips: PyReadonlyArray1<'py, f64>,
-    gap: PyReadonlyArray1<'py, f64>,
-    service: PyReadonlyArray1<'py, f64>,
-    stall: PyReadonlyArray1<'py, f64>,
-    closed: PyReadonlyArray1<'py, bool>,
-    request_segments: PyReadonlyArray1<'py, f64>,
-    response_segments: PyReadonlyArray1<'py, f64>,
-}
+impl replay::Source for NumpyColumns<'_, '_> {
+    type Error = PyErr;
 
-impl ChangesColumns<'_> {
-    fn changes(&self) -> Changes {
-        Changes {
-            trips: copied(&self.trips),
-            gap: copied(&self.gap),
-            service: copied(&self.service),
-            stall_ns: copied(&self.stall),
-            closed: copied(&self.closed),
-            segments: [copied(&self.request_segments), copied(&self.response_segments)],
-        }
+    fn u32s(&self, name: &str) -> PyResult<Vec<u32>> {
+        self.copied(name)
+    }
+
+    fn i64s(&self, name: &str) -> PyResult<Vec<i64>> {
+        self.copied(name)
+    }
+
+    fn f64s(&self, name: &str) -> PyResult<Vec<f64>> {
+        self.copied(name)
+    }
+
+    fn bools(&self, name: &str) -> PyResult<Vec<bool>> {
+        self.copied(name)
     }
 }
 
@@ -370,21 +313,21 @@ struct Replay(replay::Replay);
 impl Replay {
     /// Take the columns of a job. `waiting` is evidence, independent or chained.
     #[new]
-    fn new(py: Python<'_>, columns: JobColumns<'_>, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
+    fn new(py: Python<'_>, columns: &Bound<'_, PyAny>, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
         let waiting = match waiting {
             "evidence" => Waiting::Evidence,
             "independent" => Waiting::Independent,
             "chained" => Waiting::Chained,
             _ => return Err(PyValueError::new_err("waiting is evidence, independent or chained")),
         };
-        let job = columns.job();
+        let job = Job::read(&NumpyColumns(columns))?;
         job.check().map_err(PyValueError::new_err)?;
         Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network(0.0)))))
     }
 
     /// The job with fixes made: see `crate::replay::Changes`.
-    fn changed(&self, py: Python<'_>, changes: ChangesColumns<'_>) -> PyResult<Replay> {
-        let changes = changes.changes();
+    fn changed(&self, py: Python<'_>, changes: &Bound<'_, PyAny>) -> PyResult<Replay> {
+        let changes = Changes::read(&NumpyColumns(changes))?;
         py.detach(|| self.0.changed(changes)).map(Replay).map_err(PyValueError::new_err)
     }
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect, Finding
 from latpcap.findings.recognise import candidates, find
-from latpcap.findings.result import FindingResult, finding_results
+from latpcap.findings.result import FindingResult, FixesTogether, finding_results, fixes_together
+from latpcap.findings.savings import Savings
 
-__all__ = ["Effect", "Evidence", "Finding", "FindingResult", "candidates", "find", "finding_results"]
+__all__ = ["Effect", "Evidence", "Finding", "FindingResult", "FixesTogether", "Savings"]
+__all__ += ["candidates", "find", "finding_results", "fixes_together"]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
+from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.statement_text import reads_catalog
 from latpcap.rtt import Baselines
 from latpcap.tables import columns
@@ -232,6 +233,12 @@ class Evidence:
         serving = (wanted[self.unit] | wanted[:-1]) & self.waits
         return np.flatnonzero(serving)
 
+    def serving_unseen(self, executions: Ints) -> Ints:
+        """The exchanges that serve one of `executions` (rows) and wait for nothing themselves, ascending."""
+        wanted = np.zeros(len(self.exchanges) + 1, bool)
+        wanted[executions] = True
+        return np.flatnonzero(wanted[self.unit] & ~self.waits)
+
     @cached_property
     def is_waited_for(self) -> Bools:
         """An execution that waits, by itself, by what serves it, or by the BEGIN that it was sent behind."""
@@ -262,6 +269,20 @@ class Evidence:
         so_far = np.cumsum(catalog)
         before = np.searchsorted(connection, connection)
         return bools(catalog & (so_far - so_far[before] < MAX_LOOKUPS))
+
+    @cached_property
+    def client_ns(self) -> Floats:
+        """Client time before each exchange, without the near half of the RTT and stalls that lie in it."""
+        exchanges = self.exchanges
+        near = np.nan_to_num(self.baselines.near)[exchanges.connection]
+        gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
+        client: Floats = gap - ack_stalls(exchanges).before
+        return client
+
+    @cached_property
+    def thinks(self) -> Bools:
+        """The client thought before it: that time stays whatever is fixed."""
+        return bools(self.client_ns > self.think_ns)
 
     @cached_property
     def is_late(self) -> Bools:

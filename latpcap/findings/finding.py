@@ -25,7 +25,7 @@ class Effect:
     """
 
     kind: str
-    """The fix: `join`, `fetch`, `batch`, `pool`, `pipeline`, `cache`, …; see `latpcap.fixes.REMOVED`."""
+    """The fix: `join`, `fetch`, `batch`, `pool`, `pipeline`, `cache`, …; see `latpcap.findings.fixes.REMOVED`."""
     exchanges: int
     connections: int
     rows: Ints
@@ -38,6 +38,8 @@ class Effect:
     """Waiting that each loses beside its round trips, whatever the RTT: held back packets."""
     closed: Ints
     """Connections that are not opened any more."""
+    along: Ints
+    """Exchanges that wait for nothing themselves and go with the others: followers in a pipeline, closes."""
 
     @property
     def saved_round_trips(self) -> Floats:
@@ -84,6 +86,8 @@ class Candidate:
     """The fix in one sentence, with the driver's own setting where the driver is known."""
     statement: str | None = None
     """Shown in the place of the fingerprint's text."""
+    needs: tuple[str, ...] = ()
+    """Names of the fixes without which this one cannot be made; its saving is that of all of them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,9 @@ class Finding:
     shown: Ints
     effect: Effect
     facts: Mapping[str, object]
+    needs: tuple[str, ...] = ()
+    statement_id: int = -1
+    """The statement, as an index into the texts; -1 for none."""
 
     @property
     def round_trips_saved(self) -> int:
@@ -139,10 +146,12 @@ def effect_of(
     stall_ns: Floats | None = None,
     closed: Ints | None = None,
     executions: Ints | None = None,
+    along: Ints | None = None,
 ) -> Effect:
     """Build an effect; by default each of `rows` loses all of its round trips.
 
     A round trip that is shared with an exchange which stays is not saved: `executions` are those that go with `rows`.
+    What serves one of them and waits for nothing goes along.
     """
     order = np.argsort(rows, kind="stable")
     rows = np.asarray(rows, np.int64)
@@ -157,6 +166,7 @@ def effect_of(
         carrier=np.broadcast_to(np.asarray(carrier, np.int64), rows.shape)[order],
         stall_ns=(np.zeros(len(rows)) if stall_ns is None else stall_ns)[order],
         closed=np.empty(0, np.int64) if closed is None else closed,
+        along=evidence.serving_unseen(rows if executions is None else executions) if along is None else along,
     )
 
 

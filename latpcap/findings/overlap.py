@@ -1,9 +1,9 @@
 """Findings that overlap share out the round trips, so that none is counted twice.
 
 An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
-is the prepares' own affair), the one that saves more time before the one that saves less; what nobody is about but goes
-with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A finding
-that keeps nearly nothing is dropped.
+is the prepares' own affair), the one that saves more time before the one that saves less; what no finding is about but
+goes with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A
+finding that keeps nearly nothing is dropped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["Claimed", "share_out"]
 Claimed = tuple[Pattern, Candidate]
 
 LEAST_SHARE = 0.2
-"""A finding that keeps less of what it saves alone is told by the others already."""
+"""A finding that keeps less of what it saves alone repeats what the others say."""
 
 
 def share_out(evidence: Evidence, found: Sequence[Claimed], worth: Callable[[Effect], float]) -> list[Claimed]:
-    """The candidates with what each saves beside those before it, the dearest first."""
+    """The candidates with what each saves beside those before it, the costliest first."""
     left = evidence.exchanges.round_trips.astype(float)
     open_connections = np.ones(len(evidence.recording.connections), bool)
     alone = [worth(candidate.effect) for _, candidate in found]
@@ -66,6 +66,7 @@ def _take(
         carrier=effect.carrier[mine][keep],
         stall_ns=effect.stall_ns[mine][keep],
         closed=closed,
+        along=effect.along if about else effect.along[:0],
     )
 
 

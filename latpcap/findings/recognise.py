@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Effect, Finding, Pattern, effect_of
 from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.registry import HEALTHY, PATTERNS
-from latpcap.findings.savings import Costs, saved_seconds
 
-__all__ = ["MOST_FINDINGS", "candidates", "find"]
+__all__ = ["MAX_FINDINGS", "candidates", "find"]
 
-MOST_FINDINGS = 100
-"""The dearest; a recording with more has other worries."""
+MAX_FINDINGS = 100
+"""The costliest; a recording with more has other worries."""
 LEGIBLE = 0.9
 """Of the round trips must be readable, before a recording is called healthy."""
 HIGH, MEDIUM = 0.25, 0.05
@@ -32,13 +32,13 @@ def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> l
     ]
 
 
-def find(evidence: Evidence, costs: Costs, rtt_ms: float) -> list[Finding]:
-    """The findings, the dearest at `rtt_ms` first."""
-    claimed = share_out(evidence, candidates(evidence), lambda effect: saved_seconds(effect, rtt_ms, costs))
+def find(evidence: Evidence, costs: Costs, found: Sequence[Claimed]) -> list[Finding]:
+    """The findings among the candidates `found`, roughly the costliest first."""
+    claimed = share_out(evidence, found, lambda effect: estimated_s(effect, costs))
     if not claimed and _is_legible(evidence):
         claimed = [(HEALTHY, Candidate(np.empty(0, np.int64), effect_of(evidence, "none", np.empty(0, np.int64))))]
     total = float(evidence.timeline.effective.sum())
-    return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MOST_FINDINGS]]
+    return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
 
 
 def _saves(effect: Effect) -> bool:
@@ -67,6 +67,8 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: 
         shown=candidate.shown,
         effect=candidate.effect,
         facts=candidate.facts,
+        needs=candidate.needs,
+        statement_id=candidate.fingerprint,
     )
 
 
@@ -77,8 +79,3 @@ def _severity(evidence: Evidence, pattern: Pattern, effect: Effect, costs: Costs
     runtime_ns = evidence.timeline.runtime_s * 1e9
     share = max(share, float(effect.stall_ns.sum()) / runtime_ns if runtime_ns > 0 else 0.0)
     return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
-
-
-def by_fix(found: Sequence[Claimed], names: Sequence[str]) -> list[Claimed]:
-    """Those of `found` whose fix is one of `names`."""
-    return [claimed for claimed in found if claimed[0].fix in names]

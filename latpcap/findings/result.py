@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Finding
 from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
-from latpcap.findings.savings import Costs, saved_seconds
+from latpcap.findings.savings import Saving, Savings
 
-__all__ = ["FindingResult", "finding_results"]
+__all__ = ["FindingResult", "FixesTogether", "finding_results", "fixes_together"]
+
+MIN_TOGETHER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,54 @@ class FindingResult:
     fix_name: str
     """What `latpcap project --fix` calls it; empty where there is nothing to switch on."""
     facts: dict[str, Any]
+    needs: tuple[str, ...]
+    """Names of the fixes without which this one cannot be made: `saved_s` is with these."""
+    round_trips_alone: int
+    """What the fix removes when it is made alone, as in `saved_s`; `round_trips_saved` counts each round trip once."""
+    estimated: bool
+    """The finding's share of what its fix saves with all its findings; otherwise replayed by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixesTogether:
+    """What all fixes but the suggestions save at once; less than the sum where they remove the same waits."""
+
+    fixes: tuple[str, ...]
+    round_trips_saved: int
+    saved_s: dict[str, float]
+    """By the asked RTT in ms."""
+
+
+def fixes_together(savings: Savings, rtt_ms: Sequence[float]) -> FixesTogether | None:
+    """`None` where there are not several."""
+    found = [finding for finding in savings.findings() if finding.fix_name and finding.severity != "info"]
+    names = tuple(dict.fromkeys(finding.fix_name for finding in found))
+    if len(names) < MIN_TOGETHER or savings.base.job is None:
+        return None
+    made = savings.fix_set(names)
+    [seconds] = savings.saved_s([made], rtt_ms)
+    return FixesTogether(
+        names, made.round_trips_saved, {f"{rtt:g}": float(s) for rtt, s in zip(rtt_ms, seconds, strict=True)}
+    )
 
 
 def finding_results(
-    evidence: Evidence, findings: Sequence[Finding], costs: Costs, rtt_ms: Sequence[float]
-) -> Iterator[FindingResult]:
-    """The findings with seconds at each of `rtt_ms`; none where the baseline RTT is unknown."""
-    known = not math.isnan(costs.baseline_ms)
-    for finding in findings:
-        saved = {f"{rtt:g}": saved_seconds(finding.effect, rtt, costs) for rtt in rtt_ms} if known else {}
+    savings: Savings, rtt_ms: Sequence[float], rank_ms: float | None = None
+) -> Iterator[tuple[FindingResult, Saving]]:
+    """The findings with seconds at each of `rtt_ms`; none where the baseline RTT is unknown.
+
+    `rank_ms` (one of `rtt_ms`; default: the largest) is where their order comes from.
+    """
+    evidence, known = savings.evidence, savings.base.job is not None
+    asked = list(rtt_ms) if known else []
+    ranked = max(asked, default=None) if rank_ms is None or not known else rank_ms
+    for saving in savings.savings([*asked, savings.base.baseline_ms] if known else [], ranked):
+        finding = saving.finding
         whole = len(finding.effect.closed) > 0
         connection = np.unique(evidence.exchanges.connection[finding.shown])
         frames = frames_of_connections(evidence, connection) if whole else frames_of_exchanges(evidence, finding.shown)
         shown = frames[:MAX_STRETCHES]
-        yield FindingResult(
+        result = FindingResult(
             code=finding.code,
             title=finding.title,
             why=finding.why,
@@ -68,8 +101,8 @@ def finding_results(
             fingerprint=finding.fingerprint,
             exchanges=len(finding.shown),
             round_trips_saved=finding.round_trips_saved,
-            saved_s=saved,
-            saved_at_baseline_s=saved_seconds(finding.effect, costs.baseline_ms, costs) if known else None,
+            saved_s={f"{rtt:g}": float(seconds) for rtt, seconds in zip(asked, saving.saved_s, strict=False)},
+            saved_at_baseline_s=float(saving.saved_s[-1]) if known else None,
             connections=tuple(map(int, evidence.recording.connections.stream[connection])),
             first_frame=min((each.first for each in shown), default=None),
             last_frame=max((each.last for each in shown), default=None),
@@ -78,4 +111,8 @@ def finding_results(
             display_filter=display_filter(shown, whole) if shown else "",
             fix_name=finding.fix_name,
             facts=dict(finding.facts),
+            needs=finding.needs,
+            round_trips_alone=saving.round_trips,
+            estimated=saving.estimated and known,
         )
+        yield result, saving

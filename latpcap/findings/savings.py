@@ -1,173 +1,177 @@
-"""What a fix saves: the round trips it removes × the RTT, and the part of client and server time that goes with them.
+"""What findings save: the job replayed without what their fixes remove. One engine for every command and report.
 
-```text
-saved(L) = Σ w·(n·L + f·(c·C + s·S)) + Σ v·h·L − rounds·L + stalls          (docs/model.md C.7, closed form)
-```
-
-n: round trips saved of an exchange, f: their share of all its round trips, C, S: its client and service time, c, s:
-how much of these its fix removes, w, v: what a round trip of the exchange or of its connection's set-up counts
-(parallel work once), h: those of a TCP handshake. The bytes of removed exchanges travel with another response, whose
-window must grow for them: `rounds`.
-
-That is for the list of findings, each alone; `changes_of` tells the replay of `project --fix` what fixes leave.
+A fix is replayed alone with all its findings at once, as `project --fix` makes it. Where it has several findings, they
+share what it saves in the ratio of their estimates, so that they add up; their results say so (`estimated`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
-from latpcap.measures.stalls import ack_stalls
-from latpcap.projection.job import Changes, Job
-from latpcap.projection.project import Basis
-from latpcap.rtt import Baselines
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.findings.estimate import Costs, estimated_s
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Effect, Finding
+from latpcap.findings.fixes import variant_of
+from latpcap.findings.overlap import Claimed, share_out
+from latpcap.findings.recognise import candidates, find
+from latpcap.projection.assumptions import CENTRAL
+from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.tables.columns import Floats
 
-if TYPE_CHECKING:
-    from latpcap.findings.finding import Effect
-
-__all__ = ["REMOVED", "Costs", "changes_of", "costs_of", "saved_seconds"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-MSS_BYTES = 1460
-INITIAL_WINDOW = 10
-"""Segments that a sender may send at once (IW10, RFC 6928); after them the window doubles every round trip."""
-
-REMOVED: dict[str, tuple[float, float]] = {
-    "join": (1.0, 0.5),
-    "fetch": (0.0, 0.5),
-    "batch": (0.5, 0.5),
-    "pipeline": (0.0, 0.0),
-    "cache": (1.0, 1.0),
-    "prepare": (1.0, 1.0),
-    "pool": (1.0, 1.0),
-    "ping": (1.0, 1.0),
-    "session": (1.0, 1.0),
-    "commit": (1.0, 1.0),
-    "blob": (0.0, 0.5),
-    "nodelay": (0.0, 0.0),
-    "none": (0.0, 0.0),
-}
-"""Shares of the client and the service time of a removed call that go with it.
-
-A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is
-done by another one (the child queries of a join, the rows of a batch) leaves half of the server's work there, a batch
-also half of the client's. What is merely sent earlier keeps all of its work.
-"""
+__all__ = ["FixSet", "Saving", "Savings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
-    """What each exchange and each connection cost, as the saving counts it: arrays of one value each, times in s."""
+class FixSet:
+    """Fixes that are made together, and what is left of the job then."""
 
-    weight: Floats
-    client_s: Floats
-    service_s: Floats
-    round_trips: Ints
-    request_bytes: Ints
-    response_bytes: Ints
-    connection: Ints
-    thinks: NDArray[np.bool_]
-    """The client thought before it."""
-    handshake_trips: Floats
-    """Round trips of a connection's TCP handshake and greeting × their weight."""
-    baseline_ms: float
+    made: tuple[Claimed, ...]
+    """Where they are made, each with what it removes that no other one counts."""
+    variant: Variant
 
-    def weighted_round_trips(self, effect: Effect) -> float:
-        """The effective round trips that the effect removes: the runtime falls by these × the RTT."""
-        trips = float((self.weight[effect.rows] * effect.saved).sum())
-        return trips + float(self.handshake_trips[effect.closed].sum()) - self._growth(effect)
+    @property
+    def effects(self) -> list[Effect]:
+        """What is removed."""
+        return [candidate.effect for _, candidate in self.made]
 
-    def _growth(self, effect: Effect) -> float:
-        """Slow-start rounds that the connections need for what travels together from now on, once each."""
-        moved = (effect.carrier >= 0) & (effect.carrier != effect.rows)
-        carrier, rows = effect.carrier[moved], effect.rows[moved]
-        carriers, index = np.unique(carrier, return_inverse=True)
-        after = self.response_bytes[carriers] + np.bincount(index, self.response_bytes[rows], len(carriers))
-        connections, place = np.unique(self.connection[carriers], return_inverse=True)
-        rounds = np.zeros((2, len(connections)))
-        np.maximum.at(rounds[0], place, _slow_start_rounds(self.response_bytes[carriers]))
-        np.maximum.at(rounds[1], place, _slow_start_rounds(after))
-        return float((rounds[1] - rounds[0]).sum())
+    @property
+    def round_trips_saved(self) -> int:
+        """Whole round trips, TCP handshakes included."""
+        return round(sum(map(_round_trips, self.effects)))
+
+    def needs(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Fixes beyond `names` that had to be made with them."""
+        needed = {fix for _, candidate in self.made for fix in candidate.needs}
+        return tuple(sorted((needed & {pattern.fix for pattern, _ in self.made}) - set(names)))
 
 
-def costs_of(recording: Recording, baselines: Baselines, timeline: Timeline, base: Basis, think_s: float) -> Costs:
-    """Take the costs from the measures; think time stays whatever is fixed."""
-    exchanges, connections = recording.exchanges, recording.connections
-    near = np.nan_to_num(baselines.near)[exchanges.connection]
-    gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
-    gap = gap - ack_stalls(exchanges).before
-    thinks = gap > think_s * 1e9
-    client = np.where(thinks, 0, np.maximum(gap, 0)) * timeline.weight
-    in_exchanges = np.bincount(exchanges.connection, exchanges.round_trips * timeline.weight, len(connections))
-    return Costs(
-        weight=timeline.weight,
-        client_s=client / 1e9,
-        service_s=np.asarray(timeline.service_ns, float) / 1e9,
-        round_trips=exchanges.round_trips,
-        request_bytes=exchanges.request_bytes,
-        response_bytes=exchanges.response_bytes,
-        connection=exchanges.connection,
-        thinks=thinks,
-        handshake_trips=np.maximum(timeline.effective - in_exchanges, 0),
-        baseline_ms=base.baseline_ms,
-    )
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What the fix of one finding saves when it is made alone."""
+
+    finding: Finding
+    round_trips: int
+    """Those of the fixes that it needs included, and those that other findings would save, too."""
+    saved_s: Floats
+    """At each asked RTT."""
+    part: float
+    """Of what its fix saves."""
+    estimated: bool
+    """Its share of what the fix saves with all its findings; otherwise replayed by itself."""
 
 
-def saved_seconds(effect: Effect, rtt_ms: float, costs: Costs) -> float:
-    """Seconds of runtime that the effect saves at `rtt_ms`; 0 where the RTT is not a number."""
-    if math.isnan(rtt_ms):
-        return 0.0
-    rows = effect.rows
-    share = effect.saved / np.maximum(costs.round_trips[rows], 1)
-    of_client, of_service = REMOVED[effect.kind]
-    worked = float((share * (of_client * costs.client_s[rows] + of_service * costs.service_s[rows])).sum())
-    stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
-    return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)
+class Savings:
+    """The findings of a recording, and what any of their fixes save."""
+
+    def __init__(self, evidence: Evidence, costs: Costs, base: Basis) -> None:
+        """Look for nothing yet."""
+        self.evidence = evidence
+        self.costs = costs
+        self.base = base
+        self._candidates: dict[tuple[tuple[str, int], ...], list[Claimed]] = {}
+        self._findings: list[Finding] | None = None
+
+    def findings(self) -> list[Finding]:
+        """What was recognised, roughly the costliest first."""
+        if self._findings is None:
+            self._findings = find(self.evidence, self.costs, self.candidates())
+        return self._findings
+
+    def candidates(self, values: Mapping[str, int] | None = None) -> list[Claimed]:
+        """What every pattern sees by itself; `values`: those of fixes that are not the usual ones."""
+        key = tuple(sorted((values or {}).items()))
+        if key not in self._candidates:
+            self._candidates[key] = candidates(self.evidence, values)
+        return self._candidates[key]
+
+    def fix_set(self, names: Iterable[str], values: Mapping[str, int] | None = None) -> FixSet:
+        """The fixes of these names made, with what they need."""
+        made = share_out(self.evidence, self._chosen(set(names), values), self._estimated_s)
+        if self.base.job is None or not made:
+            return FixSet(tuple(made), AS_IT_IS)
+        return FixSet(tuple(made), variant_of([each.effect for _, each in made], self.evidence, self.base.job))
+
+    def savings(self, rtt_ms: Sequence[float], rank_ms: float | None = None) -> list[Saving]:
+        """What each finding saves at each of `rtt_ms`; suggestions come last.
+
+        The costliest at `rank_ms` (one of `rtt_ms`; default: the largest) comes first.
+        """
+        found = self.findings()
+        fixes = list(dict.fromkeys(finding.fix_name for finding in found if finding.fix_name))
+        sets = [self.fix_set([fix]) for fix in fixes]
+        saved = zip(fixes, sets, self.saved_s(sets, rtt_ms), strict=True)
+        savings = [each for fix, made, saved_s in saved for each in self._shared(fix, made, saved_s)]
+        nothing = np.zeros(len(rtt_ms))
+        savings += [Saving(finding, 0, nothing, 1.0, estimated=False) for finding in found if not finding.fix_name]
+        order = {id(finding): place for place, finding in enumerate(found)}
+        column = list(rtt_ms).index(max(rtt_ms) if rank_ms is None else rank_ms) if len(rtt_ms) else None
+
+        def rank(saving: Saving) -> tuple[bool, float, int]:
+            most = 0.0 if column is None else float(saving.saved_s[column])
+            return saving.finding.severity == "info", -most, order[id(saving.finding)]
+
+        return sorted(savings, key=rank)
+
+    def saved_s(self, sets: Sequence[FixSet], rtt_ms: Sequence[float]) -> list[Floats]:
+        """Seconds that each set saves at each RTT; none where the baseline is unknown."""
+        if self.base.job is None or not sets or not len(rtt_ms):
+            return [np.zeros(len(rtt_ms)) for _ in sets]
+        asked = [(variant, rtt_ms) for variant in (AS_IT_IS, *(each.variant for each in sets))]
+        [[as_it_is, *fixed]] = self.base.runtimes_of(asked, CENTRAL)
+        return [np.maximum(as_it_is - each, 0.0) for each in fixed]
+
+    def _shared(self, fix: str, made: FixSet, saved_s: Floats) -> list[Saving]:
+        """What the findings of one fix save of what it saves."""
+        mine = [finding for finding in self.findings() if finding.fix_name == fix]
+        effects = [self._effects(finding, made) for finding in mine]
+        weights = np.array([sum(map(self._estimated_s, each)) for each in effects])
+        whole = float(weights.sum())
+        parts = weights / whole if whole > 0 else np.full(len(mine), 1 / len(mine))
+        return [
+            Saving(finding, round(sum(map(_round_trips, each))), saved_s * part, float(part), estimated=len(mine) > 1)
+            for finding, each, part in zip(mine, effects, parts, strict=True)
+        ]
+
+    @staticmethod
+    def _effects(finding: Finding, made: FixSet) -> list[Effect]:
+        """What a finding's fix removes, with what it needs."""
+        return [
+            candidate.effect
+            for pattern, candidate in made.made
+            if candidate.shown is finding.shown
+            or (pattern.fix in finding.needs and candidate.fingerprint == finding.statement_id)
+        ]
+
+    def _chosen(self, names: set[str], values: Mapping[str, int] | None) -> list[Claimed]:
+        """The candidates whose fixes are made: those that were found, or where all were dropped, these."""
+        every = self.candidates(values)
+        found = {(finding.code, finding.statement_id) for finding in self.findings()}
+        kept = [each for each in every if _key(each) in found]
+        fixes = {pattern.fix for pattern, _ in kept}
+        usable = [each for each in every if _key(each) in found or each[0].fix not in fixes]
+        needed = {
+            (fix, candidate.fingerprint)
+            for pattern, candidate in usable
+            if pattern.fix in names
+            for fix in candidate.needs
+        }
+        return [
+            (pattern, candidate)
+            for pattern, candidate in usable
+            if pattern.fix in names or (pattern.fix, candidate.fingerprint) in needed
+        ]
+
+    def _estimated_s(self, effect: Effect) -> float:
+        return estimated_s(effect, self.costs)
 
 
-def changes_of(effects: Sequence[Effect], costs: Costs, job: Job) -> Changes:
-    """What the fixes leave of the job, for its replay."""
-    trips, gap, service = np.ones((3, len(costs.weight)))
-    stall, closed = np.zeros(len(costs.weight)), np.zeros(len(costs.handshake_trips), bool)
-    requests, responses = job.request_segments.copy(), job.response_segments.copy()
-    for effect in effects:
-        rows, (of_client, of_service) = effect.rows, REMOVED[effect.kind]
-        share = effect.saved / np.maximum(costs.round_trips[rows], 1)
-        trips[rows] -= share
-        gap[rows] -= np.where(costs.thinks[rows], 0, share * of_client)
-        service[rows] -= share * of_service
-        stall[rows] += effect.stall_ns
-        closed[effect.closed] = True
-        together = rows[effect.saved > 0]
-        size = job.segment_bytes[job.connection[together]]
-        requests[together] = costs.request_bytes[together] / size
-        responses[together] = costs.response_bytes[together] / size
-    return Changes(
-        trips=np.maximum(trips, 0),
-        gap=np.maximum(gap, 0),
-        service=np.maximum(service, 0),
-        stall=stall,
-        closed=closed,
-        request_segments=requests,
-        response_segments=responses,
-    )
+def _key(claimed: Claimed) -> tuple[str, int]:
+    pattern, candidate = claimed
+    return pattern.code, candidate.fingerprint
 
 
-def _slow_start_rounds(response_bytes: NDArray[np.generic]) -> Floats:
-    """Extra round trips of responses beyond the initial window when it doubles: ⌈log2(segments ÷ 10 + 1)⌉ − 1.
-
-    >>> _slow_start_rounds(np.array([0, 14_600, 15_000, 50_000, 1_000_000])).tolist()
-    [0.0, 0.0, 1.0, 2.0, 6.0]
-    """
-    segments = np.ceil(response_bytes.astype(float) / MSS_BYTES)
-    rounds: Floats = np.ceil(np.log2(segments / INITIAL_WINDOW + 1)) - 1
-    return np.maximum(rounds, 0)
+def _round_trips(effect: Effect) -> float:
+    return float(effect.saved.sum()) + len(effect.closed)

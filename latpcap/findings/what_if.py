@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from latpcap.errors import UsageError
-from latpcap.findings.evidence import Evidence
-from latpcap.findings.overlap import share_out
-from latpcap.findings.recognise import candidates
 from latpcap.findings.registry import PATTERNS
-from latpcap.findings.savings import Costs, changes_of, saved_seconds
-from latpcap.projection.project import Basis, Point
+from latpcap.findings.savings import FixSet, Savings
+from latpcap.projection.basis import AS_IT_IS
+from latpcap.projection.project import Projection, projections
 from latpcap.units import format_ms, format_s
 
 __all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
 
 ALL = "all"
+SUGGESTIONS = frozenset(pattern.fix for pattern in PATTERNS if pattern.suggestion)
+"""Fixes that are made only where they are named."""
+MIN_TO_SHORTEN = 3
+"""Of that many fixes and more, those that save nothing are not listed."""
 MOVED_ENOUGH = 1.1
 """A runtime is met if it is exceeded by no more than this factor."""
 LITTLE = 0.1
@@ -35,14 +37,21 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """The runtimes with one fix, or with all of them."""
+    """The job with one fix made, or with all of them; seconds by the asked RTT in ms."""
 
     name: str
     findings: int
     round_trips_saved: int
     saved_s: dict[str, float]
-    """By the asked RTT in ms."""
     runtime_s: dict[str, float]
+    optimistic_s: dict[str, float]
+    pessimistic_s: dict[str, float]
+    throughput_per_s: dict[str, float]
+    """Statements that are still needed, per second of runtime."""
+    seconds_per_ms: float
+    """What the next millisecond of RTT adds then."""
+    needs: tuple[str, ...] = ()
+    """Fixes that had to be made with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +59,19 @@ class WhatIf:
     """As it is, each fix alone, all together; and what follows from that."""
 
     as_is_s: dict[str, float]
+    """Seconds by the asked RTT in ms."""
+    as_is_optimistic_s: dict[str, float]
+    as_is_pessimistic_s: dict[str, float]
     fixes: tuple[FixResult, ...]
     all_fixes: FixResult
     answer: str
     """Move the database back, or change the code?"""
+    left_out: tuple[str, ...] = ()
+    """Fixes that would save something and that `all` leaves out, since they are suggestions."""
 
 
 def parse_fix(text: str) -> list[Fix]:
-    """The fixes that `text` names; `all` names every one but `pipeline`.
+    """The fixes that `text` names; `all` names every one but the suggestions (`pipeline`).
 
     >>> parse_fix("fetch=500")
     [Fix(name='fetch', value=500, text='fetch=500')]
@@ -66,7 +80,8 @@ def parse_fix(text: str) -> list[Fix]:
     """
     name, given, value = text.partition("=")
     if name == ALL and not given:
-        return [Fix(pattern.fix, None, pattern.fix) for pattern in PATTERNS if pattern.fix and not pattern.suggestion]
+        names = [pattern.fix for pattern in PATTERNS if pattern.fix and pattern.fix not in SUGGESTIONS]
+        return [Fix(fix, None, fix) for fix in names]
     pattern = next((pattern for pattern in PATTERNS if pattern.fix == name and name), None)
     if pattern is None:
         raise UsageError(f"unknown fix `{text}`: {grammar()}")
@@ -99,52 +114,67 @@ def _value(text: str, choices: Sequence[str], value: str) -> int | None:
     raise UsageError(f"unknown fix `{text}`: {grammar()}")
 
 
-def what_if(
-    evidence: Evidence, costs: Costs, base: Basis, points: Sequence[Point], fixes: Sequence[Fix]
-) -> WhatIf | None:
-    """The runtimes at `points` with `fixes`; `None` where the baseline RTT is unknown."""
-    as_is = {point.rtt_ms: point.runtime_s for point in points if point.runtime_s is not None}
-    if not as_is:
+def what_if(savings: Savings, rtt_ms: Sequence[float], fixes: Sequence[Fix]) -> WhatIf | None:
+    """The runtimes at `rtt_ms` with `fixes`; `None` where the baseline RTT is unknown."""
+    if savings.base.job is None:
         return None
-    each = tuple(_result(evidence, costs, base, as_is, [fix], fix.text) for fix in fixes)
-    together = _result(evidence, costs, base, as_is, fixes, "all fixes")
-    told = tuple(result for fix, result in zip(fixes, each, strict=True) if result.findings or len(fixes) < 3)
-    return WhatIf(_by_rtt(as_is), told, together, _answer(as_is, together, costs, evidence.timeline.runtime_s))
-
-
-def _result(
-    evidence: Evidence, costs: Costs, base: Basis, as_is: dict[float, float], fixes: Sequence[Fix], name: str
-) -> FixResult:
     values = {fix.name: fix.value for fix in fixes if fix.value is not None}
-    names = {fix.name for fix in fixes}
-    found = [claimed for claimed in candidates(evidence, values) if claimed[0].fix in names]
-    farthest = max(as_is)
-    kept = share_out(evidence, found, lambda effect: saved_seconds(effect, farthest, costs))
-    effects = [candidate.effect for _, candidate in kept]
-    job = base.job
-    saved_s = [0.0] * len(as_is) if job is None else base.saved_s(changes_of(effects, costs, job), list(as_is))
-    saved = dict(zip(as_is, saved_s, strict=True))
-    least = evidence.timeline.budget.think_s
+    names = [[fix.name] for fix in fixes] + [[fix.name for fix in fixes]]
+    sets = [savings.fix_set(each, values) for each in names]
+    variants = [AS_IT_IS, *(each.variant for each in sets)]
+    as_is, *projected = projections(savings.base, variants, rtt_ms)
+    texts = [*(fix.text for fix in fixes), "all fixes"]
+    *each, together = (
+        _result(text, made, made.needs(fixed), as_is, there)
+        for text, fixed, made, there in zip(texts, names, sets, projected, strict=True)
+    )
+    shown = tuple(result for result in each if result.findings or len(fixes) < MIN_TO_SHORTEN)
+    asked_all = {fix.name for fix in fixes} >= {fix.name for fix in parse_fix(ALL)}
+    suggested = savings.findings() if asked_all else []
+    left_out = {finding.fix_name for finding in suggested} & SUGGESTIONS - {fix.name for fix in fixes}
+    answer = _answer(_runtimes(as_is), together, savings.base.baseline_ms, savings.base.runtime_s)
+    return WhatIf(
+        as_is_s=_by_rtt(_runtimes(as_is)),
+        as_is_optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in as_is.points}),
+        as_is_pessimistic_s=_by_rtt({point.rtt_ms: point.pessimistic_s or 0.0 for point in as_is.points}),
+        fixes=shown,
+        all_fixes=together,
+        answer=answer,
+        left_out=tuple(sorted(left_out)),
+    )
+
+
+def _result(name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection) -> FixResult:
+    now, then = _runtimes(as_is), _runtimes(fixed)
     return FixResult(
         name=name,
-        findings=len(effects),
-        round_trips_saved=round(sum(float(effect.saved.sum()) + len(effect.closed) for effect in effects)),
-        saved_s=_by_rtt(saved),
-        runtime_s=_by_rtt({rtt: max(as_is[rtt] - saved[rtt], least) for rtt in as_is}),
+        findings=len(made.made),
+        round_trips_saved=made.round_trips_saved,
+        saved_s=_by_rtt({rtt: max(now[rtt] - then[rtt], 0.0) for rtt in now}),
+        runtime_s=_by_rtt(then),
+        optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in fixed.points}),
+        pessimistic_s=_by_rtt({point.rtt_ms: point.pessimistic_s or 0.0 for point in fixed.points}),
+        throughput_per_s=_by_rtt({point.rtt_ms: point.throughput_per_s or 0.0 for point in fixed.points}),
+        seconds_per_ms=fixed.seconds_per_ms or 0.0,
+        needs=needs,
     )
+
+
+def _runtimes(projection: Projection) -> dict[float, float]:
+    return {point.rtt_ms: point.runtime_s or 0.0 for point in projection.points}
 
 
 def _by_rtt(values: dict[float, float]) -> dict[str, float]:
     return {f"{rtt:g}": value for rtt, value in values.items()}
 
 
-def _answer(as_is: dict[float, float], together: FixResult, costs: Costs, here_s: float) -> str:
+def _answer(as_is: dict[float, float], together: FixResult, baseline_ms: float, here_s: float) -> str:
     """In words: whether changing the code makes up for the distance."""
     rtt = max(as_is)
     there_s, fixed_s = as_is[rtt], together.runtime_s[f"{rtt:g}"]
     here, there, fixed = (format_s(value) for value in (here_s, there_s, fixed_s))
-    at, back = format_ms(rtt), format_ms(costs.baseline_ms)
-    if rtt <= costs.baseline_ms * MOVED_ENOUGH:
+    at, back = format_ms(rtt), format_ms(baseline_ms)
+    if rtt <= baseline_ms * MOVED_ENOUGH:
         return f"With these fixes {fixed} instead of {there} at {at}."
     if there_s <= here_s * MOVED_ENOUGH:
         return f"Neither: at {at} it takes {there}, hardly more than the {here} at {back}."

@@ -46,6 +46,8 @@ class StatementGroups:
     """First packet of the request → last packet of the response; NaN where there is none."""
     delta_ms: dict[str, Floats]
     """Start of the previous request on the connection → start of this one."""
+    of_exchange: Ints
+    """The entry that each exchange belongs to."""
 
     def __len__(self) -> int:
         return len(self.text)
@@ -86,6 +88,7 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
         service_s=service[order],
         response_ms=_quantiles(groups, response_ns(exchanges), timed, count, order, RESPONSE_QUANTILES),
         delta_ms=_quantiles(groups, exchanges.delta, timed, count, order, DELTA_QUANTILES),
+        of_exchange=np.argsort(order, kind="stable")[groups],
     )
 
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 
-__all__ = ["TcpResult", "tcp_results"]
+__all__ = ["INITIAL_WINDOW", "MSS_BYTES", "TIMESTAMPS_BYTES", "UNSCALED_BYTES", "TcpResult", "tcp_results"]
+
+MSS_BYTES = 1460
+"""What a segment holds on Ethernet, where no SYN announced it."""
+TIMESTAMPS_BYTES = 12
+"""What the timestamp option, which nearly every host sends, takes of it (RFC 7323)."""
+INITIAL_WINDOW = 10
+"""Segments that a sender may send at once (RFC 6928); after them the window doubles every round trip."""
+UNSCALED_BYTES = 65_535
+"""The largest window without scaling (RFC 7323)."""
 
 MISSING = -1
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from latpcap._core import Replay
 from latpcap.measures.stalls import ack_stalls
+from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
 from latpcap.rtt import Baselines
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -24,12 +25,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Waiting = Literal["evidence", "independent", "chained"]
 
-MSS_BYTES = 1460
-"""What a segment holds on Ethernet, where no SYN told it."""
-TIMESTAMPS_BYTES = 12
-"""What TCP timestamps, which nearly everybody sends, take of it."""
-UNSCALED_BYTES = 65_535
-"""The largest window without scaling (RFC 7323)."""
 WINDOW_BYTES = 4_000_000.0
 """What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
 TIMEOUT_NS = 200e6
@@ -41,24 +36,24 @@ class Job:
     """What was captured: times in ns since the recording began, as the client saw them."""
 
     client: NDArray[np.uint32]
-    opened: Ints
-    established: Ints
+    opened_ns: Ints
+    established_ns: Ints
     server_first: NDArray[np.bool_]
-    baseline: Floats
-    low: Floats
-    high: Floats
-    near: Floats
+    baseline_ns: Floats
+    low_ns: Floats
+    high_ns: Floats
+    near_ns: Floats
     segment_bytes: Floats
     client_window_bytes: Floats
     server_window_bytes: Floats
     connection: NDArray[np.uint32]
-    request: Ints
-    request_end: Ints
-    response: Ints
-    response_end: Ints
+    request_ns: Ints
+    request_end_ns: Ints
+    response_ns: Ints
+    response_end_ns: Ints
     round_trips: Floats
-    held_before: Floats
-    held_within: Floats
+    stalled_before_ns: Floats
+    stalled_within_ns: Floats
     request_segments: Floats
     response_segments: Floats
     setup: NDArray[np.bool_]
@@ -76,24 +71,24 @@ class Job:
         stalls = ack_stalls(exchanges)
         return cls(
             client=_hosts(connections.client),
-            opened=_shifted(connections.syn, -half),
-            established=_shifted(connections.syn_ack, half),
+            opened_ns=_shifted(connections.syn, -half),
+            established_ns=_shifted(connections.syn_ack, half),
             server_first=connections.server_first,
-            baseline=baseline,
-            low=low,
-            high=high,
-            near=near,
+            baseline_ns=baseline,
+            low_ns=low,
+            high_ns=high,
+            near_ns=near,
             segment_bytes=segment_bytes,
             client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
-            request=_shifted(exchanges.request, -sooner),
-            request_end=_shifted(exchanges.request_end, -sooner),
-            response=_shifted(exchanges.response, later),
-            response_end=_shifted(exchanges.response_end, later),
+            request_ns=_shifted(exchanges.request, -sooner),
+            request_end_ns=_shifted(exchanges.request_end, -sooner),
+            response_ns=_shifted(exchanges.response, later),
+            response_end_ns=_shifted(exchanges.response_end, later),
             round_trips=exchanges.round_trips.astype(np.float64),
-            held_before=(stalls.before > 0).astype(np.float64),
-            held_within=(stalls.inside > 0).astype(np.float64),
+            stalled_before_ns=stalls.before,
+            stalled_within_ns=stalls.inside,
             request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
             response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
@@ -103,17 +98,18 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What fixes leave of a job: one value an exchange, `closed` one a connection."""
+    """What fixes leave of a job, from 0 (gone) to 1 (as it was): one value an exchange, `closed` one a connection."""
 
+    closed: NDArray[np.bool_]
+    """Not opened any more."""
     trips: Floats
-    """Which part of its round trips."""
+    """Which part of its round trips, or of its share in those of the exchange that it was sent behind."""
     gap: Floats
     """Which part of the client time before it, and of its service."""
     service: Floats
-    stall: Floats
-    """How long it no longer waits for a delayed ACK, ns."""
-    closed: NDArray[np.bool_]
-    """Not opened any more."""
+    stalled_before: Floats
+    """Which part of its waits for a delayed ACK, before its request and within request and response."""
+    stalled_within: Floats
     request_segments: Floats
     """What requests and responses fill from now on: what travels together shares packets."""
     response_segments: Floats
@@ -135,8 +131,8 @@ class Network:
 
 def _segment_bytes(connections: Connections) -> Floats:
     """The payload of a full segment of each connection: the smaller of both sides' MSS less the usual options."""
-    told = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
-    payload: Floats = np.maximum(np.minimum(*told) - TIMESTAMPS_BYTES, 1).astype(float)
+    announced = [np.where(mss == MISSING, MSS_BYTES, mss) for mss in (connections.client_mss, connections.server_mss)]
+    payload: Floats = np.maximum(np.minimum(*announced) - TIMESTAMPS_BYTES, 1).astype(float)
     return payload
 
 

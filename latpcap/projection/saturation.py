@@ -18,7 +18,7 @@ __all__ = ["capacity_per_s"]
 
 APART = 1.5
 """Many requests at once are so many times as few ones, on average."""
-FEWEST = 30
+MIN_ANSWERS = 30
 """Answers on either side."""
 BUSY = 0.5
 """The server worked on many requests for this share of the time."""
@@ -28,11 +28,11 @@ GROWTH = 0.3
 
 def capacity_per_s(job: Job) -> float | None:
     """Answers that the server can give in a second; `None` where the capture does not show its limit."""
-    seen = (job.request != MISSING) & (job.response != MISSING) & (job.round_trips > 0) & ~job.setup
+    seen = (job.request_ns != MISSING) & (job.response_ns != MISSING) & (job.round_trips > 0) & ~job.setup
     if not seen.any():
         return None
-    half = job.baseline[job.connection[seen]] / 2
-    begin, end = job.request_end[seen] + half, job.response[seen] - half
+    half = job.baseline_ns[job.connection[seen]] / 2
+    begin, end = job.request_end_ns[seen] + half, job.response_ns[seen] - half
     times = np.concatenate((begin, np.maximum(end, begin)))
     steps = np.repeat((1, -1), len(begin))
     order = np.lexsort((-steps, times))
@@ -44,7 +44,10 @@ def capacity_per_s(job: Job) -> float | None:
     levels = np.arange(len(duration))
     for most in range(len(duration) - 2, 0, -1):
         few, many = (levels > 0) & (levels <= most), levels > most
-        if min(answers[few].sum(), answers[many].sum()) < FEWEST or min(duration[few].sum(), duration[many].sum()) <= 0:
+        if (
+            min(answers[few].sum(), answers[many].sum()) < MIN_ANSWERS
+            or min(duration[few].sum(), duration[many].sum()) <= 0
+        ):
             continue
         apart = np.average(levels[many], weights=duration[many]) / np.average(levels[few], weights=duration[few])
         if apart >= APART and duration[many].sum() >= BUSY * duration.sum():

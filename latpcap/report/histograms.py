@@ -13,7 +13,7 @@ from latpcap.tables.recording import Exchanges
 __all__ = ["BINS_PER_DECADE", "histogram", "histograms"]
 
 BINS_PER_DECADE = 10
-LEAST_NS, MOST_NS = 1e3, 1e15
+MIN_NS, MAX_NS = 1e3, 1e15
 """Times below a microsecond and above eleven days count in the outermost bins."""
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
@@ -37,7 +37,7 @@ def histogram(times_ns: NDArray[np.int64]) -> dict[str, Any]:
     """
     if len(times_ns) == 0:
         return {"first": 0, "counts": [], "total": 0, "quantiles_ms": {}}
-    within = np.clip(times_ns.astype(float), LEAST_NS, MOST_NS)
+    within = np.clip(times_ns.astype(float), MIN_NS, MAX_NS)
     bins = np.floor(np.log10(within / 1e6) * BINS_PER_DECADE + 1e-9).astype(np.int64)
     first = int(bins.min())
     ranks = {name: np.ceil(len(times_ns) * share).astype(int) - 1 for name, share in QUANTILES.items()}

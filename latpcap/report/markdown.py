@@ -94,7 +94,9 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
         if finding.get("statement"):
             yield f"- statement: {code_of(finding['statement'])}"
         saved = [f"{number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
-        yield f"- {finding['exchanges']:,} exchanges, {finding['round_trips_saved']:,} round trips to save"
+        trips = finding.get("round_trips_alone", finding["round_trips_saved"])
+        needs = f" (with {', '.join(finding['needs'])}, which it needs)" if finding.get("needs") else ""
+        yield f"- {finding['exchanges']:,} exchanges, {trips:,} round trips to save{needs}"
         if saved:
             yield f"- it would save {', '.join(saved)}"
         if finding.get("display_filter"):

@@ -1,4 +1,4 @@
-"""What an HTML report carries along: the analysis, the curve over the RTT, the timeline and the histograms.
+"""What an HTML report carries along: the analysis, the job with any fixes over the RTT, the timeline, histograms.
 
 Whatever grows with the recording is bounded here, and the page tells the bound.
 """
@@ -19,17 +19,11 @@ from latpcap.result.verdict import TYPICAL_RTT_MS
 from latpcap.tables.columns import take
 from latpcap.tables.recording import Recording
 
-__all__ = ["page_data", "rtt_grid"]
+__all__ = ["page_data"]
 
 SCHEMA = "latpcap.report/1"
 
-LEAST_RTT_MS, MOST_RTT_MS = 0.05, 300.0
-GRID = 96
-"""Points of the curve: between neighbours, 9 % apart, a straight line."""
-STRAIGHT = 0.001
-"""Where that could be wrong by more, points are `CLOSER` times as close."""
-CLOSER = 8
-ENDS = ("runtime_s", "optimistic_s", "pessimistic_s")
+MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
 STATEMENTS = 200
 CONNECTIONS = 200
 FILES = 50
@@ -41,29 +35,27 @@ WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 """Texts that would be wrong if they were cut."""
 
 
-def rtt_grid(baseline_ms: float | None) -> list[float]:
-    """The RTTs of the curve in ms, ascending: evenly spaced on a logarithmic scale, and the baseline itself."""
-    low, high = min(LEAST_RTT_MS, baseline_ms or LEAST_RTT_MS), max(MOST_RTT_MS, baseline_ms or MOST_RTT_MS)
-    grid = set(np.geomspace(low, high, GRID).round(9).tolist())
-    return sorted(grid | {baseline_ms} if baseline_ms else grid)
-
-
 def page_data(measures: Measures, rtt_ms: Sequence[float] | None = None) -> dict[str, Any]:
     """Return all that the page shows; `rtt_ms` are the RTTs that were asked for."""
     result, recording = measures.analyze(rtt_ms).to_dict(), measures.recording
     baseline_ms = result["projection"]["baseline_rtt_ms"]
     first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
-    dense = measures.analyze(rtt_grid(baseline_ms)).to_dict()
+    low_ms, high_ms = min(MIN_RTT_MS, baseline_ms or math.inf), max(MAX_RTT_MS, baseline_ms or 0)
+    asked_ms = sorted({first_rtt_ms, *(point["rtt_ms"] for point in result["projection"]["points"])})
+    explored = plain(measures.explore(low_ms, high_ms, asked_ms, first_rtt_ms))
     drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
     _name_statements(drawn, recording)
     page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
             "program": _program(),
-            "analysis": _shortened(result) | {"findings": _findings(dense["findings"], first_rtt_ms)},
-            "curve": _curve(measures, dense["projection"]["points"]),
+            "analysis": _shortened(result) | {"findings": _findings(explored)},
             "asked_rtt_ms": first_rtt_ms,
-            "setup_network_s": measures.timeline.setup_network_s,
+            "lowest_rtt_ms": low_ms,
+            "highest_rtt_ms": high_ms,
+            "switches": _listed_statements(explored["switches"]["switches"]),
+            "combined": explored["switches"]["combined"],
+            "jobs": explored["switches"]["jobs"],
             "timeline": drawn,
             "histograms": {"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
         }
@@ -78,50 +70,28 @@ def _program() -> str:
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
     """Where the slider stands at first: the largest RTT asked for, else a typical distance as in the verdict."""
     if asked:
-        return min(max(max(asked), LEAST_RTT_MS), max(MOST_RTT_MS, baseline_ms or 0))
-    return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MOST_RTT_MS)
+        return min(max(max(asked), MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
+    return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MAX_RTT_MS)
 
 
-def _curve(measures: Measures, points: list[dict[str, Any]]) -> dict[str, list[float | None]]:
-    """The projection, densely enough to read any RTT off it, one list a column."""
-    bends = _bends(points)
-    closer = [plain(point) for point in measures.project(bends).points] if bends else []
-    ordered = sorted(points + closer, key=lambda point: point["rtt_ms"])
-    return {name: [point[name] for point in ordered] for name in ("rtt_ms", *ENDS, "throughput_per_s")}
+def _findings(explored: dict[str, Any]) -> list[dict[str, Any]]:
+    """The findings without the lists that grow with the recording, each with its part of what its fix saves."""
+    return [
+        {key: value for key, value in finding.items() if key not in LISTS} | {"part": part}
+        for finding, part in zip(explored["findings"], explored["parts"], strict=True)
+    ]
 
 
-def _bends(points: list[dict[str, Any]]) -> list[float]:
-    """RTTs between neighbouring points where a straight line could be wrong, as the slope changes there.
-
-    Between two lines whose slopes differ by d, a chord of length h is wrong by d × h ÷ 4 at most.
-    """
-    rtt = np.array([point["rtt_ms"] for point in points])
-    found = np.zeros(len(rtt) - 1, bool)
-    for name in ENDS:
-        seconds = np.array([point[name] for point in points], float)
-        slope = np.diff(seconds) / np.diff(rtt)
-        around = np.pad(slope, 1, "edge")
-        wrong = np.abs(around[2:] - around[:-2]) * np.diff(rtt) / 4
-        found |= wrong > STRAIGHT * seconds[:-1]
-    between = np.arange(1, CLOSER) / CLOSER
-    return [float(at) for left in np.flatnonzero(found) for at in rtt[left] + between * (rtt[left + 1] - rtt[left])]
-
-
-def _findings(findings: list[dict[str, Any]], rtt_ms: float) -> list[dict[str, Any]]:
-    """The findings, those that save most at `rtt_ms` first, without the lists that grow with the recording."""
-
-    def saved(finding: dict[str, Any]) -> float:
-        points = sorted((float(rtt), float(seconds)) for rtt, seconds in finding["saved_s"].items())
-        if not points:
-            return 0.0
-        return float(np.interp(rtt_ms, [rtt for rtt, _ in points], [seconds for _, seconds in points]))
-
-    ordered = sorted(findings, key=saved, reverse=True)
-    return [{key: value for key, value in finding.items() if key not in LISTS} for finding in ordered]
+def _listed_statements(switches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The switches with their parts of those statements that the page lists."""
+    return [
+        switch | {"statements": [part for part in switch["statements"] if part["statement"] < STATEMENTS]}
+        for switch in switches
+    ]
 
 
 def _shortened(result: dict[str, Any]) -> dict[str, Any]:
-    """The analysis with the dearest statements, the busiest connections and the first files; sums of the rest."""
+    """The analysis with the costliest statements, the busiest connections and the first files; sums of the rest."""
     statements, connections = result["statements"], result["connections"]
     busiest = sorted(range(len(connections)), key=lambda row: -connections[row]["round_trips"])
     kept = sorted(busiest[:CONNECTIONS])

@@ -14,8 +14,8 @@ from io import StringIO
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from latpcap.findings import FindingResult
-from latpcap.findings.what_if import WhatIf
+from latpcap.findings import FindingResult, FixesTogether
+from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
@@ -77,7 +77,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from _health(result.health)
     yield from _budget(result.budget)
     yield from _purposes(result.purposes)
-    yield from _findings(result.findings)
+    yield from _findings(result.findings, result.fixes_together)
     yield from projection_parts(result.projection)
     yield from _paths(result.paths)
     yield from _statements(result.statements)
@@ -194,27 +194,48 @@ def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
     if changed is None:
         return
     yield _heading("With fixes")
-    runs = (("as is", None, changed.as_is_s), *((each.name, each, each.runtime_s) for each in changed.fixes))
-    runs = (*runs, ("all fixes", changed.all_fixes, changed.all_fixes.runtime_s))
+    rtt = max(changed.as_is_s, key=float)
+    as_is = ("as is", "", changed.as_is_s, changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
+    fixed = (
+        (
+            _with_needs(each),
+            f"{each.round_trips_saved:,}",
+            each.runtime_s,
+            each.optimistic_s[rtt],
+            each.pessimistic_s[rtt],
+        )
+        for each in (*changed.fixes, changed.all_fixes)
+    )
     yield Grid(
-        (Heading("fix", "left"), Heading("trips saved"), *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s)),
+        (
+            *(Heading("fix", "left"), Heading("trips saved")),
+            *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s),
+            Heading(f"range at {rtt} ms"),
+        ),
         [
-            (name, f"{each.round_trips_saved:,}" if each else "", *(number(value) for value in runtimes.values()))
-            for name, each, runtimes in runs
+            (name, trips, *map(number, runtimes.values()), f"{number(least)} to {number(most)}")
+            for name, trips, runtimes, least, most in (as_is, *fixed)
         ],
     )
+    if changed.left_out:
+        yield Text(f"`all` leaves out {', '.join(changed.left_out)}, a suggestion: name it to try it.", style="dim")
     yield Text(changed.answer, style="bold")
+
+
+def _with_needs(fixed: FixResult) -> str:
+    return f"{fixed.name} (with {', '.join(fixed.needs)})" if fixed.needs else fixed.name
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
 
 
-def _findings(findings: tuple[FindingResult, ...]) -> Iterator[RenderableType]:
+def _findings(findings: tuple[FindingResult, ...], together: FixesTogether | None) -> Iterator[RenderableType]:
     if not findings:
         return
     yield _heading(top("Findings", len(findings)))
     for finding in findings[:TOP]:
         yield from _finding(finding)
+    yield from _together(together)
 
 
 def _finding(finding: FindingResult) -> Iterator[RenderableType]:
@@ -226,6 +247,14 @@ def _finding(finding: FindingResult) -> Iterator[RenderableType]:
         yield Text(f"  {printable(finding.statement)}", no_wrap=True, overflow="ellipsis", style="dim")
     if finding.fix:
         yield Text(f"  {printable(finding.fix)}")
+
+
+def _together(together: FixesTogether | None) -> Iterator[RenderableType]:
+    """What all fixes save at once: not the sum, where some of them remove the same waits."""
+    if together is None or not together.saved_s:
+        return
+    rtt, seconds = max(together.saved_s.items(), key=lambda item: float(item[0]))
+    yield Text(f"Together {', '.join(together.fixes)} save {format_s(seconds)} at {rtt} ms.")
 
 
 def findings_text(findings: Iterable[FindingResult]) -> str:
@@ -247,8 +276,10 @@ def _saved(finding: FindingResult) -> str:
     if finding.saved_s:
         rtt, seconds = max(finding.saved_s.items(), key=lambda item: float(item[0]))
         times.append(f"{format_s(seconds)} at {rtt} ms")
-    trips = f"{finding.round_trips_saved:,} round trips" if finding.round_trips_saved else ""
-    return ": ".join(filter(None, (trips, ", ".join(times))))
+    trips = f"{finding.round_trips_alone:,} round trips" if finding.round_trips_alone else ""
+    besides = f" (with {', '.join(finding.needs)}, which it needs)" if finding.needs else ""
+    about = " (its share of what the fix saves)" if finding.estimated else ""
+    return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))
 
 
 PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.display import Displayed, plain
-from latpcap.findings import Evidence, FindingResult, find, finding_results
-from latpcap.findings.savings import costs_of
+from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
+from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.health import HealthNote, core_notes, measured_notes
@@ -19,9 +19,11 @@ from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tcp import TcpResult, tcp_results
-from latpcap.projection.fetches import fetch_savings
-from latpcap.projection.project import Conditions, Projection, basis, project
-from latpcap.result.verdict import TYPICAL_RTT_MS, verdict
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.basis import basis
+from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
+from latpcap.result.switches import Switches, switches
+from latpcap.result.verdict import verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -39,6 +41,8 @@ __all__ = [
     "TcpResult",
     "plain",
 ]
+
+SMALL_FETCH = "small-fetch"
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
@@ -171,7 +175,18 @@ class Analysis(Displayed):
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
     findings: tuple[FindingResult, ...]
+    fixes_together: FixesTogether | None
+    """Null where fewer than two fixes would save anything."""
     projection: Projection
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """Findings in their order at one RTT, each one's part of what its fix saves, and what can be chosen."""
+
+    findings: tuple[FindingResult, ...]
+    parts: tuple[float, ...]
+    switches: Switches
 
 
 class Measures:
@@ -184,20 +199,25 @@ class Measures:
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.baselines, think_s)
         self.statements: StatementGroups = group(recording, self.timeline)
-        self.fetches = tuple(fetch_savings(recording))
         self.purposes = tuple(purpose_results(recording.exchanges))
         self.basis = basis(recording, self.baselines, self.timeline)
-        self.costs = costs_of(recording, self.baselines, self.timeline, self.basis, think_s)
         self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
+        self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
 
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
-        return what_if(self.evidence, self.costs, self.basis, self.project(rtt_ms).points, fixes)
+        return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""
-        found = find(self.evidence, self.costs, max(rtt_ms, default=TYPICAL_RTT_MS))
-        return tuple(finding_results(self.evidence, found, self.costs, rtt_ms))
+        return tuple(result for result, _ in finding_results(self.savings, rtt_ms))
+
+    def explore(self, low_ms: float, high_ms: float, asked_ms: Sequence[float], rank_ms: float) -> Explored:
+        """What can be chosen between two RTTs: any RTT, any fix. Findings are ranked at `rank_ms` (of `asked_ms`)."""
+        found = list(finding_results(self.savings, asked_ms, rank_ms))
+        listed = [saving for _, saving in found]
+        chosen = switches(self.savings, listed, self.statements, low_ms, high_ms, asked_ms)
+        return Explored(tuple(result for result, _ in found), tuple(saving.part for saving in listed), chosen)
 
     def project(
         self,
@@ -206,11 +226,17 @@ class Measures:
         conditions: Conditions | None = None,
     ) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
-        return replace(project(self.basis, rtt_ms, within_s, conditions), fetches=self.fetches)
+        projection = project(self.basis, rtt_ms, within_s, conditions)
+        if not any(finding.code == SMALL_FETCH for finding in self.savings.findings()):
+            return projection
+        findings = self.findings([point.rtt_ms for point in projection.points])
+        return replace(projection, fetches=tuple(fetch_savings(findings)))
 
     def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
         """Build the result."""
-        recording, projection = self.recording, self.project(rtt_ms, within_s)
+        recording, projection = self.recording, project(self.basis, rtt_ms, within_s)
+        findings = self.findings([point.rtt_ms for point in projection.points])
+        projection = replace(projection, fetches=tuple(fetch_savings(findings)))
         health = (*core_notes(recording), *measured_notes(recording, self.baselines, self.timeline))
         return Analysis(
             captures=tuple(_captures(recording)),
@@ -222,7 +248,8 @@ class Measures:
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
             routes=tuple(route_results(recording, self.timeline)),
-            findings=self.findings(tuple(point.rtt_ms for point in projection.points)),
+            findings=findings,
+            fixes_together=fixes_together(self.savings, [point.rtt_ms for point in projection.points]),
             projection=projection,
         )
 
@@ -295,6 +322,20 @@ def _rtt(baselines: Baselines, index: int) -> RttResult:
         samples=int(baselines.samples[index]),
         position=baselines.position_name(index),
     )
+
+
+def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:
+    """The findings about small fetches, in short."""
+    for finding in findings:
+        if finding.code == SMALL_FETCH and finding.saved_s:
+            yield FetchSaving(
+                statement=finding.statement or "(unknown statement)",
+                fetches=finding.facts["fetches"],
+                rows=finding.facts["rows"],
+                round_trips_saved=finding.round_trips_saved,
+                rows_per_fetch_after=finding.facts["rows_per_fetch_after"],
+                saved_s=finding.saved_s,
+            )
 
 
 def statement_results(groups: StatementGroups) -> Iterator[StatementResult]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
-from latpcap.projection.project import Basis, Point, Projection
+from latpcap.projection.basis import Basis
+from latpcap.projection.project import Point, Projection
 from latpcap.units import format_ms, format_s
 
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]

@@ -16,7 +16,7 @@ from latpcap import Capture, UsageError
 from latpcap.report import html
 from latpcap.report import page as pages
 from latpcap.report.html import MODULES
-from latpcap.report.page import STATEMENTS, rtt_grid
+from latpcap.report.page import STATEMENTS
 from latpcap.report.timeline import ONE_BY_ONE, timeline
 from latpcap.tables.recording import Recording
 
@@ -118,9 +118,9 @@ SHAPES = ("nplus1-10k", "pool-4", "churn-20", "cursor-fetch1", "wide-2000", "loc
 
 
 @pytest.mark.parametrize("name", [*(f"mysql/{shape}" for shape in SHAPES), "postgresql/pgbench-tpcb-c4"])
-def test_the_curve_gives_the_projection_at_any_rtt(name: str, fixture: Any) -> None:
+def test_the_curve_gives_the_projection_at_any_rtt(name: str) -> None:
     capture = read_fixture(name)
-    curve = page_data(capture)["curve"]
+    curve = page_data(capture)["jobs"][0]["curve"]
     asked = np.geomspace(0.05, 300, 250).tolist()
     for point, rtt in zip(capture.project(asked).points, asked, strict=True):
         for column, expected in (
@@ -131,11 +131,37 @@ def test_the_curve_gives_the_projection_at_any_rtt(name: str, fixture: Any) -> N
             assert np.interp(rtt, curve["rtt_ms"], curve[column]) == pytest.approx(expected, rel=0.005)
 
 
-def test_the_measured_rtt_is_on_the_curve_however_small() -> None:
-    assert rtt_grid(0.0123)[0] == 0.0123
-    assert rtt_grid(600)[-1] == 600
-    assert 15.0 in rtt_grid(15.0)
-    assert (rtt_grid(None)[0], rtt_grid(None)[-1]) == (0.05, 300)
+@pytest.mark.parametrize("rtt_ms", [0.0123, 15.0, 600.0])
+def test_the_measured_rtt_is_on_the_curve_however_small(rtt_ms: float) -> None:
+    capture = Capture(build([Conn(rtt_ms=rtt_ms, exchanges=[Ex("query")] * 3)]))
+    data = page_data(capture)
+    assert data["analysis"]["projection"]["baseline_rtt_ms"] in data["jobs"][0]["curve"]["rtt_ms"]
+    assert data["lowest_rtt_ms"] <= min(0.05, rtt_ms * 1.01)
+    assert data["highest_rtt_ms"] >= max(300, rtt_ms * 0.99)
+
+
+@pytest.mark.parametrize("name", ["mysql/prepared-each", "mysql/pool-4", "postgresql/jdbc-transactions"])
+def test_every_combination_of_switches_is_what_project_says(name: str) -> None:
+    capture = read_fixture(name)
+    data = page_data(capture)
+    assert data["combined"]
+    names = [switch["fix"] for switch in data["switches"]]
+    assert len(data["jobs"]) == 2 ** len(names)
+    for job in data["jobs"][1:]:
+        changed = capture.what_if([names[fix] for fix in job["fixes"]], [1, 15, 40])
+        assert changed is not None
+        for rtt in ("1", "15", "40"):
+            for column in ("runtime_s", "optimistic_s", "pessimistic_s"):
+                read = np.interp(float(rtt), job["curve"]["rtt_ms"], job["curve"][column])
+                assert read == pytest.approx(getattr(changed.all_fixes, column)[rtt], rel=0.005)
+        assert job["seconds_per_ms"] == pytest.approx(changed.all_fixes.seconds_per_ms)
+
+
+def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("latpcap.result.switches.MAX_REPLAYED", 0)
+    data = page_data(read_fixture("mysql/prepared-each"))
+    assert not data["combined"]
+    assert [job["fixes"] for job in data["jobs"]] == [[], *([fix] for fix in range(len(data["switches"])))]
 
 
 def test_statements_beyond_the_dearest_are_summed() -> None:
@@ -154,7 +180,7 @@ def test_texts_have_a_bound() -> None:
 
 def test_a_capture_without_a_baseline_has_a_page() -> None:
     page = render(Capture(build([Conn(handshake=False, exchanges=[Ex("query", answered=False, complete=False)])])))
-    assert embedded(page)["curve"]["runtime_s"][0] is None
+    assert embedded(page)["jobs"] == []
 
 
 # --- timeline -------------------------------------------------------------------------------------------------------
@@ -248,8 +274,7 @@ def _array(values: Any, kind: Any) -> Array:
     return Array.from_numpy(np.ascontiguousarray(values, np.int64)).cast(kind)
 
 
-def test_a_million_exchanges_stay_below_five_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("latpcap.report.page.GRID", 3)  # a hundred points add 10 kB, and a replay each
+def test_a_million_exchanges_stay_below_five_megabytes() -> None:
     page = render(Capture(Recording(ManyExchanges(1_000_000, 1, 5_000))))
     assert len(page.encode()) < 5 * MEGABYTE
 

@@ -6,19 +6,19 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
 from latpcap.report.html import render
-from latpcap.result.analysis import Measures
+from latpcap.result.analysis import Explored, Measures
 from latpcap.tables.recording import Recording
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -100,14 +100,9 @@ class WithFindings(Measures):
         super().__init__(recording)
         self.known = findings
 
-    def analyze(self, *arguments: Any, **options: Any) -> Any:
-        analysis, known = super().analyze(*arguments, **options), self.known
-
-        class Result:
-            def to_dict(self) -> dict[str, Any]:
-                return analysis.to_dict() | {"findings": [dict(each) for each in known]}
-
-        return Result()
+    def explore(self, *arguments: Any) -> Explored:
+        explored = super().explore(*arguments)
+        return replace(explored, findings=tuple(self.known), parts=(0.0,) * len(self.known))
 
 
 @pytest.fixture(scope="module")
@@ -198,11 +193,6 @@ def chosen(page: Any) -> float:
 
 def choose(page: Any, rtt: float) -> None:
     page.fill("#rtt-number", str(rtt))
-
-
-def saved(finding: dict[str, Any], rtt: float) -> float:
-    points = sorted((float(at), seconds) for at, seconds in finding["saved_s"].items())
-    return float(np.interp(rtt, *zip(*points, strict=True)))
 
 
 # --- the slider -----------------------------------------------------------------------------------------------------
@@ -300,29 +290,56 @@ def test_without_a_baseline_there_is_no_slider(show: Any) -> None:
 # --- fixes and findings ---------------------------------------------------------------------------------------------
 
 
-def test_switches_take_their_savings_off(page: Any, recorded: Recording) -> None:
-    dear, cheap = FINDINGS[1], FINDINGS[0]
+def test_switches_show_the_job_with_their_fixes_made(show: Any) -> None:
+    capture = read_fixture("mysql/prepared-each")
+    page = show(capture)
+    names = [text.split(":")[0] for text in page.locator(".fix-title").all_inner_texts()]
+    assert len(names) == 3
+    fixes = ["prepare", "nodelay", "ping"]
     for rtt in (1, 15, 100):
         choose(page, rtt)
-        full = Capture(recorded).project(rtt).points[0].runtime_s
-        page.locator(".switch label").first.click()
-        assert runtime(page) == pytest.approx(full - saved(dear, rtt), rel=0.005)
+        for count in (1, 2, 3):
+            page.locator(".switch label").nth(count - 1).click()
+            changed = capture.what_if(fixes[:count], [rtt])
+            assert changed is not None
+            made = changed.all_fixes
+            assert runtime(page) == pytest.approx(made.runtime_s[str(rtt)], rel=0.005)
+            assert number(page, "#range", "optimistic") == pytest.approx(made.optimistic_s[str(rtt)], rel=0.005)
+            assert number(page, "#range", "pessimistic") == pytest.approx(made.pessimistic_s[str(rtt)], rel=0.005)
+            total = page.locator("#budget-table tfoot td").nth(2).inner_text()
+            assert float(total.replace(",", "")) == pytest.approx(runtime(page), rel=0.005)
+        assert page.locator("#ladder thead th").nth(-2).inner_text() == "with the fixes s"
         page.locator(".switch input").nth(1).focus()
         page.keyboard.press("Space")
-        assert runtime(page) == pytest.approx(full - saved(dear, rtt) - saved(cheap, rtt), rel=0.005)
-        total = page.locator("#budget-table tfoot td").nth(2).inner_text()
-        assert float(total.replace(",", "")) == pytest.approx(runtime(page), rel=0.005)
-        assert page.locator("#ladder thead th").last.inner_text() == "with the fixes s"
-        for switch in page.locator(".switch input").all():
-            switch.click()
+        for switch in (0, 2):
+            page.locator(".switch input").nth(switch).click()
+        full = capture.project(rtt).points[0].runtime_s
         assert runtime(page) == pytest.approx(full, rel=0.005)
 
 
-def test_findings_come_dearest_first_and_only_those_with_a_fix_have_a_switch(page: Any) -> None:
+def test_statements_lose_what_the_fix_takes(show: Any) -> None:
+    page = show(read_fixture("mysql/nplus1-10k"))
+    choose(page, 15)
+    before = sum(float(cell.replace(",", "")) for cell in column(page, 6))
+    page.locator(".switch label").first.click()
+    after = sum(float(cell.replace(",", "")) for cell in column(page, 6))
+    assert before > 100 > 10 > after
+
+
+def test_one_fix_at_a_time_where_combinations_would_take_too_long(show: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("latpcap.result.switches.MAX_REPLAYED", 0)
+    page = show(read_fixture("mysql/prepared-each"))
+    page.locator(".switch label").nth(0).click()
+    page.locator(".switch label").nth(1).click()
+    assert [box.is_checked() for box in page.locator(".switch input").all()] == [False, True, False]
+    assert "one at a time" in page.locator("#fixes-sum").inner_text()
+
+
+def test_findings_come_in_their_order_and_only_those_with_a_fix_have_a_switch(page: Any) -> None:
     titles = page.locator(".finding h3").all_inner_texts()
-    assert [title.split(" ", 1)[0] for title in titles] == ["N+1,", "Small", "The"]
-    assert page.locator(".switch").count() == 2
-    assert "<i>made up</i>" in titles[1]
+    assert [title.split(" ", 1)[0] for title in titles] == ["Small", "N+1,", "The"]
+    assert page.locator(".switch").count() == 1
+    assert "<i>made up</i>" in titles[0]
     choose(page, 2)
     assert "saved at 2 ms" in page.locator(".finding").first.inner_text()
 
@@ -334,7 +351,7 @@ def test_a_display_filter_is_copied(show: Any, recorded: Recording, allowed: boo
         page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); }")
     page.evaluate("() => { window.setTimeout = () => 0; }")  # which would take the word away again
     page.get_by_role("button", name="Copy the display filter of N+1").click()
-    playwright.expect(page.locator(".copy").first).to_have_text("Copied")
+    playwright.expect(page.locator(".copy").nth(1)).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == FILTER
 
 

@@ -1,59 +1,83 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
+use super::columns::columns;
 use super::turn::{HANDSHAKE, Starts, Turn};
 use super::{Job, UNSEEN};
 
-/// One value a row of the job, but for `closed`: one a connection.
-#[derive(Clone, Debug)]
-pub struct Changes {
-    /// Which part of its round trips is left.
-    pub trips: Vec<f64>,
-    /// Which part of the time before its request, and of its service.
-    pub gap: Vec<f64>,
-    pub service: Vec<f64>,
-    /// How long it no longer waits for a delayed ACK.
-    pub stall_ns: Vec<f64>,
-    /// Not opened any more.
-    pub closed: Vec<bool>,
-    /// What its request and its response fill from now on.
-    pub segments: [Vec<f64>; 2],
+columns! {
+    /// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was).
+    Changes
+    connections {
+        /// Not opened any more.
+        closed: bool,
+    }
+    exchanges {
+        /// Of its round trips, or of its share in those of the exchange that it was sent behind.
+        trips: f64,
+        /// Of the client's time before its request.
+        gap: f64,
+        service: f64,
+        /// Of the waits for a delayed ACK before its request, and within request and response.
+        stalled_before: f64,
+        stalled_within: f64,
+        /// What its request and its response fill from now on: what travels together shares packets.
+        request_segments: f64,
+        response_segments: f64,
+    }
 }
 
 impl Changes {
     /// The columns fit the job.
     pub fn check(&self, job: &Job) -> Result<(), &'static str> {
-        let [requests, responses] = &self.segments;
-        let rows = [&self.trips, &self.gap, &self.service, &self.stall_ns, requests, responses];
-        let fit = rows.iter().all(|column| column.len() == job.rows()) && self.closed.len() == job.connections();
+        let fit = self.fits(job.connections(), job.rows());
         if fit { Ok(()) } else { Err("the columns of the changes do not fit the job") }
     }
 
     /// The turn with the fixes made. Its bytes are sent all the same.
     pub fn apply(&self, job: &Job, turn: &Turn) -> Turn {
         let mut turn = *turn;
-        let closed = self.closed[turn.connection as usize];
         if turn.row == HANDSHAKE || job.request_ns[turn.row as usize] == UNSEEN {
-            if closed {
+            if self.closed[turn.connection as usize] {
                 (turn.trips, turn.service) = (0.0, turn.service.min(0.0));
             }
             return turn;
         }
-        let row = turn.row as usize;
+        let (row, rtt) = (turn.row as usize, job.baseline_ns[turn.connection as usize]);
         turn.trips = self.trips[row];
+        turn.unstall_within(self.stalled_within[row], rtt);
         turn.service *= if turn.service > 0.0 { self.service[row] } else { 1.0 };
+        let stall = turn.unstall_before(self.stalled_before[row], rtt);
         if turn.starts != Starts::With && turn.gap > 0.0 {
             turn.gap *= self.gap[row];
         }
-        if self.stall_ns[row] > 0.0 {
-            let waited = self.stall_ns[row] + job.baseline_ns[turn.connection as usize];
-            let before = turn.held_before > 0.0;
-            (turn.held_before, turn.held_within) = (0.0, 0.0);
-            let within = [&mut turn.request, &mut turn.response, &mut turn.service];
-            let mut parts = if before { vec![&mut turn.gap] } else { Vec::from(within) };
-            if let Some(part) = parts.iter_mut().find(|part| ***part >= waited) {
-                **part -= waited;
-            }
-        }
+        turn.gap += stall;
         turn
+    }
+}
+
+impl Turn {
+    /// Take the stall, and the round trip that was waited with it, out of the gap; return what is left of both.
+    fn unstall_before(&mut self, left: f64, rtt: f64) -> f64 {
+        if self.stalled_before <= 0.0 || self.gap < self.stalled_before {
+            return 0.0;
+        }
+        let stall = self.gap.min(self.stalled_before + rtt);
+        self.gap -= stall;
+        self.stalled_before *= left;
+        left * stall
+    }
+
+    /// The same within the turn: it lies in the first part that is long enough for it; in the gap, where the request
+    /// counts from its last packet.
+    fn unstall_within(&mut self, left: f64, rtt: f64) {
+        if self.stalled_within <= 0.0 || left >= 1.0 {
+            return;
+        }
+        let gone = (1.0 - left) * (self.stalled_within + rtt);
+        let parts = [&mut self.request, &mut self.response, &mut self.service, &mut self.gap];
+        if let Some(part) = parts.into_iter().find(|part| **part >= (1.0 - left) * self.stalled_within) {
+            *part = (*part - gone).max(0.0);
+            self.stalled_within *= left;
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 mod changes;
+mod columns;
 mod lanes;
 mod locks;
 mod run;
@@ -15,6 +16,8 @@ mod transfer;
 mod turn;
 
 pub use changes::Changes;
+use columns::columns;
+pub use columns::{Cell, Source};
 pub use lanes::Waiting;
 use locks::Lock;
 use run::{Bulk, FEW_SEGMENTS, Run, Side, Stretch};
@@ -23,73 +26,51 @@ use turn::{HANDSHAKE, Turn};
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
 
-/// What was captured, column by column. Times are ns since the recording began, as the client saw them.
-#[derive(Debug, Default)]
-pub struct Job {
-    // One value a connection.
-    /// The number of its client host.
-    pub client: Vec<u32>,
-    /// SYN and SYN/ACK.
-    pub opened_ns: Vec<i64>,
-    pub established_ns: Vec<i64>,
-    pub server_first: Vec<bool>,
-    /// The baseline RTT, and the ends of its range.
-    pub baseline_ns: Vec<f64>,
-    pub low_ns: Vec<f64>,
-    pub high_ns: Vec<f64>,
-    /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
-    pub near_ns: Vec<f64>,
-    pub segment_bytes: Vec<f64>,
-    /// The most that the client, and the server, take at once; infinite where that grows as needed.
-    pub client_window_bytes: Vec<f64>,
-    pub server_window_bytes: Vec<f64>,
-    // One value an exchange, in the order of connections and requests.
-    pub connection: Vec<u32>,
-    pub request_ns: Vec<i64>,
-    pub request_end_ns: Vec<i64>,
-    pub response_ns: Vec<i64>,
-    pub response_end_ns: Vec<i64>,
-    pub round_trips: Vec<f64>,
-    /// Round trips that a small packet waited for an ACK (Nagle): before the request, and within request and response.
-    pub held_before: Vec<f64>,
-    pub held_within: Vec<f64>,
-    /// Full segments; a message that shares a packet with the one before has a part of one.
-    pub request_segments: Vec<f64>,
-    pub response_segments: Vec<f64>,
-    pub setup: Vec<bool>,
-    pub ends_transaction: Vec<bool>,
+columns! {
+    /// What was captured, column by column. Times are ns since the recording began, as the client saw them.
+    Job
+    connections {
+        /// The number of its client host.
+        client: u32,
+        /// SYN and SYN/ACK.
+        opened_ns: i64,
+        established_ns: i64,
+        server_first: bool,
+        /// The baseline RTT, and the ends of its range.
+        baseline_ns: f64,
+        low_ns: f64,
+        high_ns: f64,
+        /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
+        near_ns: f64,
+        segment_bytes: f64,
+        /// The most that the client, and the server, take at once; infinite where that grows as needed.
+        client_window_bytes: f64,
+        server_window_bytes: f64,
+    }
+    exchanges {
+        /// Ascending; exchanges are in the order of their requests.
+        connection: u32,
+        request_ns: i64,
+        request_end_ns: i64,
+        response_ns: i64,
+        response_end_ns: i64,
+        round_trips: f64,
+        /// How long a small packet waited for a delayed ACK (Nagle), beside the round trip that it waited as well: before
+        /// the request, and within request and response.
+        stalled_before_ns: f64,
+        stalled_within_ns: f64,
+        /// Full segments; a message that shares a packet with the one before has a part of one.
+        request_segments: f64,
+        response_segments: f64,
+        setup: bool,
+        ends_transaction: bool,
+    }
 }
 
 impl Job {
     /// The columns fit together.
     pub fn check(&self) -> Result<(), &'static str> {
-        let connections = [
-            self.opened_ns.len(),
-            self.established_ns.len(),
-            self.server_first.len(),
-            self.baseline_ns.len(),
-            self.low_ns.len(),
-            self.high_ns.len(),
-            self.near_ns.len(),
-            self.segment_bytes.len(),
-            self.client_window_bytes.len(),
-            self.server_window_bytes.len(),
-        ];
-        let rows = [
-            self.request_ns.len(),
-            self.request_end_ns.len(),
-            self.response_ns.len(),
-            self.response_end_ns.len(),
-            self.round_trips.len(),
-            self.held_before.len(),
-            self.held_within.len(),
-            self.request_segments.len(),
-            self.response_segments.len(),
-            self.setup.len(),
-            self.ends_transaction.len(),
-        ];
-        let fit = connections.iter().all(|&length| length == self.connections())
-            && rows.iter().all(|&length| length == self.rows())
+        let fit = self.fits(self.connections(), self.rows())
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
             && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
@@ -172,7 +153,7 @@ impl Replay {
         let turns = self.turns.iter().map(|turn| changes.apply(&self.job, turn)).collect();
         Ok(Replay {
             job: self.job.clone(),
-            segments: Arc::new(changes.segments),
+            segments: Arc::new([changes.request_segments, changes.response_segments]),
             turns,
             lanes: self.lanes,
             locks: self.locks.clone(),
@@ -262,8 +243,8 @@ mod tests {
             response_ns: times(MS),
             response_end_ns: times(2 * MS),
             round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect(),
-            held_before: vec![0.0; answers.len()],
-            held_within: vec![0.0; answers.len()],
+            stalled_before_ns: vec![0.0; answers.len()],
+            stalled_within_ns: vec![0.0; answers.len()],
             request_segments: vec![1.0; answers.len()],
             response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
             setup: vec![false; answers.len()],
@@ -305,7 +286,7 @@ mod tests {
     #[test]
     fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-        (job.held_before[1], job.held_within[1]) = (1.0, 1.0);
+        (job.stalled_before_ns[1], job.stalled_within_ns[1]) = (40e6, 40e6);
         let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
         assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 400.0);
     }
@@ -331,15 +312,71 @@ mod tests {
             trips: vec![1.0, 0.0, 0.0],
             gap: vec![1.0, 0.5, 1.0],
             service: vec![1.0; 3],
-            stall_ns: vec![0.0; 3],
+            stalled_before: vec![1.0; 3],
+            stalled_within: vec![1.0; 3],
             closed: vec![false],
-            segments: [vec![1.0; 3], vec![1.0; 3]],
+            request_segments: vec![1.0; 3],
+            response_segments: vec![1.0; 3],
         };
         let fixed = replay.changed(changes.clone()).unwrap();
         let saved = |rtt: f64| (replay.run(&network(rtt)) - fixed.run(&network(rtt))) / MS as f64;
         assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
         changes.trips.pop();
         assert!(replay.changed(changes).is_err());
+    }
+
+    /// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
+    fn stalled() -> Job {
+        let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
+        job.stalled_before_ns[1] = 4e6;
+        job
+    }
+
+    fn unchanged() -> Changes {
+        let whole = || vec![1.0; 3];
+        Changes {
+            closed: vec![false],
+            trips: whole(),
+            gap: whole(),
+            service: whole(),
+            stalled_before: whole(),
+            stalled_within: whole(),
+            request_segments: whole(),
+            response_segments: whole(),
+        }
+    }
+
+    #[test]
+    fn a_stall_stays_when_only_the_request_behind_it_goes() {
+        let replay = Replay::new(stalled(), Waiting::Evidence, &network(1.0));
+        let saved = |changes: Changes| {
+            let fixed = replay.changed(changes).unwrap();
+            [1.0, 101.0].map(|rtt| (replay.run(&network(rtt)) - fixed.run(&network(rtt))) / MS as f64)
+        };
+        assert_eq!(saved(unchanged()), [0.0, 0.0]);
+        let ping = Changes { trips: vec![1.0, 0.0, 1.0], gap: vec![1.0, 0.0, 1.0], ..unchanged() };
+        // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
+        assert_eq!(saved(ping.clone()), [1.0 + 3.0, 101.0 + 3.0]);
+        assert_eq!(saved(Changes { stalled_before: vec![1.0, 0.0, 1.0], ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
+    }
+
+    #[test]
+    fn who_goes_with_the_request_before_it_waits_no_longer() {
+        let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
+        job.round_trips[1] = 0.0;
+        job.set(0, 0, 2 * MS);
+        job.set(1, 0, 3 * MS);
+        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        let saved = |trips: [f64; 3]| {
+            let fixed = replay.changed(Changes { trips: trips.to_vec(), ..unchanged() }).unwrap();
+            (replay.run(&network(101.0)) - fixed.run(&network(101.0))) / MS as f64
+        };
+        assert_eq!(
+            saved([0.0, 1.0, 1.0]),
+            1.0,
+            "the second still waits for its own answer, but not for the first one's service"
+        );
+        assert_eq!(saved([0.0, 0.0, 1.0]), 101.0);
     }
 
     /// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.

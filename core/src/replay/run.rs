@@ -87,7 +87,8 @@ impl<'a> Run<'a> {
         let rtt = self.rtt(&replay.job, connection);
         let before = self.connections[connection];
         let longer = rtt - replay.job.baseline_ns[connection];
-        let gap = turn.gap + turn.held_before * longer;
+        let held = |stalled: f64| if stalled > 0.0 { longer } else { 0.0 };
+        let gap = turn.gap + held(turn.stalled_before);
         let asked = match turn.starts {
             Starts::AtFirst => gap,
             Starts::After => self.lanes[turn.after as usize] + gap,
@@ -109,7 +110,7 @@ impl<'a> Run<'a> {
         } else {
             sent
         };
-        let over = over + turn.held_within * longer + self.resent(replay, turn, rtt);
+        let over = over + held(turn.stalled_within) + self.resent(replay, turn, rtt);
         self.connections[connection].asked = sent;
         self.over(turn, over);
     }
@@ -189,7 +190,7 @@ impl<'a> Run<'a> {
         if self.learning {
             bulk.learn(*sender, now, observed, &path);
         }
-        sender.widen(bulk.window);
+        sender.widen(if self.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window });
         let time = sender.send(now, segments, bulk.production, &path);
         if self.learning { observed } else { time + observed.min(0.0) }
     }

@@ -48,6 +48,9 @@ impl Sender {
         let (mut sent, mut time) = (0.0, 0.0_f64);
         while sent + self.window - self.used < segments {
             let part = (self.window - self.used).max(0.0);
+            if part >= self.used {
+                self.round_at = now + time; // the window opens again when most of it is acknowledged
+            }
             sent += part;
             time = (self.round_at + path.rtt_ns + path.segment_ns - now).max(time + part * segment_ns);
             self.used = self.window;
@@ -62,8 +65,8 @@ impl Sender {
 
     /// A window grows only while it is used: to twice what was under way.
     fn next_round(&mut self, now: f64, path: &Path) {
-        let grown = (self.window * path.growth).min(2.0 * self.used).max(self.window);
-        self.window = grown.min(path.largest.max(INITIAL_WINDOW));
+        let grown = (self.window * path.growth).min(2.0 * self.used).min(path.largest);
+        self.window = self.window.max(grown);
         (self.round_at, self.used) = (now, 0.0);
     }
 
@@ -143,6 +146,16 @@ mod tests {
         assert_eq!(sender.halvings(1020.0 * MS, &path(1.0)), 5);
         sender.halve(5);
         assert_eq!(sender.send(1020.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
+    }
+
+    #[test]
+    fn a_longer_round_trip_is_never_faster_whatever_was_sent_before() {
+        let takes = |rtt_ms: f64| {
+            let mut sender = Sender::default();
+            sender.send(0.0, 1.0, 0.0, &path(rtt_ms));
+            sender.send(8.0 * MS, 11.0, 0.0, &path(rtt_ms))
+        };
+        assert!(takes(7.9) <= takes(8.1), "{} and {}", takes(7.9), takes(8.1));
     }
 
     #[test]

@@ -23,9 +23,9 @@ pub struct Turn {
     pub round_trips: f64,
     /// Which part of them is left when fixes are made.
     pub trips: f64,
-    /// Round trips that a packet of the gap, and of the rest, waited for an ACK.
-    pub held_before: f64,
-    pub held_within: f64,
+    /// How long a packet of the gap, and of the rest, waited for a delayed ACK, beside a round trip each.
+    pub stalled_before: f64,
+    pub stalled_within: f64,
     /// What the wait took beyond its round trips; a little below zero where the path was faster than on average.
     pub service: f64,
     /// First → last packet of the response.
@@ -173,7 +173,7 @@ impl Cut<'_> {
         let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
         let mut turn =
             Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
-        (turn.held_before, turn.held_within) = (job.held_before[row], job.held_within[row]);
+        (turn.stalled_before, turn.stalled_within) = (job.stalled_before_ns[row], job.stalled_within_ns[row]);
         turn.ends_transaction = job.ends_transaction[row];
         match response {
             Some(_) if whole => {
@@ -239,8 +239,8 @@ pub const EMPTY: Turn = Turn {
     request: 0.0,
     round_trips: 0.0,
     trips: 1.0,
-    held_before: 0.0,
-    held_within: 0.0,
+    stalled_before: 0.0,
+    stalled_within: 0.0,
     service: 0.0,
     response: 0.0,
     answered: false,

@@ -11,6 +11,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columns import Ints
+from latpcap.tables.recording import MISSING
 
 MIN_PREPARES = 5
 MIN_SHARE = 0.9
@@ -27,7 +28,9 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         again = repeated.rows[mine & (repeated.places > 0)]
         yield Candidate(
             shown=_preparing(evidence, repeated.rows[mine]),
-            effect=effect_of(evidence, "prepare", _preparing(evidence, again)),
+            effect=effect_of(
+                evidence, "prepare", _preparing(evidence, again), along=_closing(evidence, repeated.rows[mine])
+            ),
             fingerprint=number,
             facts={
                 "prepares": int(mine.sum()),
@@ -54,6 +57,13 @@ def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
     """The waiting prepares and describes of the executions that `prepares` serve."""
     serves = np.isin(evidence.unit, evidence.unit[prepares])
     return np.flatnonzero(serves & evidence.is_prepare & evidence.waits)
+
+
+def _closing(evidence: Evidence, prepares: Ints) -> Ints:
+    """The closes of the executions that `prepares` serve: a statement that is kept is not closed."""
+    rows = evidence.serving_unseen(evidence.unit[prepares])
+    closes: Ints = rows[(evidence.exchanges.response[rows] == MISSING) & ~evidence.exchanges.is_execution[rows]]
+    return closes
 
 
 def _executions(evidence: Evidence, rows: Ints) -> Ints:

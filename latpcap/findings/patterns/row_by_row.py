@@ -37,7 +37,14 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
             fingerprint=number,
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
+            needs=("commit",) if _commits_between(evidence, mine) else (),
         )
+
+
+def _commits_between(evidence: Evidence, series: Groups) -> bool:
+    """Changes of several transactions make no batch unless they are committed together."""
+    transactions = np.unique(evidence.transaction[series.rows])
+    return len(transactions) > len(series)
 
 
 def find_series(evidence: Evidence) -> Groups:

@@ -10,13 +10,14 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.tables.columns import Bools, Ints
 
 MIN_FETCHES = 3
 """Fetches of one cursor."""
 USUAL_SIZE = 1000
-WINDOW_BYTES = 14_600
-"""Ten segments: what a sender may send at once. A fetch below it wastes the round trip."""
+WINDOW_BYTES = INITIAL_WINDOW * MSS_BYTES
+"""What a sender may send at once. A fetch below it wastes the round trip."""
 DEFAULTS = {
     ("oracle", 10): "the default of Oracle JDBC",
     ("oracle", 15): "the default of SQL*Plus",

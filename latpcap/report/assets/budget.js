@@ -2,7 +2,7 @@
 
 import { byId, data, fill, make } from "./dom.js";
 import { counted, fixedS, formatMs, formatS, percent } from "./format.js";
-import { budgetAt, isProjected, projectAt, savedTogether } from "./model.js";
+import { budgetAt, isProjected, jobWith } from "./model.js";
 import { follow } from "./state.js";
 
 export const PARTS = {
@@ -16,7 +16,7 @@ export const PARTS = {
   unknown: ["unknown", "captured in part"],
 };
 
-const { budget, findings, summary, purposes } = data.analysis;
+const { budget, purposes } = data.analysis;
 const DOES = {
   statements: "run a statement",
   fetches: "fetch more rows",
@@ -32,7 +32,7 @@ const DOES = {
 /** Shows the parts and follows the reader's choice. */
 export function showBudget() {
   byId("purposes").textContent = purposesInWords();
-  if (isProjected(data.curve)) follow(show);
+  if (isProjected(data)) follow(show);
   else show(null);
 }
 
@@ -54,10 +54,7 @@ function title({ rtt, fixes }) {
   return `at ${formatMs(rtt)}${fixes.size ? ", fixed" : ""}`;
 }
 
-function chosenParts({ rtt, fixes }) {
-  const saved = savedTogether(findings, fixes, rtt);
-  return budgetAt(budget, data.setup_network_s, summary.runtime_s, projectAt(data.curve, rtt).runtime, saved);
-}
+const chosenParts = ({ rtt, fixes }) => budgetAt(jobWith(data, fixes), rtt);
 
 const total = (parts) => Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
 

@@ -3,18 +3,17 @@
 import { byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour, font, logTicks } from "./charts.js";
 import { fixedS, formatMs, formatS, significant } from "./format.js";
-import { isProjected, projectAt, savedTogether } from "./model.js";
+import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseRtt, follow, state } from "./state.js";
 
-const curve = data.curve;
-const findings = data.analysis.findings;
+const curve = data.jobs[0]?.curve;
 const baseline = data.analysis.summary.baseline_rtt_ms;
 const measured = data.analysis.summary.runtime_s;
 const LEAST_S = 1e-6;
 
 /** Draws the curve and the table beside it, and follows the reader's choice. */
 export function showCurve() {
-  if (!isProjected(curve)) return;
+  if (!isProjected(data)) return;
   const plot = chart("curve", 330, options(), series());
   follow(() => {
     plot.setData(series());
@@ -34,15 +33,21 @@ function clicked(plot, event) {
 
 function series() {
   const shown = (seconds) => Math.max(seconds, LEAST_S);
-  const fixed = curve.rtt_ms.map((rtt) => projectAt(curve, rtt, savedTogether(findings, state.fixes, rtt)).runtime);
+  const fixed = jobWith(data, state.fixes).curve;
+  const rtts = between([...new Set([...curve.rtt_ms, ...fixed.rtt_ms])].sort((a, b) => a - b));
+  const drawn = (from, name) => rtts.map((rtt) => shown(readAt(from.rtt_ms, from[name], rtt)));
   return [
-    curve.rtt_ms,
-    curve.pessimistic_s.map(shown),
-    curve.optimistic_s.map(shown),
-    curve.runtime_s.map(shown),
-    state.fixes.size ? fixed.map(shown) : fixed.map(() => null),
+    rtts,
+    drawn(curve, "pessimistic_s"),
+    drawn(curve, "optimistic_s"),
+    drawn(curve, "runtime_s"),
+    state.fixes.size ? drawn(fixed, "runtime_s") : rtts.map(() => null),
   ];
 }
+
+/** With points between these: a straight line is bent on logarithmic axes. */
+const between = (rtts) => rtts.flatMap((rtt, at) =>
+  at + 1 < rtts.length ? [0, 0.2, 0.4, 0.6, 0.8].map((part) => rtt * (rtts[at + 1] / rtt) ** part) : [rtt]);
 
 function options() {
   const line = (name, more = {}) => ({ stroke: () => colour(name), width: 1, points: { show: false }, pxAlign: 0, ...more });
@@ -74,7 +79,7 @@ function verticalRange(plot, low, high) {
 
 function drawPoints(plot) {
   const { ctx } = plot;
-  const chosen = projectAt(curve, state.rtt, savedTogether(findings, state.fixes, state.rtt)).runtime;
+  const chosen = projectAt(jobWith(data, state.fixes), state.rtt).runtime;
   const x = plot.valToPos(state.rtt, "x", true);
   ctx.save();
   ctx.strokeStyle = colour("quiet");
@@ -101,23 +106,28 @@ function dot(plot, rtt, seconds, inside, outside) {
 }
 
 function inWords() {
-  const there = projectAt(curve, state.rtt, savedTogether(findings, state.fixes, state.rtt));
+  const there = projectAt(jobWith(data, state.fixes), state.rtt);
   return `Runtime over round-trip time: measured ${formatS(measured)} at ${formatMs(baseline)}; ` +
     `${formatS(there.runtime)} at ${formatMs(state.rtt)}. The table below has the values.`;
 }
 
 /** The runtimes at the RTTs of the analysis, as a table. */
 function showLadder() {
-  const head = ["RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s", ...(state.fixes.size ? ["with the fixes s"] : [])];
+  const head = ["RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s", ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
   const rows = data.analysis.projection.points.map(({ rtt_ms: rtt }) => {
-    const there = projectAt(curve, rtt);
+    const there = projectAt(data.jobs[0], rtt);
     const cells = [there.runtime, there.optimistic, there.pessimistic].map(fixedS);
     cells.push(there.throughput === null ? "" : significant(there.throughput, 4));
-    if (state.fixes.size) cells.push(fixedS(projectAt(curve, rtt, savedTogether(findings, state.fixes, rtt)).runtime));
+    if (state.fixes.size) cells.push(...fixedCells(rtt));
     return make("tr", {}, make("th", { scope: "row" }, formatMs(rtt)), cells.map((cell) => make("td", {}, cell)));
   });
   fill(byId("ladder"), make("table", { class: "numbers" },
     make("caption", { id: "ladder-title" }, "At other round-trip times"),
     make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
     make("tbody", {}, rows)));
+}
+
+function fixedCells(rtt) {
+  const fixed = projectAt(jobWith(data, state.fixes), rtt);
+  return [fixedS(fixed.runtime), `${fixedS(fixed.optimistic)} to ${fixedS(fixed.pessimistic)}`];
 }

@@ -1,4 +1,4 @@
-/** The findings, the dearest first as latpcap ranked them. */
+/** The findings, the costliest first as latpcap ranked them. */
 
 import { byId, data, fill, make, withCode } from "./dom.js";
 import { copyButton } from "./copying.js";
@@ -16,12 +16,12 @@ export function showFindings() {
   }
   const shown = findings.map(article);
   fill(byId("findings-list"), ...shown.map(({ element }) => element));
-  if (isProjected(data.curve)) follow(({ rtt }) => shown.forEach((each) => each.update(rtt)));
+  if (isProjected(data)) follow(({ rtt }) => shown.forEach((each) => each.update(rtt)));
 }
 
 function article(finding, index) {
   const saving = make("dd");
-  const saves = finding.round_trips_saved > 0 || savedAt(finding, data.asked_rtt_ms) > 0;
+  const saves = finding.round_trips_saved > 0 || isProjected(data) && savedAt(data, index, data.asked_rtt_ms) > 0;
   const facts = make("dl", { class: "figures" },
     fact("exchanges", finding.exchanges === undefined ? null : count(finding.exchanges)),
     fact("round trips saved", saves ? count(finding.round_trips_saved) : null),
@@ -36,13 +36,13 @@ function article(finding, index) {
     finding.statement ? make("pre", { class: "sql", tabindex: "0", "aria-label": "Statement" }, finding.statement) : null,
     finding.display_filter ? filter(finding) : null,
     finding.frames_left_out ? make("p", { class: "note" }, `The filter leaves out ${counted(finding.frames_left_out, "further stretch", "es")} of frames.`) : null);
-  return { element, update: (rtt) => updateSaving(facts, saving, finding, rtt, saves) };
+  return { element, update: (rtt) => updateSaving(facts, saving, index, rtt, saves) };
 }
 
-function updateSaving(facts, saving, finding, rtt, saves) {
+function updateSaving(facts, saving, index, rtt, saves) {
   if (!saves) return;
   facts.querySelector(".at-rtt").textContent = `saved at ${formatMs(rtt)}`;
-  saving.textContent = formatS(savedAt(finding, rtt));
+  saving.textContent = formatS(savedAt(data, index, rtt));
 }
 
 const severity = (finding) => (["high", "medium"].includes(finding.severity) ? "grave" : "mild");

@@ -1,37 +1,42 @@
-/** A switch for each finding whose fix saves time. */
+/** A switch for each fix that saves time: for all its findings together, as `latpcap project --fix` makes it. */
 
 import { byId, data, fill, make } from "./dom.js";
 import { counted, formatMs, formatS } from "./format.js";
-import { isProjected, savedAt, savedTogether } from "./model.js";
-import { chooseFix, follow } from "./state.js";
+import { isProjected, savedBy } from "./model.js";
+import { chooseFix, follow, state } from "./state.js";
 
-const findings = data.analysis.findings;
+const { switches, combined } = data;
 
 /** Shows the switches, and what each saves at the chosen RTT. */
 export function showFixes() {
-  const fixable = findings.map((finding, index) => ({ finding, index })).filter(({ finding }) => saves(finding));
-  if (fixable.length === 0 || !isProjected(data.curve)) return;
+  if (switches.length === 0 || !isProjected(data)) return;
   byId("fixes").hidden = false;
-  const rows = fixable.map(row);
+  const rows = switches.map(row);
   fill(byId("switches"), ...rows.map(({ element }) => element));
-  follow((chosen) => {
-    for (const { finding, saving } of rows) saving.textContent = `saves ${formatS(savedAt(finding, chosen.rtt))}`;
-    byId("fixes-sum").textContent = sum(chosen);
+  follow(({ rtt, fixes }) => {
+    rows.forEach(({ box, saving }, fix) => {
+      box.checked = fixes.has(fix);
+      saving.textContent = `saves ${formatS(savedBy(data, new Set([fix]), rtt))}`;
+    });
+    byId("fixes-sum").textContent = sum(state);
   });
 }
 
-const saves = (finding) => finding.round_trips_saved > 0 || Object.values(finding.saved_s ?? {}).some((seconds) => seconds > 0);
-
-function row({ finding, index }) {
-  const box = make("input", { type: "checkbox", role: "switch", id: `fix-${index}` });
-  box.addEventListener("change", () => chooseFix(index, box.checked));
+function row({ title, needs, suggestion }, fix) {
+  const box = make("input", { type: "checkbox", role: "switch", id: `fix-${fix}` });
+  box.addEventListener("change", () => chooseFix(fix, box.checked));
   const saving = make("span", { class: "saving" });
-  const label = make("label", { for: `fix-${index}` }, make("span", { class: "fix-title" }, finding.title), saving);
-  return { finding, saving, element: make("div", { class: "switch" }, box, label) };
+  const remarks = [suggestion ? "a suggestion" : null, needs.length ? `with ${needs.join(", ")}, which it needs` : null].filter(Boolean);
+  const text = remarks.length ? `${title} (${remarks.join("; ")})` : title;
+  const label = make("label", { for: `fix-${fix}` }, make("span", { class: "fix-title" }, text), saving);
+  return { box, saving, element: make("div", { class: "switch" }, box, label) };
 }
 
 function sum({ rtt, fixes }) {
-  if (fixes.size === 0) return `Switch a fix on to see the runtime without its round trips. Savings at ${formatMs(rtt)}.`;
-  const trips = [...fixes].reduce((total, index) => total + (findings[index].round_trips_saved ?? 0), 0);
-  return `Together ${counted(trips, "round trip")} fewer: ${formatS(savedTogether(findings, fixes, rtt))} saved at ${formatMs(rtt)}.`;
+  const alone = combined ? "" : " So many fixes are shown one at a time.";
+  if (fixes.size === 0) return `Switch a fix on to see the job replayed without its round trips. Savings at ${formatMs(rtt)}.${alone}`;
+  const chosen = [...fixes];
+  const trips = chosen.reduce((total, fix) => total + switches[fix].round_trips, 0);
+  const least = chosen.some((fix) => switches[fix].needs.length) ? "about " : "";
+  return `Together ${least}${counted(trips, "round trip")} fewer: ${formatS(savedBy(data, fixes, rtt))} saved at ${formatMs(rtt)}.${alone}`;
 }

@@ -1,4 +1,4 @@
-/** What limits the trust in the figures, the gravest first. */
+/** What limits the trust in the figures, the most serious first. */
 
 import { byId, data, fill, make, withCode } from "./dom.js";
 import { counted } from "./format.js";

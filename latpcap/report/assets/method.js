@@ -4,7 +4,7 @@ import { byId, data, fill, make } from "./dom.js";
 import { bytes, count, counted, formatMs, formatS, moment } from "./format.js";
 import { isProjected } from "./model.js";
 
-const { analysis, curve, timeline } = data;
+const { analysis, jobs, timeline } = data;
 const { captures, captures_rest: furtherCaptures, summary } = analysis;
 
 /** Fills the header and the last section. */
@@ -12,15 +12,15 @@ export function showMethod() {
   byId("meta").textContent = meta();
   byId("method-rtt").textContent = baseline();
   fill(byId("method-table"), methods());
-  byId("method-grid").textContent = isProjected(curve)
-    ? `${count(curve.rtt_ms.length)} round-trip times from ${formatMs(curve.rtt_ms[0])} to ${formatMs(curve.rtt_ms.at(-1))}`
+  byId("method-grid").textContent = isProjected(data)
+    ? `${count(jobs[0].curve.rtt_ms.length)} round-trip times from ${formatMs(data.lowest_rtt_ms)} to ${formatMs(data.highest_rtt_ms)}`
     : "none, as the RTT of the capture is unknown";
   fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
     make("li", {}, make("strong", {}, name), ` (${which}): ${text}`)));
   byId("method-fixes").hidden = analysis.findings.length === 0;
   byId("method-timeline").textContent = timelineRule();
   byId("method-histograms").textContent = `Histograms have ${data.histograms.bins_per_decade} bins for each power of ten over all exchanges; ` +
-    "those that open a connection are left out, and so are responses nobody waited for.";
+    "those that open a connection are left out, and so are responses without a wait.";
   byId("method-lists").textContent = lists();
   fill(byId("colophon"), ...colophon());
   showSections();
@@ -50,12 +50,12 @@ function methods() {
 function timelineRule() {
   if (!timeline.stretch_us) return "The timeline draws every exchange.";
   return `The timeline of so many exchanges is summed over stretches of ${formatMs(timeline.stretch_us / 1000)} for each lane; ` +
-    "an exchange counts in each stretch for the part of it that lies there, and nothing can be told apart below that length.";
+    "an exchange counts in each stretch for the part of it that lies there, and nothing shorter than that can be distinguished.";
 }
 
 function lists() {
   const parts = [];
-  if (analysis.statements_rest.count) parts.push(`the ${count(analysis.statements.length)} dearest statements`);
+  if (analysis.statements_rest.count) parts.push(`the ${count(analysis.statements.length)} costliest statements`);
   if (analysis.connections_rest.count) parts.push(`the ${count(analysis.connections.length)} connections with the most round trips`);
   if (furtherCaptures.count) parts.push(`the first ${count(captures.length)} files`);
   return parts.length ? `Listed are ${parts.join(" and ")}; the rest is summed, and every total counts everything.` : "Every statement and connection is listed.";

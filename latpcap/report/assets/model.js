@@ -1,4 +1,4 @@
-/** What the page computes itself: the projection, the savings and the parts at any RTT. Pure functions. */
+/** What the page reads off the replayed jobs: runtime, range, savings and parts at any RTT. Pure functions. */
 
 /** The value at `x` of the line through the points (xs ascending); beyond its ends the outer pieces go on. */
 export function readAt(xs, ys, x) {
@@ -9,54 +9,56 @@ export function readAt(xs, ys, x) {
   return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0);
 }
 
-/** True where the RTT of the capture is known. */
-export const isProjected = (curve) => curve.runtime_s[0] !== null;
+/** True where the RTT of the capture is known: the job was replayed. */
+export const isProjected = ({ jobs }) => jobs.length > 0;
 
-/** Runtime, range and throughput at an RTT, less what the fixes save there. */
-export function projectAt(curve, rtt, saved = 0) {
-  const at = (name) => readAt(curve.rtt_ms, curve[name], rtt);
-  const runtime = at("runtime_s");
-  const left = (seconds) => Math.max(seconds - saved, 0);
-  const throughput = curve.throughput_per_s[0] === null ? null : at("throughput_per_s");
+/** The job with exactly these fixes made (a set of switches). */
+export const jobWith = ({ jobs }, fixes) =>
+  jobs.find((job) => job.fixes.length === fixes.size && job.fixes.every((fix) => fixes.has(fix)));
+
+/** Runtime, range, statements per second, and what the next millisecond adds, at an RTT. */
+export function projectAt(job, rtt) {
+  const { curve } = job;
+  const at = (name, there = rtt) => Math.max(readAt(curve.rtt_ms, curve[name], there), 0);
+  const [runtime, last] = [at("runtime_s"), curve.rtt_ms.at(-1)];
+  const from = Math.min(rtt, last - 1);
   return {
-    runtime: left(runtime),
-    optimistic: left(at("optimistic_s")),
-    pessimistic: left(at("pessimistic_s")),
-    throughput: throughput === null || left(runtime) === 0 ? null : (throughput * runtime) / left(runtime),
+    runtime,
+    optimistic: at("optimistic_s"),
+    pessimistic: at("pessimistic_s"),
+    throughput: runtime > 0 ? job.statements / runtime : null,
+    slope: Math.max(at("runtime_s", from + 1) - at("runtime_s", from), 0),
   };
 }
 
-/** The seconds that a finding's fix saves at an RTT. */
-export function savedAt(finding, rtt) {
-  const points = Object.entries(finding.saved_s ?? {})
-    .map(([at, seconds]) => [Number(at), seconds])
-    .filter(([, seconds]) => seconds !== null)
-    .sort((a, b) => a[0] - b[0]);
-  if (points.length === 0) return 0;
-  return Math.max(readAt(points.map(([at]) => at), points.map(([, seconds]) => seconds), rtt), 0);
+/** The seconds that some fixes save at an RTT: the job as it is, less the one with them. */
+export const savedBy = (data, fixes, rtt) =>
+  Math.max(projectAt(data.jobs[0], rtt).runtime - projectAt(jobWith(data, fixes), rtt).runtime, 0);
+
+/** The seconds that the fix of a finding saves: its part of what the switch saves. */
+export function savedAt(data, index, rtt) {
+  const fix = data.switches.findIndex((each) => each.findings.includes(index));
+  return fix < 0 ? 0 : data.analysis.findings[index].part * savedBy(data, new Set([fix]), rtt);
 }
 
-/** The seconds that some fixes save together; findings do not overlap, so they add. */
-export const savedTogether = (findings, chosen, rtt) =>
-  findings.reduce((sum, finding, index) => sum + (chosen.has(index) ? savedAt(finding, rtt) : 0), 0);
-
-/** By what the network's parts grow when the runtime becomes `runtime`; `added` seconds go to the network. */
-export function networkFactor(budget, setupNetwork, measured, runtime) {
-  const network = budget.network_s + setupNetwork;
-  return network > 0 ? Math.max(1 + (runtime - measured) / network, 0) : 1;
+/** The seconds that a job waits for the network at an RTT: what its own parts leave of the runtime. */
+export function networkAt(job, rtt) {
+  const own = Object.values(job.own_s).reduce((sum, seconds) => sum + seconds, 0);
+  return Math.max(projectAt(job, rtt).runtime - own, 0);
 }
 
-/** The parts of the runtime at another RTT, less `saved` seconds that come off the network first. */
-export function budgetAt(budget, setupNetwork, measured, runtime, saved = 0) {
-  const factor = networkFactor(budget, setupNetwork, measured, runtime);
-  const parts = { ...budget };
-  parts.network_s = budget.network_s * factor;
-  parts.setup_s = budget.setup_s + setupNetwork * (factor - 1);
-  if (budget.network_s + setupNetwork === 0) parts.network_s += Math.max(runtime - measured, 0);
-  let rest = saved;
-  for (const name of ["network_s", "setup_s", "service_s", "transfer_s", "client_s"]) {
-    const taken = Math.min(rest, parts[name]);
-    [parts[name], rest] = [parts[name] - taken, rest - taken];
-  }
-  return parts;
+/** By what the network's waits of the capture grow. */
+export function networkFactor(job, rtt) {
+  const measured = job.network_s + job.setup_network_s;
+  return measured > 0 ? networkAt(job, rtt) / measured : 1;
+}
+
+/** The parts of a job's runtime at an RTT: they add up to it. */
+export function budgetAt(job, rtt) {
+  const [runtime, network, factor] = [projectAt(job, rtt).runtime, networkAt(job, rtt), networkFactor(job, rtt)];
+  const setup = job.network_s + job.setup_network_s > 0 ? job.setup_network_s * factor : 0;
+  const own = Object.values(job.own_s).reduce((sum, seconds) => sum + seconds, 0);
+  const shorter = own > 0 ? Math.min((runtime - network) / own, 1) : 1;
+  const parts = Object.fromEntries(Object.entries(job.own_s).map(([name, seconds]) => [name, seconds * shorter]));
+  return { ...parts, network_s: network - setup, setup_s: parts.setup_s + setup };
 }

@@ -1,4 +1,4 @@
-/** What the reader chose: the RTT and the fixes. Whoever shows it is told of each change. */
+/** What the reader chose: the RTT and the fixes. Each change is passed on to whatever shows it. */
 
 import { data } from "./dom.js";
 
@@ -18,10 +18,11 @@ export function chooseRtt(rtt) {
   tell();
 }
 
-/** Switches the fix of the finding with this index on or off. */
-export function chooseFix(index, on) {
-  if (on) state.fixes.add(index);
-  else state.fixes.delete(index);
+/** Switches a fix on or off; where combinations were not replayed, the others go off. */
+export function chooseFix(fix, on) {
+  if (!data.combined) state.fixes.clear();
+  if (on) state.fixes.add(fix);
+  else state.fixes.delete(fix);
   tell();
 }
 

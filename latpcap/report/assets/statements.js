@@ -1,42 +1,48 @@
-/** The statements, the dearest first until the reader sorts them. */
+/** The statements, the costliest first until the reader sorts them. */
 
 import { byId, data, make } from "./dom.js";
 import { count, fixedMs, fixedS, formatMs } from "./format.js";
-import { isProjected, networkFactor, projectAt } from "./model.js";
+import { isProjected, jobWith, networkFactor } from "./model.js";
 import { sortableTable } from "./sorting.js";
 import { follow, state } from "./state.js";
 
-const { statements, statements_rest: rest, budget, summary } = data.analysis;
+const { statements, statements_rest: rest } = data.analysis;
 const SHORT = 140;
 
 /** Shows the table; the network's seconds at the chosen RTT follow the slider. */
 export function showStatements() {
   const refresh = sortableTable({ id: "statements-table", caption: "Statements", columns: columns(), rows: statements, foot: foot() });
-  if (isProjected(data.curve)) follow(refresh);
+  if (isProjected(data)) follow(refresh);
   byId("statements-note").textContent = "Seconds are shared where connections work side by side, so that they add up to the budget. " +
     "Response: first packet of the request to the last of the response. Delta: start of the request before it to its own start.";
 }
 
 function columns() {
   const number = (title, value, show, more = {}) => ({ title, value, show: (row) => show(value(row)), ...more });
-  const told = (value) => (value === null ? "" : count(value));
+  const known = (value) => (value === null ? "" : count(value));
   const network = number("network s", (row) => row.network_s, fixedS);
-  const there = number(() => `network s at ${formatMs(state.rtt)}`, (row) => row.network_s * factor(), fixedS, { live: true });
+  const there = number(() => `network s at ${formatMs(state.rtt)}`, (row) => left(row, "network_s") * factor(), fixedS, { live: true });
   return [
     { title: "statement", value: (row) => row.text, show: statement, text: true },
     number("runs", (row) => row.executions, count),
-    number("round trips", (row) => row.round_trips, count),
-    number("rows", (row) => row.rows, told),
+    number("round trips", (row) => Math.round(left(row, "round_trips")), count, { live: true }),
+    number("rows", (row) => row.rows, known),
     network,
-    ...(isProjected(data.curve) ? [there] : []),
-    number("server s", (row) => row.service_s, fixedS),
+    ...(isProjected(data) ? [there] : []),
+    number("server s", (row) => left(row, "service_s"), fixedS, { live: true }),
     number("response p50 ms", (row) => row.response_ms.p50, fixedMs),
     number("p95 ms", (row) => row.response_ms.p95, fixedMs),
     number("delta p50 ms", (row) => row.delta_ms.p50, fixedMs),
   ];
 }
 
-const factor = () => networkFactor(budget, data.setup_network_s, summary.runtime_s, projectAt(data.curve, state.rtt).runtime);
+const factor = () => networkFactor(jobWith(data, state.fixes), state.rtt);
+
+/** What the chosen fixes leave of a statement. */
+function left(row, name) {
+  const gone = [...state.fixes].flatMap((fix) => data.switches[fix].statements).filter(({ statement }) => statements[statement] === row);
+  return Math.max(gone.reduce((rest, part) => rest - part[name], row[name]), 0);
+}
 
 /** A short text as it is, a long one that unfolds. */
 function statement({ text }) {
@@ -46,7 +52,7 @@ function statement({ text }) {
 
 function foot() {
   if (rest.count === 0) return null;
-  const there = isProjected(data.curve) ? [""] : [];
+  const there = isProjected(data) ? [""] : [];
   return [`${count(rest.count)} further statements together`, count(rest.executions), count(rest.round_trips), count(rest.rows),
     fixedS(rest.network_s), ...there, fixedS(rest.service_s), "", "", ""];
 }

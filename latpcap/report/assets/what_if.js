@@ -2,19 +2,18 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { count, formatMs, formatS, percent, significant } from "./format.js";
-import { budgetAt, isProjected, projectAt, savedTogether } from "./model.js";
+import { budgetAt, isProjected, jobWith, projectAt, savedBy } from "./model.js";
 import { chooseRtt, follow } from "./state.js";
 
 const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
 const SPOKEN_AFTER_MS = 500;
 
-const [lowest, highest] = [data.curve.rtt_ms[0], data.curve.rtt_ms.at(-1)];
-const findings = data.analysis.findings;
+const { lowest_rtt_ms: lowest, highest_rtt_ms: highest } = data;
 const summary = data.analysis.summary;
 
 /** Shows the controls and follows them; without a baseline there is nothing to choose. */
 export function showWhatIf() {
-  if (!isProjected(data.curve)) {
+  if (!isProjected(data)) {
     byId("what-if").hidden = true;
     byId("no-projection").hidden = false;
     return;
@@ -47,8 +46,8 @@ const rttOf = (position, steps) => Number((lowest * (highest / lowest) ** (posit
 const positionOf = (rtt, steps) => Math.round((steps * Math.log(rtt / lowest)) / Math.log(highest / lowest));
 
 function answer({ rtt, fixes }) {
-  const saved = savedTogether(findings, fixes, rtt);
-  const there = projectAt(data.curve, rtt, saved);
+  const job = jobWith(data, fixes);
+  const there = projectAt(job, rtt);
   const slider = byId("rtt-slider");
   slider.value = positionOf(rtt, Number(slider.max));
   slider.setAttribute("aria-valuetext", formatMs(rtt));
@@ -61,19 +60,19 @@ function answer({ rtt, fixes }) {
   byId("range").textContent = `between ${formatS(there.optimistic)} and ${formatS(there.pessimistic)}`;
   byId("range").dataset.optimistic = there.optimistic;
   byId("range").dataset.pessimistic = there.pessimistic;
-  fill(byId("figures"), ...figures(rtt, there, saved));
+  fill(byId("figures"), ...figures(rtt, job, there, fixes));
 }
 
-function figures(rtt, there, saved) {
-  const parts = budgetAt(data.analysis.budget, data.setup_network_s, summary.runtime_s, there.runtime + saved, saved);
+function figures(rtt, job, there, fixes) {
+  const parts = budgetAt(job, rtt);
   const total = Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
   const rows = [
     ["against the capture", comparison(there.runtime)],
     ["waiting for the network", total > 0 ? percent(parts.network_s / total) : "–"],
-    ["each further millisecond", `+ ${formatS(slope(rtt))}`],
+    ["each further millisecond", `+ ${formatS(there.slope)}`],
     ["statements per second", there.throughput === null ? "–" : significant(there.throughput)],
   ];
-  if (saved > 0) rows.push(["saved by the fixes", formatS(saved)]);
+  if (fixes.size) rows.push(["saved by the fixes", formatS(savedBy(data, fixes, rtt))]);
   return rows.map(([term, value]) => make("div", {}, make("dt", {}, term), make("dd", {}, value)));
 }
 
@@ -84,20 +83,13 @@ function comparison(runtime) {
   return `${significant(ratio)} × the measured ${formatS(summary.runtime_s)}`;
 }
 
-/** The seconds that one more millisecond adds at this RTT, with the chosen fixes. */
-function slope(rtt) {
-  const at = (there) => projectAt(data.curve, there).runtime;
-  const from = Math.min(rtt, highest - 1);
-  return Math.max(at(from + 1) - at(from), 0);
-}
-
 /** Tells a screen reader the answer when the slider has come to rest. */
 function speakLater() {
   let timer;
   return ({ rtt, fixes }) => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      const there = projectAt(data.curve, rtt, savedTogether(findings, fixes, rtt));
+      const there = projectAt(jobWith(data, fixes), rtt);
       const fixed = fixes.size ? ` with ${count(fixes.size)} fixed` : "";
       byId("spoken").textContent = `At ${formatMs(rtt)}${fixed}: ${formatS(there.runtime)}, ${byId("range").textContent}.`;
     }, SPOKEN_AFTER_MS);

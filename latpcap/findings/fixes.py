@@ -1,0 +1,98 @@
+"""What each fix takes out of a job: shares of what it no longer needs, and what is left of the job with fixes made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import Effect
+from latpcap.projection.basis import Variant
+from latpcap.projection.job import Changes, Job
+from latpcap.tables.recording import MISSING
+
+__all__ = ["REMOVED", "variant_of"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+REMOVED: dict[str, tuple[float, float]] = {
+    "join": (1.0, 0.5),
+    "fetch": (0.0, 0.5),
+    "batch": (0.5, 0.5),
+    "pipeline": (0.0, 0.0),
+    "cache": (1.0, 1.0),
+    "prepare": (1.0, 1.0),
+    "pool": (1.0, 1.0),
+    "ping": (1.0, 1.0),
+    "session": (1.0, 1.0),
+    "commit": (1.0, 1.0),
+    "blob": (0.0, 0.5),
+    "nodelay": (0.0, 0.0),
+    "none": (0.0, 0.0),
+}
+"""Shares of the client and the service time of a removed call that go with it.
+
+A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is
+done by another one (the child queries of a join, the rows of a batch) leaves half of the server's work there, a batch
+also half of the client's. What is merely sent earlier keeps all of its work.
+"""
+SENT_ALL_THE_SAME = frozenset({"pipeline", "nodelay", "none"})
+"""Fixes that remove waits, but no calls."""
+
+
+def variant_of(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Variant:
+    """The job with the fixes made."""
+    size = len(evidence.exchanges)
+    trips, gap, service, stalled_within = np.ones((4, size))
+    requests, responses = job.request_segments.copy(), job.response_segments.copy()
+    undelayed, gone, closed = np.zeros(size, bool), np.zeros(size, bool), np.zeros(len(job.client), bool)
+    for effect in effects:
+        of_client, of_service = REMOVED[effect.kind]
+        waits = evidence.exchanges.round_trips[effect.rows]
+        for rows, share in ((effect.rows, effect.saved / np.maximum(waits, 1)), (effect.along, 1.0)):
+            trips[rows] -= share
+            gap[rows] -= np.where(evidence.thinks[rows], 0, share * of_client)
+            service[rows] -= share * of_service
+        if effect.kind not in SENT_ALL_THE_SAME:
+            gone[effect.rows[(effect.saved > 0) & (effect.saved >= waits)]] = True
+            gone[effect.along] = True
+        undelayed[effect.rows[effect.stall_ns > 0]] = True
+        closed[effect.closed] = True
+        together = effect.rows[effect.saved > 0]
+        requests[together] = _segments(evidence.exchanges.request_bytes, together, job)
+        responses[together] = _segments(evidence.exchanges.response_bytes, together, job)
+    stalled_within[gone | undelayed] = 0
+    changes = Changes(
+        closed=closed,
+        trips=np.maximum(trips, 0),
+        gap=np.maximum(gap, 0),
+        service=np.maximum(service, 0),
+        stalled_before=np.where(undelayed | _cause_is_gone(evidence, gone), 0.0, 1.0),
+        stalled_within=stalled_within,
+        request_segments=requests,
+        response_segments=responses,
+    )
+    return Variant(changes, statements=int((gone & evidence.exchanges.is_execution).sum()))
+
+
+def _segments(sizes: NDArray[np.int64], rows: NDArray[np.int64], job: Job) -> Floats:
+    """What travels together shares packets: a part of a segment each."""
+    segments: Floats = sizes[rows] / job.segment_bytes[job.connection[rows]]
+    return segments
+
+
+def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:
+    """Before which exchanges nothing is left that waits for no answer: what held their requests back (see stalls.py).
+
+    Where a request goes and the unanswered one before it stays, the next request is held back in its place.
+    """
+    exchanges = evidence.exchanges
+    unanswered = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
+    before = np.roll(unanswered, 1) & (np.diff(exchanges.connection, prepend=-1) == 0)
+    left = np.cumsum(unanswered & ~gone)
+    begins = np.maximum.accumulate(np.where(unanswered, 0, np.arange(len(unanswered))))  # the last answered one
+    since = np.roll(left, 1) - left[np.roll(begins, 1)]
+    return np.asarray(before & (since <= 0), bool)

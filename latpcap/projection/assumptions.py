@@ -1,0 +1,111 @@
+"""What the projection assumes, by name: the central case, and the two ends of the range.
+
+How they were calibrated: docs/model.md C.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from latpcap.projection.job import Network, Waiting
+
+__all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions", "WakeUp"]
+
+RTT_SPREAD = 0.04
+"""The mean RTT differs from the asked one by this part of it."""
+LESS_WORK, MORE_WORK = 0.7, 1.4
+"""Client and server take this part of the time that they took themselves in the capture."""
+LOSS_SIGMA = 2.0
+"""Standard deviations of the number of lost packets, which is random (Poisson)."""
+SLOW_GROWTH = 1.5
+"""A window that is acknowledged grows to this multiple of itself (2: slow start)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUp:
+    """The wake-up delay that a turn loses where hosts wait less for the next packet; measured, docs/model.md C.6."""
+
+    ms_per_tenth: float = 0.0
+    """For every tenth of the RTT."""
+    of_difference: float = 0.0
+    """At most this part of the RTTs' difference …"""
+    of_own: float = 0.0
+    """… and of the turn's own time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """One named reason why the range is as wide as it is."""
+
+    name: str
+    case: str
+    text: str
+
+
+ASSUMPTIONS = (
+    Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range"),
+    Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
+    Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
+    Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
+    Assumption("wake-up delay", "both", "nearer hosts, which wait less for each packet, go on sooner; or do not"),
+    Assumption("loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"),
+    Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
+    Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
+    Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
+    Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What else is different at the other place."""
+
+    bandwidth_bps: float | None = None
+    """The bottleneck in bits a second; `None`: as much as the capture needed."""
+    loss: float | None = None
+    """The part of the packets that is lost, 0 to 1; `None`: what was lost in the capture stays as it was."""
+    jitter_ms: float = 0.0
+    """How far the RTT strays to either side of its mean."""
+    connections: int | None = None
+    """How many connections work at once, each as those of the capture did; `None`: as many as there were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way in which things may be: who waits for whom, and on what network."""
+
+    waiting: tuple[Waiting, ...]
+    """The range takes the end of all of them."""
+    network: Network
+    learned: Network = field(default_factory=Network)
+    """How the transfers of the capture are taken to have gone."""
+    rtt: float = 1.0
+    """Mean RTT ÷ asked RTT."""
+    work: float = 1.0
+    """Own time of client and server ÷ what was observed."""
+    jitter: float = 0.0
+    """How much of the jitter is added to each RTT."""
+    loss_sigma: float = 0.0
+    """How many standard deviations more packets are lost than on average."""
+    wake_up: WakeUp = field(default_factory=WakeUp)
+
+
+ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
+CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(0.3, 0.05, 0.7))
+OPTIMISTIC = Case(
+    ANY,
+    Network(restarts=False, baseline=1),
+    Network(growth=SLOW_GROWTH),
+    rtt=1 - RTT_SPREAD,
+    work=LESS_WORK,
+    loss_sigma=-LOSS_SIGMA,
+    wake_up=WakeUp(1.0, 0.1, 0.95),
+)
+PESSIMISTIC = Case(
+    ANY,
+    Network(growth=SLOW_GROWTH, baseline=-1),
+    rtt=1 + RTT_SPREAD,
+    work=MORE_WORK,
+    jitter=1.0,
+    loss_sigma=LOSS_SIGMA,
+)

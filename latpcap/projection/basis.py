@@ -1,0 +1,251 @@
+"""What a projection starts from: the observed job, as it is or with fixes made, replayed on other networks.
+
+```text
+runtime(L) = observed + replay(L) − replay(as it was)
+```
+
+A `Variant` is the job as it is, or with fixes made; its figures come from the same replay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.measures.budget import Timeline
+from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
+from latpcap.projection.saturation import capacity_per_s
+from latpcap.rtt import Baselines
+from latpcap.tables.recording import Recording
+
+__all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
+
+Floats = NDArray[np.float64]
+
+NS = 1e9
+"""Nanoseconds in a second."""
+WITH_HEADERS = 1500 / 1448
+"""A full packet ÷ what it carries, on Ethernet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """The job with fixes made; without changes, as it is."""
+
+    changes: Changes | None = None
+    statements: int = 0
+    """Executions that are needed no longer."""
+
+
+AS_IT_IS = Variant()
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """The job, ready to be replayed, and when it is over on the network that it was captured on."""
+
+    replay: Replay
+    as_it_was_ns: float
+
+    def of(self, variant: Variant) -> Replay:
+        return self.replay if variant.changes is None else self.replay.changed(variant.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a variant takes at the RTTs of the capture."""
+
+    own_s: float
+    """What client and server spend themselves."""
+    seconds_per_ms: float
+    """What the next millisecond of RTT adds."""
+    gone_s: float
+    """How much less client and server spend than in the job as it is."""
+
+
+class Basis:
+    """The observed job, ready to be replayed."""
+
+    def __init__(self, recording: Recording, timeline: Timeline, job: Job | None, usual: float) -> None:
+        """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
+        exchanges, budget = recording.exchanges, timeline.budget
+        self.runtime_s = timeline.runtime_s
+        self.network_s = budget.network_s + timeline.setup_network_s
+        """What would be gone without any network."""
+        self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
+        self.statements = int(exchanges.is_execution.sum()) or int(
+            ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
+        )
+        self.round_trips = float(timeline.round_trips.sum())
+        """TCP handshakes included."""
+        payload = max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
+        self.bits = 8 * payload * WITH_HEADERS
+        """What went the way that more went."""
+        self.job = job
+        self.baseline_ms = usual / 1e6
+        """Median over connections, weighted by their round trips; NaN where unknown."""
+        self._counted_once = float(timeline.effective.sum())
+        self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
+
+    # --- runtimes -----------------------------------------------------------------------------------------------------
+
+    def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions | None = None) -> list[Floats]:
+        """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
+        return [each[0] for each in self.runtimes_of([(AS_IT_IS, rtt_ms)], case, conditions)]
+
+    def runtimes_of(
+        self, asked: Sequence[tuple[Variant, Sequence[float]]], case: Case, conditions: Conditions | None = None
+    ) -> Iterator[list[Floats]]:
+        """For every way of waiting: the runtimes of each variant at its RTTs. Each way is learned once, for all."""
+        ways = case.waiting if self.job is None or len(self.job.opened_ns) > 1 else case.waiting[:1]
+        for waiting in ways:
+            learned = self._learned(case, waiting)
+            yield [
+                self._runtimes(case, learned, variant, rtt_ms, conditions or Conditions()) for variant, rtt_ms in asked
+            ]
+
+    def _runtimes(
+        self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
+    ) -> Floats:
+        network, figures = case.network, self.figures(variant)
+        if conditions.bandwidth_bps is not None:
+            network = replace(network, bandwidth=conditions.bandwidth_bps)
+        if conditions.loss is not None:
+            network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
+        strayed = case.jitter * conditions.jitter_ms
+        there = np.array(learned.of(variant).run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
+        kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
+        least = max(kept - self.network_s - self.transfer_s - figures.gone_s, self.bits / network.bandwidth)
+        if variant.changes is not None:
+            least = max(least, self.think_s)
+        replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
+        own_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
+        runtime: Floats = replayed - figures.own_s + own_s
+        if conditions.connections is None:
+            return runtime
+        return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
+
+    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Sequence[float]) -> Floats:
+        """What client and server spend less of their own time at each RTT below the baseline."""
+        if self.baseline_ms <= 0:
+            return np.zeros(len(rtt_ms))
+        turns = max(figures.seconds_per_ms * 1000, 1.0)
+        there = np.clip(rtt_ms, self.baseline_ms / 1000, self.baseline_ms)
+        sooner = np.minimum(
+            case.wake_up.ms_per_tenth * np.log10(self.baseline_ms / there),
+            case.wake_up.of_difference * (self.baseline_ms - there),
+        )
+        return np.asarray(turns * np.minimum(sooner / 1000, case.wake_up.of_own * figures.own_s / turns))
+
+    def _lost(self, loss: float, sigma: float) -> float:
+        """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
+        assert self.job is not None
+        at_once = self._at_once
+        segments = float(self.job.request_segments.sum() + self.job.response_segments.sum())
+        expected = loss * segments / at_once
+        unluckiest = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
+        return min(max(loss * (1 + (sigma + unluckiest) / math.sqrt(expected)), 0.0), 1.0) if expected > 0 else 0.0
+
+    # --- concurrency --------------------------------------------------------------------------------------------------
+
+    @property
+    def _at_once(self) -> float:
+        """How many work side by side."""
+        return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
+
+    @cached_property
+    def capacity_per_s(self) -> float | None:
+        """Answers that the server can give in a second, where the capture shows its limit."""
+        return None if self.job is None else capacity_per_s(self.job)
+
+    @property
+    def _served_s(self) -> float:
+        """What the server needs for all answers at its limit."""
+        assert self.job is not None
+        answers = int(((self.job.round_trips > 0) & ~self.job.setup).sum())
+        return answers / self.capacity_per_s if self.capacity_per_s else 0.0
+
+    def _concurrency(self, connections: int) -> float:
+        """The runtime's factor where that many connections share the work, each at the pace of those of the capture."""
+        return self._at_once / connections
+
+    # --- figures ------------------------------------------------------------------------------------------------------
+
+    def figures(self, variant: Variant) -> Figures:
+        """What the variant takes at the RTTs of the capture."""
+        if variant.changes is None:
+            return self._figures
+        if variant not in self._known:
+            was, without_network, longer = self._fixed_points(self._central.of(variant))
+            gone_s = max(self._points[1] - without_network, 0.0)
+            self._known[variant] = Figures(max(self._figures.own_s - gone_s, 0.0), max(longer - was, 0.0), gone_s)
+        return self._known[variant]
+
+    @cached_property
+    def _figures(self) -> Figures:
+        own_s = max(self.runtime_s - self.network_s - self.think_s, 0.0)
+        return Figures(own_s, self._points[2] - self._points[0] if self.job else 0.0, 0.0)
+
+    @cached_property
+    def _points(self) -> tuple[float, float, float]:
+        return self._fixed_points(self._central.replay)
+
+    def _fixed_points(self, replay: Replay) -> tuple[float, float, float]:
+        """When the job is over as it was, without any network, and with an RTT that is a millisecond longer (s)."""
+        was, without = replay.run([None, 0.0], CENTRAL.network)
+        [longer] = replay.run([None], replace(CENTRAL.network, added_ns=1e6))
+        return was / NS, without / NS, longer / NS
+
+    @property
+    def seconds_per_ms(self) -> float:
+        """What the next millisecond of RTT adds."""
+        return self._figures.seconds_per_ms
+
+    @property
+    def effective_round_trips(self) -> float:
+        """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
+        return self.seconds_per_ms * 1000 if self.job else self._counted_once
+
+    @cached_property
+    def _central(self) -> _Learned:
+        return self._learn(CENTRAL.learned, CENTRAL.waiting[0])
+
+    def _learned(self, case: Case, waiting: Waiting) -> _Learned:
+        """The job as `case` learns it; only the central one is worth its memory for longer than it takes to run."""
+        if (case.learned, waiting) == (CENTRAL.learned, CENTRAL.waiting[0]):
+            return self._central
+        return self._learn(case.learned, waiting)
+
+    def _learn(self, network: Network, waiting: Waiting) -> _Learned:
+        assert self.job is not None
+        replay = Replay(self.job, network, waiting)
+        return _Learned(replay, replay.run([None], Network())[0])
+
+
+def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
+    """Sum up what the projection needs. Connections without a baseline take the median of the others."""
+    usual = _weighted_median(baselines.baseline, timeline.round_trips)
+    low, central, high = (
+        np.where(np.isnan(values), usual, values) for values in (baselines.low, baselines.baseline, baselines.high)
+    )
+    job = None if math.isnan(usual) else Job.of(recording, baselines, central, low, high)
+    return Basis(recording, timeline, job, usual)
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    """The median of `values` that are known, each counted `weights` times; NaN when none is."""
+    known = ~np.isnan(values)
+    order = np.argsort(values[known])
+    values, weights = values[known][order], weights[known][order]
+    if len(values) == 0:
+        return math.nan
+    reached = np.cumsum(weights)
+    return float(values[min(int(np.searchsorted(reached, reached[-1] / 2)), len(values) - 1)])

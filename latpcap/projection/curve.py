@@ -1,0 +1,113 @@
+"""The runtime over the RTT as a few points: replayed where the curve bends, so that straight lines do between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.projection.assumptions import CENTRAL
+from latpcap.projection.basis import Basis, Variant
+from latpcap.projection.project import ranges
+
+__all__ = ["MAX_ERROR", "Curve", "curves"]
+
+Floats = NDArray[np.float64]
+
+MAX_ERROR = 0.005
+"""How far a straight line between two points may be off, as a part of the runtime."""
+TOLERANCE = MAX_ERROR / 4
+"""The same in the middle between two points, where it is looked at."""
+FIRST_POINTS = 7
+MAX_POINTS = 160
+MIN_STEP = 1.02
+"""Neighbouring RTTs are no closer than this ratio."""
+MAX_REFINEMENTS = 4
+"""How often points are added where the range bends."""
+MIN_S = 1e-6
+"""Differences below do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One variant of the job: columns over ascending RTTs."""
+
+    rtt_ms: tuple[float, ...]
+    runtime_s: tuple[float, ...]
+    optimistic_s: tuple[float, ...]
+    pessimistic_s: tuple[float, ...]
+
+
+def curves(
+    base: Basis, variants: Sequence[Variant], low_ms: float, high_ms: float, asked_ms: Sequence[float] = ()
+) -> list[Curve]:
+    """The curve of each variant from `low_ms` to `high_ms`; the baseline RTT and `asked_ms` are among the points."""
+    also = {rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms}
+    places = [np.array(_places(base, variant, low_ms, high_ms, also)) for variant in variants]
+    found = [np.array(each) for each in ranges(base, _asked(variants, places))]
+    for _ in range(MAX_REFINEMENTS):
+        closer = [_between(at, columns) for at, columns in zip(places, found, strict=True)]
+        bent = [place for place, rtts in enumerate(closer) if len(rtts)]
+        if not bent:
+            break
+        more = ranges(base, _asked([variants[place] for place in bent], [closer[place] for place in bent]))
+        for place, columns in zip(bent, more, strict=True):
+            at = np.concatenate((places[place], closer[place]))
+            order = np.argsort(at)
+            places[place] = at[order]
+            found[place] = np.concatenate((found[place], np.array(columns)), axis=1)[:, order]
+    return [
+        Curve(tuple(map(float, at)), *(tuple(map(float, column)) for column in columns))
+        for at, columns in zip(places, found, strict=True)
+    ]
+
+
+def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[tuple[Variant, list[float]]]:
+    return [(variant, at.tolist()) for variant, at in zip(variants, places, strict=True)]
+
+
+def _between(rtt: Floats, columns: Floats) -> Floats:
+    """RTTs between neighbouring points where a straight line could be wrong, as the slope changes there.
+
+    Between two lines whose slopes differ by d, a chord of length h is wrong by d × h ÷ 4 at most.
+    """
+    bent = np.zeros(len(rtt) - 1, bool)
+    for seconds in columns:
+        slope = np.diff(seconds) / np.diff(rtt)
+        around = np.pad(slope, 1, "edge")
+        wrong = np.abs(around[2:] - around[:-2]) * np.diff(rtt) / 4
+        bent |= wrong > MAX_ERROR * np.maximum(seconds[:-1], MIN_S) / 2
+    bent &= rtt[1:] > rtt[:-1] * MIN_STEP
+    left = np.flatnonzero(bent)
+    return np.concatenate([rtt[left] ** (1 - part) * rtt[left + 1] ** part for part in (0.25, 0.5, 0.75)])
+
+
+def _places(base: Basis, variant: Variant, low_ms: float, high_ms: float, also: set[float]) -> list[float]:
+    """RTTs between which the central runtime is straight."""
+    known: dict[float, float] = {}
+
+    def add(rtts: Sequence[float]) -> None:
+        [[runtimes]] = base.runtimes_of([(variant, rtts)], CENTRAL)
+        known.update(zip(rtts, map(float, runtimes), strict=True))
+
+    add(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1].tolist()} | also))
+    open_pieces = list(zip(sorted(known), sorted(known)[1:], strict=False))
+    while open_pieces and len(known) < MAX_POINTS:
+        middles = [(left * right) ** 0.5 for left, right in open_pieces]
+        add(middles)
+        bent = [
+            (left, middle, right)
+            for (left, right), middle in zip(open_pieces, middles, strict=True)
+            if _bends(known, left, middle, right)
+        ]
+        open_pieces = [piece for left, middle, right in bent for piece in ((left, middle), (middle, right))]
+        open_pieces = [(left, right) for left, right in open_pieces if right > left * MIN_STEP]
+    return sorted(known)
+
+
+def _bends(known: dict[float, float], left: float, middle: float, right: float) -> bool:
+    part = (middle - left) / (right - left)
+    straight = known[left] + part * (known[right] - known[left])
+    return abs(straight - known[middle]) > TOLERANCE * known[middle]

@@ -1,0 +1,215 @@
+"""What a page with a slider and switches shows: the job with any of the fixes made, at any RTT, all from the replay.
+
+Up to `MAX_SWITCHES` fixes are replayed in every combination; where there are more, or where that would take too long,
+one fix at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.finding import Effect
+from latpcap.findings.fixes import REMOVED
+from latpcap.findings.savings import FixSet, Saving, Savings
+from latpcap.measures.budget import Timeline
+from latpcap.measures.statements import StatementGroups
+from latpcap.projection.basis import Basis
+from latpcap.projection.curve import FIRST_POINTS, Curve, curves
+
+__all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
+
+Floats = NDArray[np.float64]
+
+MAX_SWITCHES = 6
+"""Fixes that are replayed in every combination: 64 of them."""
+MAX_REPLAYED = 5e8
+"""Turns that may be replayed for that: some 20 s of a processor's time."""
+REPLAYS_A_POINT = 7
+"""Central, and three ways of waiting at each end of the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPart:
+    """What a fix takes out of one statement, by its place among the statements."""
+
+    statement: int
+    round_trips: float
+    network_s: float
+    service_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One fix, with all its findings."""
+
+    fix: str
+    title: str
+    findings: tuple[int, ...]
+    """Places of its findings."""
+    round_trips: int
+    needs: tuple[str, ...]
+    suggestion: bool
+    statements: tuple[StatementPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedJob:
+    """The job with some fixes made."""
+
+    fixes: tuple[int, ...]
+    """Places of the switches that are on."""
+    curve: Curve
+    statements: int
+    """Executions that are still needed."""
+    seconds_per_ms: float
+    own_s: dict[str, float]
+    """The parts of the budget but for the network: they are the same at any RTT."""
+    network_s: float
+    """What waiting for the network took in the capture of what is left, and the part of it in the set-up."""
+    setup_network_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """All that can be chosen; without a baseline RTT, nothing."""
+
+    switches: tuple[Switch, ...]
+    combined: bool
+    """Every combination is there; otherwise one fix at a time."""
+    jobs: tuple[FixedJob, ...]
+    """The job as it is comes first."""
+
+
+def switches(
+    savings: Savings,
+    listed: Sequence[Saving],
+    statements: StatementGroups,
+    low_ms: float,
+    high_ms: float,
+    asked_ms: Sequence[float],
+) -> Switches:
+    """Replay what can be chosen between two RTTs; `asked_ms` are among the points of every curve."""
+    base, timeline = savings.base, savings.evidence.timeline
+    if base.job is None:
+        return Switches((), combined=True, jobs=())
+    fixes = list(dict.fromkeys(each.finding.fix_name for each in listed if _saves(each)))
+    made = [savings.fix_set([fix]) for fix in fixes]
+    combined = _affordable(base, len(fixes))
+    chosen = list(_combinations(len(fixes), combined))
+    sets = [savings.fix_set([fixes[place] for place in places]) for places in chosen]
+    found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms)
+    removal = Removal(savings, statements)
+    return Switches(
+        switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),
+        combined=combined,
+        jobs=tuple(
+            _job(base, timeline, places, each, curve, removal)
+            for places, each, curve in zip(chosen, sets, found, strict=True)
+        ),
+    )
+
+
+def _saves(saving: Saving) -> bool:
+    return bool(saving.finding.fix_name) and (saving.round_trips > 0 or bool((saving.saved_s > 0).any()))
+
+
+def _affordable(base: Basis, fixes: int) -> bool:
+    assert base.job is not None
+    turns = len(base.job.connection) + len(base.job.client)
+    return fixes <= MAX_SWITCHES and 2**fixes * 2 * FIRST_POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
+
+
+def _combinations(count: int, combined: bool) -> Iterator[tuple[int, ...]]:
+    for size in range(count + 1 if combined else min(count, 1) + 1):
+        yield from combinations(range(count), size)
+
+
+def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) -> Switch:
+    mine = [place for place, each in enumerate(listed) if each.finding.fix_name == fix]
+    first = listed[mine[0]].finding
+    return Switch(
+        fix=fix,
+        title=first.title if len(mine) == 1 else f"{first.title}, and {len(mine) - 1} more",
+        findings=tuple(mine),
+        round_trips=made.round_trips_saved,
+        needs=made.needs([fix]),
+        suggestion=first.severity == "info",
+        statements=tuple(removal.of_statements(made)),
+    )
+
+
+def _job(
+    base: Basis, timeline: Timeline, places: tuple[int, ...], made: FixSet, curve: Curve, removal: Removal
+) -> FixedJob:
+    figures, budget = base.figures(made.variant), timeline.budget
+    network_s, setup_network_s, gone_s = removal.of_parts(made)
+    own_s = budget.parts()
+    own_s["setup_s"] -= timeline.setup_network_s
+    del own_s["network_s"]
+    whole = sum(gone_s.values())
+    for name, seconds in gone_s.items() if whole > 0 else ():
+        own_s[name] = max(own_s[name] - seconds * figures.gone_s / whole, 0.0)
+    return FixedJob(
+        fixes=places,
+        curve=curve,
+        statements=base.statements - made.variant.statements,
+        seconds_per_ms=figures.seconds_per_ms,
+        own_s=own_s,
+        network_s=max(budget.network_s - network_s, 0.0),
+        setup_network_s=max(timeline.setup_network_s - setup_network_s, 0.0),
+    )
+
+
+class Removal:
+    """What fixes take out of statements and of the parts of the budget, as their effects say it."""
+
+    def __init__(self, savings: Savings, statements: StatementGroups) -> None:
+        """Look up what each exchange waited."""
+        self.costs = savings.costs
+        self.timeline = savings.evidence.timeline
+        self.is_setup = savings.evidence.exchanges.is_setup
+        self.statements = statements
+
+    def of_statements(self, made: FixSet) -> Iterator[StatementPart]:
+        """One part for each statement that loses something."""
+        count = len(self.statements)
+        trips, network, service = np.zeros((3, count))
+        for effect in made.effects:
+            rows, share = self._rows(effect)
+            places, waits = self.statements.of_exchange[rows], self.costs.round_trips[rows]
+            trips += np.bincount(places, share * waits, count)
+            network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
+            service += (
+                np.bincount(places, share * REMOVED[effect.kind][1] * self.timeline.service_ns[rows], count) / 1e9
+            )
+        for place in np.flatnonzero((trips > 0) | (service > 0)):
+            yield StatementPart(int(place), float(trips[place]), float(network[place]), float(service[place]))
+
+    def of_parts(self, made: FixSet) -> tuple[float, float, dict[str, float]]:
+        """Seconds of the network, of the network in the set-up, and of the parts of client and server."""
+        network_s = setup_network_s = 0.0
+        gone = {"service_s": 0.0, "client_s": 0.0, "setup_s": 0.0}
+        for effect in made.effects:
+            rows, share = self._rows(effect)
+            of_client, of_service = REMOVED[effect.kind]
+            setup = self.is_setup[rows]
+            waited = share * self.timeline.network_ns[rows] / 1e9
+            served = share * of_service * self.costs.service_s[rows]
+            network_s += float(waited[~setup].sum())
+            handshakes = self.costs.handshake_trips[effect.closed].sum() * self.costs.baseline_ms / 1000
+            setup_network_s += float(waited[setup].sum() + handshakes)
+            gone["service_s"] += float(served[~setup].sum())
+            gone["setup_s"] += float(served[setup].sum())
+            stalls = (effect.stall_ns * self.costs.weight[effect.rows]).sum() / 1e9
+            gone["client_s"] += float((share * of_client * self.costs.client_s[rows]).sum() + stalls)
+        return network_s, setup_network_s, gone
+
+    def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
+        """The exchanges that an effect touches, and which part of each goes."""
+        share = effect.saved / np.maximum(self.costs.round_trips[effect.rows], 1)
+        return np.concatenate((effect.rows, effect.along)), np.concatenate((share, np.ones(len(effect.along))))
