@@ -234,12 +234,12 @@ fn a_long_fingerprint_is_cut_between_two_tokens() {
 
 #[test]
 fn a_long_list_leaves_room_for_what_follows() {
-    let list = vec!["'value'"; 1_000_000].join(",");
+    let list = vec!["'value'"; 200_000].join(",");
     assert_eq!(
         fingerprint(format!("select a from t where b in ({list}) and c = 1")),
         "select a from t where b in (?+) and c = ?"
     );
-    let rows = vec!["(1, 'value')"; 1_000_000].join(",");
+    let rows = vec!["(1, 'value')"; 200_000].join(",");
     assert_eq!(
         fingerprint(format!("insert into t values {rows} returning a")),
         "insert into t values (?, ?)+ returning a"
@@ -249,7 +249,7 @@ fn a_long_list_leaves_room_for_what_follows() {
 #[test]
 fn deep_nesting_and_endless_openings_are_no_trouble() {
     for part in ["in (", "values (", "array[", "/*", "/*+", "/*/**/", "'", "$a$", "\"", "\\'", "q'[", "a.\"b\" "] {
-        let text = part.repeat(1_000_000 / part.len());
+        let text = part.repeat(300_000 / part.len());
         assert!(fingerprint(&text).len() <= 4096, "{part}");
     }
 }
