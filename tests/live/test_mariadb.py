@@ -11,15 +11,15 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback import captured, wait_until
 
 pymysql = pytest.importorskip("pymysql")
 connector = pytest.importorskip("mysql.connector")
@@ -79,14 +79,7 @@ def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[byt
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
-
-
-def wait_until(ready: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+        process.wait(60)
 
 
 @contextmanager
@@ -118,18 +111,6 @@ def fill(sock: Path) -> None:
         cursor.executemany("INSERT INTO live.pay VALUES (%s, %s)", pay)
         for client in CLIENTS:
             cursor.execute(f"GRANT ALL ON live.* TO {client}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
-
-
-@contextmanager
-def tcpdump(path: Path, port: int) -> Iterator[None]:
-    options = ["-i", "lo", "-Z", "root", "-U", "--immediate-mode", "--time-stamp-precision=nano", "-B", "8192"]
-    with running(["tcpdump", *options, "-w", str(path), f"tcp port {port}"], stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        while b"listening on" not in process.stderr.readline():
-            assert process.poll() is None, "tcpdump has ended"
-        yield
-        time.sleep(0.3)  # the last packets are on their way to the file
-        process.stderr.close()
 
 
 # --- clients ---------------------------------------------------------------------------------------------------------
@@ -233,7 +214,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     port = free_port()
     try:
         with mariadb(home, port) as log:
-            with tcpdump(path, port):
+            with captured(path, port):
                 counted = {name: client(port) for name, client in CLIENTS.items()}
             capture = latpcap.read(path, show_literals=True)
             yield Recorded(capture, counted, commands(log.read_text()))

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import subprocess
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +18,12 @@ pytest.importorskip("latpcap._core", reason="the core is not built")
 oracledb = pytest.importorskip("oracledb", reason="pip install oracledb cryptography")
 pytest.importorskip("cryptography", reason="pip install oracledb cryptography")
 
+from loopback import captured  # noqa: E402
 from oracle.scripted_server import Profile, Server  # noqa: E402
 
 import latpcap  # noqa: E402
 
-CAPTURER = shutil.which("tcpdump") or shutil.which("dumpcap")
-pytestmark = pytest.mark.skipif(CAPTURER is None, reason="needs tcpdump or dumpcap")
+pytestmark = pytest.mark.skipif(shutil.which("tcpdump") is None, reason="not installed: tcpdump")
 
 ROWS = 20_000
 BIG = "select id, name, created from big_table"
@@ -39,26 +36,6 @@ class Call(NamedTuple):
     affected_rows: int | None = None
     error: str | None = None
     round_trips: int = 1
-
-
-@contextmanager
-def captured(port: int, path: Path) -> Iterator[None]:
-    """Everything that passes on loopback to and from `port` while the block runs."""
-    filtering = ["-f"] if CAPTURER.endswith("dumpcap") else []
-    argv = [CAPTURER, "-i", "lo", "-s", "0", "-w", str(path), *filtering, f"tcp port {port}"]
-    if not filtering:
-        argv[1:1] = ["-U", "--immediate-mode", "-B", "65536", "-Z", "root"]
-    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stderr.readline()
-        if not line.startswith(("tcpdump: listening", "Capturing")):
-            pytest.skip(f"no capture: {line.strip()}")
-        time.sleep(0.3)
-        yield
-        time.sleep(0.5)
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
 
 
 def connect(server: Server, **more: Any) -> Any:
@@ -215,7 +192,7 @@ def compare(path: Path, expected: list[Call], waits: int | None) -> None:
 def test_calls_are_those_of_the_client(case: Callable[[Any], list[Call]], profile: str, tmp_path: Path) -> None:
     path = tmp_path / "oracle.pcap"
     with Server(Profile(profile, bit_vectors=True)) as server:
-        with captured(server.port, path), connect(server) as connection:
+        with captured(path, server.port), connect(server) as connection:
             expected = case(connection)
         compare(path, [*LOGON[profile], *expected, *GOODBYE], server.waits)
 
@@ -228,7 +205,7 @@ def test_calls_are_those_of_the_client(case: Callable[[Any], list[Call]], profil
 def test_ways_to_connect(profile: Profile, round_trips: int, tmp_path: Path) -> None:
     path = tmp_path / "oracle.pcap"
     with Server(profile) as server:
-        with captured(server.port, path), connect(server) as connection:
+        with captured(path, server.port), connect(server) as connection:
             expected = array_dml(connection)
         logon = [Call("connect", round_trips=round_trips), *LOGON["19c"][1:]]
         compare(path, [*logon, *expected, *GOODBYE], server.waits)
@@ -238,7 +215,7 @@ def test_a_pooled_session_is_released_without_waiting(tmp_path: Path) -> None:
     path = tmp_path / "oracle.pcap"
     with Server() as server:
         with (
-            captured(server.port, path),
+            captured(path, server.port),
             connect(server, server_type="pooled", cclass="app", purity=oracledb.PURITY_SELF) as connection,
         ):
             one_row(connection)
@@ -268,6 +245,6 @@ async def pipeline(server: Server) -> list[Call]:
 def test_a_pipeline_is_one_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "oracle.pcap"
     with Server(Profile("23ai")) as server:
-        with captured(server.port, path):
+        with captured(path, server.port):
             expected = asyncio.run(pipeline(server))
         compare(path, [*LOGON["23ai"], *expected, *GOODBYE], None)
