@@ -58,6 +58,8 @@ class Job:
     response_segments: Floats
     setup: NDArray[np.bool_]
     ends_transaction: NDArray[np.bool_]
+    shared: NDArray[np.bool_]
+    deferred: NDArray[np.bool_]
 
     @classmethod
     def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
@@ -93,6 +95,8 @@ class Job:
             response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
             setup=exchanges.is_setup,
             ends_transaction=exchanges.ends_transaction,
+            shared=exchanges.wait.where("shared".__eq__),
+            deferred=exchanges.wait.where("deferred".__eq__),
         )
 
 

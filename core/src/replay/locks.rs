@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_that_end_at_any_time_waited_for_nobody() {
+    fn statements_that_end_at_any_time_waited_for_no_lock() {
         let (turns, spans) = pairs(|number| f64::from(number) * 0.15 * MS);
         assert_eq!(locks(&turns, &spans), []);
     }

@@ -64,6 +64,10 @@ columns! {
         response_segments: f64,
         setup: bool,
         ends_transaction: bool,
+        /// The client waits for it together with the request before it, or goes on and gets its answer with a later one
+        /// (`exchange::Wait`).
+        shared: bool,
+        deferred: bool,
     }
 }
 
@@ -249,6 +253,8 @@ mod tests {
             response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
             setup: vec![false; answers.len()],
             ends_transaction: vec![false; answers.len()],
+            shared: vec![false; answers.len()],
+            deferred: vec![false; answers.len()],
         }
     }
 
@@ -363,7 +369,7 @@ mod tests {
     #[test]
     fn who_goes_with_the_request_before_it_waits_no_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
-        job.round_trips[1] = 0.0;
+        (job.round_trips[1], job.shared[1]) = (0.0, true);
         job.set(0, 0, 2 * MS);
         job.set(1, 0, 3 * MS);
         let replay = Replay::new(job, Waiting::Evidence, &network(1.0));

@@ -78,12 +78,7 @@ pub struct Start {
 
 /// The turns of `job` in the order in which they began, and who of them waited for whose lock.
 pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
-    let mut cut = Cut {
-        job,
-        deferred: deferred(job),
-        turns: Vec::with_capacity(job.rows()),
-        spans: Vec::with_capacity(job.rows()),
-    };
+    let mut cut = Cut { job, turns: Vec::with_capacity(job.rows()), spans: Vec::with_capacity(job.rows()) };
     let mut row = 0;
     for connection in 0..job.connections() {
         let mut state = cut.handshake(connection);
@@ -93,23 +88,6 @@ pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
         }
     }
     cut.in_order(waiting)
-}
-
-/// Requests that nobody waits for may be answered together with a later one (Firebird's clients do that): they are over
-/// when they are sent.
-fn deferred(job: &Job) -> Vec<bool> {
-    let mut deferred = vec![false; job.rows()];
-    let mut next: Option<(u32, i64)> = None;
-    for row in (0..job.rows()).rev() {
-        let connection = job.connection[row];
-        if job.round_trips[row] > 0.0 {
-            next = (job.request_ns[row] != UNSEEN).then_some((connection, job.request_ns[row]));
-        } else if let Some((same, request)) = next {
-            let asked = job.request_ns[row] != UNSEEN;
-            deferred[row] = asked && same == connection && request < job.response_ns[row];
-        }
-    }
-    deferred
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
@@ -122,8 +100,6 @@ struct Left {
 
 struct Cut<'a> {
     job: &'a Job,
-    /// Exchanges that are answered together with a later one, which is waited for.
-    deferred: Vec<bool>,
     turns: Vec<Turn>,
     spans: Vec<Span>,
 }
@@ -154,7 +130,7 @@ impl Cut<'_> {
         let connection = job.connection[row] as usize;
         let baseline = job.baseline_ns[connection];
         let seen = |times: &[i64]| (times[row] != UNSEEN).then(|| times[row] as f64);
-        let response = seen(&job.response_ns).filter(|_| !self.deferred[row]);
+        let response = seen(&job.response_ns).filter(|_| !job.deferred[row]);
         let is_greeting = left.first && job.server_first[connection] && left.answered.is_finite();
         let Some(mut asked) = seen(&job.request_ns).or(if is_greeting { Some(left.answered) } else { response }) else {
             return;
@@ -166,10 +142,9 @@ impl Cut<'_> {
         let end = response.and(seen(&job.response_end_ns)).or(response).unwrap_or(sent).max(sent);
         let waits = round_trips > 0.0;
         if waits && sent - asked > baseline && job.request_segments[row] <= FEW_SEGMENTS {
-            asked = sent; // what was sent long before the rest waited for nobody
+            asked = sent; // what was sent long before the rest did not wait
         }
-        let outstanding = left.answered > asked + 0.25 * job.near_ns[connection];
-        let follows_own = !waits && outstanding && !left.first;
+        let follows_own = job.shared[row] && !left.first;
         let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
         let mut turn =
             Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
