@@ -2,9 +2,9 @@
 
     python tests/golden.py PROTOCOL/NAME…      writes these golden files anew; read the difference before you commit it
 
-First stands what users act on: what the network costs, and the projections. Then what was counted, but for the corpus
-of findings, whose labels say enough. A number with a decimal point was computed and may differ by `TOLERANCE`; all else
-is as it is.
+First stands what users act on: what the network costs, the projections, the budget, what each fix would save. Then what
+was counted, but for the corpus of findings, whose labels say enough. A number with a decimal point was computed and may
+differ by `TOLERANCE`; all else is as it is.
 """
 
 from __future__ import annotations
@@ -57,6 +57,13 @@ def _figures(name: str) -> Iterator[str]:
     yield "# projection: " + " ".join(POINT)
     for point in result.projection.points:
         yield " ".join(_computed(getattr(point, key)) for key in POINT)
+    budget = result.budget.parts()
+    yield "# budget: " + " ".join(budget)
+    yield " ".join(map(_computed, budget.values()))
+    yield "# findings: code round_trips_saved, and saved_s at 15 ms"
+    yield from sorted(
+        f"{each.code} {each.round_trips_saved} {_computed(each.saved_s.get('15'))}" for each in result.findings
+    )
 
 
 def _counts(capture: latpcap.Capture) -> Iterator[str]:
