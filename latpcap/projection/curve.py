@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.project import ranges
 
@@ -18,14 +17,11 @@ Floats = NDArray[np.float64]
 
 MAX_ERROR = 0.005
 """How far a straight line between two points may be off, as a part of the runtime."""
-TOLERANCE = MAX_ERROR / 4
-"""The same in the middle between two points, where it is looked at."""
-FIRST_POINTS = 7
-MAX_POINTS = 160
+FIRST_POINTS = 12
 MIN_STEP = 1.02
 """Neighbouring RTTs are no closer than this ratio."""
-MAX_REFINEMENTS = 4
-"""How often points are added where the range bends."""
+MAX_REFINEMENTS = 5
+"""How often points are added where a curve bends."""
 MIN_S = 1e-6
 """Differences below do not count."""
 
@@ -44,8 +40,9 @@ def curves(
     base: Basis, variants: Sequence[Variant], low_ms: float, high_ms: float, asked_ms: Sequence[float] = ()
 ) -> list[Curve]:
     """The curve of each variant from `low_ms` to `high_ms`; the baseline RTT and `asked_ms` are among the points."""
-    also = {rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms}
-    places = [np.array(_places(base, variant, low_ms, high_ms, also)) for variant in variants]
+    also = [rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms]
+    first = np.unique([low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1], *also])
+    places = [first] * len(variants)
     found = [np.array(each) for each in ranges(base, _asked(variants, places))]
     for _ in range(MAX_REFINEMENTS):
         closer = [_between(at, columns) for at, columns in zip(places, found, strict=True)]
@@ -82,32 +79,3 @@ def _between(rtt: Floats, columns: Floats) -> Floats:
     bent &= rtt[1:] > rtt[:-1] * MIN_STEP
     left = np.flatnonzero(bent)
     return np.concatenate([rtt[left] ** (1 - part) * rtt[left + 1] ** part for part in (0.25, 0.5, 0.75)])
-
-
-def _places(base: Basis, variant: Variant, low_ms: float, high_ms: float, also: set[float]) -> list[float]:
-    """RTTs between which the central runtime is straight."""
-    known: dict[float, float] = {}
-
-    def add(rtts: Sequence[float]) -> None:
-        [[runtimes]] = base.runtimes_of([(variant, rtts)], CENTRAL)
-        known.update(zip(rtts, map(float, runtimes), strict=True))
-
-    add(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1].tolist()} | also))
-    open_pieces = list(zip(sorted(known), sorted(known)[1:], strict=False))
-    while open_pieces and len(known) < MAX_POINTS:
-        middles = [(left * right) ** 0.5 for left, right in open_pieces]
-        add(middles)
-        bent = [
-            (left, middle, right)
-            for (left, right), middle in zip(open_pieces, middles, strict=True)
-            if _bends(known, left, middle, right)
-        ]
-        open_pieces = [piece for left, middle, right in bent for piece in ((left, middle), (middle, right))]
-        open_pieces = [(left, right) for left, right in open_pieces if right > left * MIN_STEP]
-    return sorted(known)
-
-
-def _bends(known: dict[float, float], left: float, middle: float, right: float) -> bool:
-    part = (middle - left) / (right - left)
-    straight = known[left] + part * (known[right] - known[left])
-    return abs(straight - known[middle]) > TOLERANCE * known[middle]

@@ -19,7 +19,7 @@ from latpcap.findings.savings import FixSet, Saving, Savings
 from latpcap.measures.budget import Timeline
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.basis import Basis
-from latpcap.projection.curve import FIRST_POINTS, Curve, curves
+from latpcap.projection.curve import Curve, curves
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
 
@@ -29,6 +29,8 @@ MAX_SWITCHES = 6
 """Fixes that are replayed in every combination: 64 of them."""
 MAX_REPLAYED = 5e8
 """Turns that may be replayed for that: some 20 s of a processor's time."""
+POINTS = 40
+"""Of a curve, about."""
 REPLAYS_A_POINT = 7
 """Central, and three ways of waiting at each end of the range."""
 
@@ -121,7 +123,7 @@ def _saves(saving: Saving) -> bool:
 def _affordable(base: Basis, fixes: int) -> bool:
     assert base.job is not None
     turns = len(base.job.connection) + len(base.job.client)
-    return fixes <= MAX_SWITCHES and 2**fixes * 2 * FIRST_POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
+    return fixes <= MAX_SWITCHES and 2**fixes * POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
 
 
 def _combinations(count: int, combined: bool) -> Iterator[tuple[int, ...]]:
