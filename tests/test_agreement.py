@@ -11,6 +11,7 @@ from conftest import FIXTURES
 import latpcap
 from latpcap.findings.what_if import WhatIf
 from latpcap.report import html
+from latpcap.result.exploration import explore
 
 RTT_MS = 15.0
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcapng*") if not path.name.endswith((".toml", ".golden")))
@@ -35,7 +36,7 @@ def test_every_saving_is_the_same_everywhere(path: Path) -> None:
     assert isinstance(changed, WhatIf)
     by_fix = {each.name: each for each in changed.fixes}
     plain = result.to_dict()["findings"]
-    page = embedded(html.render(capture.measures, [RTT_MS]))
+    page = embedded(html.render(explore(capture.measures, [RTT_MS])))
     for name in names:
         project = by_fix[name].saved_s["15"]
         listed = sum(found["saved_s"]["15"] for found in plain if found["fix_name"] == name)

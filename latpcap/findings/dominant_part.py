@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, effect_of
+from latpcap.findings.finding import NOTHING, Candidate, effect_of
 
 __all__ = ["dominated_by"]
 
@@ -29,7 +29,7 @@ def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, *
     rows = np.flatnonzero((exchanges.fingerprint == statement) & evidence.waits)
     yield Candidate(
         shown=rows,
-        effect=effect_of(evidence, "none", np.empty(0, np.int64)),
+        effect=effect_of(evidence, NOTHING, np.empty(0, np.int64)),
         fingerprint=statement,
         facts={"seconds": parts[part], "share": parts[part] / total, **facts},
         fix=fix,

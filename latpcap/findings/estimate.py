@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
-from latpcap.findings.fixes import REMOVED
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.projection.basis import Basis
 
@@ -91,8 +90,8 @@ def estimated_s(effect: Effect, costs: Costs) -> float:
     rtt_ms = max(RANK_RTT_MS, costs.baseline_ms)
     rows = effect.rows
     share = effect.saved / np.maximum(costs.round_trips[rows], 1)
-    of_client, of_service = REMOVED[effect.kind]
-    worked = float((share * (of_client * costs.client_s[rows] + of_service * costs.service_s[rows])).sum())
+    own_s = effect.takes.client * costs.client_s[rows] + effect.takes.service * costs.service_s[rows]
+    worked = float((share * own_s).sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)
 

@@ -10,10 +10,31 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 
-__all__ = ["Candidate", "Effect", "Finding", "Pattern", "effect_of"]
+__all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "Takes", "effect_of"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What goes with a call that a fix removes.
+
+    A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work
+    is done by another one (the child queries of a join, the rows of a batch) leaves a part of it there.
+    """
+
+    client: float = 0.0
+    """Which part of its client time."""
+    service: float = 0.0
+    """Which part of its service time."""
+    call: bool = True
+    """The call itself; otherwise only its wait."""
+    prepares: bool = False
+    """The finding is about prepares, which belong to the executions that they serve elsewhere."""
+
+
+NOTHING = Takes(call=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +45,7 @@ class Effect:
     `saved_round_trips` and its siblings spread them over all rows.
     """
 
-    kind: str
-    """The fix: `join`, `fetch`, `batch`, `pool`, `pipeline`, `cache`, …; see `latpcap.findings.fixes.REMOVED`."""
+    takes: Takes
     exchanges: int
     connections: int
     rows: Ints
@@ -138,7 +158,7 @@ class Finding:
 
 def effect_of(
     evidence: Evidence,
-    kind: str,
+    takes: Takes,
     rows: Ints,
     *,
     saved: Floats | None = None,
@@ -158,7 +178,7 @@ def effect_of(
     trips = evidence.exchanges.round_trips[rows].astype(float)
     trips[_leads_what_stays(evidence, rows, executions)] -= 1
     return Effect(
-        kind=kind,
+        takes=takes,
         exchanges=len(evidence.exchanges),
         connections=len(evidence.recording.connections),
         rows=rows[order],

@@ -1,4 +1,4 @@
-"""What each fix takes out of a job: shares of what it no longer needs, and what is left of the job with fixes made."""
+"""What is left of a job when fixes are made: the shares that the replay takes, exchange by exchange."""
 
 from __future__ import annotations
 
@@ -13,34 +13,10 @@ from latpcap.projection.basis import Variant
 from latpcap.projection.job import Changes, Job
 from latpcap.tables.recording import MISSING
 
-__all__ = ["REMOVED", "variant_of"]
+__all__ = ["variant_of"]
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-
-REMOVED: dict[str, tuple[float, float]] = {
-    "join": (1.0, 0.5),
-    "fetch": (0.0, 0.5),
-    "batch": (0.5, 0.5),
-    "pipeline": (0.0, 0.0),
-    "cache": (1.0, 1.0),
-    "prepare": (1.0, 1.0),
-    "pool": (1.0, 1.0),
-    "ping": (1.0, 1.0),
-    "session": (1.0, 1.0),
-    "commit": (1.0, 1.0),
-    "blob": (0.0, 0.5),
-    "nodelay": (0.0, 0.0),
-    "none": (0.0, 0.0),
-}
-"""Shares of the client and the service time of a removed call that go with it.
-
-A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work is
-done by another one (the child queries of a join, the rows of a batch) leaves half of the server's work there, a batch
-also half of the client's. What is merely sent earlier keeps all of its work.
-"""
-SENT_ALL_THE_SAME = frozenset({"pipeline", "nodelay", "none"})
-"""Fixes that remove waits, but no calls."""
 
 
 def variant_of(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Variant:
@@ -50,13 +26,12 @@ def variant_of(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Varia
     requests, responses = job.request_segments.copy(), job.response_segments.copy()
     undelayed, gone, closed = np.zeros(size, bool), np.zeros(size, bool), np.zeros(len(job.client), bool)
     for effect in effects:
-        of_client, of_service = REMOVED[effect.kind]
         waits = evidence.exchanges.round_trips[effect.rows]
         for rows, share in ((effect.rows, effect.saved / np.maximum(waits, 1)), (effect.along, 1.0)):
             trips[rows] -= share
-            gap[rows] -= np.where(evidence.thinks[rows], 0, share * of_client)
-            service[rows] -= share * of_service
-        if effect.kind not in SENT_ALL_THE_SAME:
+            gap[rows] -= np.where(evidence.thinks[rows], 0, share * effect.takes.client)
+            service[rows] -= share * effect.takes.service
+        if effect.takes.call:
             gone[effect.rows[(effect.saved > 0) & (effect.saved >= waits)]] = True
             gone[effect.along] = True
         undelayed[effect.rows[effect.stall_ns > 0]] = True

@@ -50,7 +50,7 @@ def _take(
     """What of the candidate's effect on exchanges it is about (or not) is still to be had; it is taken away."""
     effect = candidate.effect
     is_about = np.isin(effect.rows, candidate.shown)
-    if effect.kind != "prepare":
+    if not effect.takes.prepares:
         is_about &= ~evidence.is_prepare[effect.rows]
     mine = is_about == about
     rows = effect.rows[mine]

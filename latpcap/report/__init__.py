@@ -54,8 +54,9 @@ def _by(*modules: str) -> Callable[[Any], Any]:
 def _html(measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None) -> str:
     """The page projects by itself onto any RTT and any target."""
     from latpcap.report import html
+    from latpcap.result.exploration import explore
 
-    return html.render(measures, rtt_ms)
+    return html.render(explore(measures, rtt_ms))
 
 
 def _markdown(measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None) -> str:

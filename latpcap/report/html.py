@@ -19,14 +19,13 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
-from latpcap.result.analysis import Measures
+from latpcap.result.exploration import Exploration
 
 __all__ = ["MODULES", "render"]
 
@@ -41,9 +40,9 @@ SIGNIFICANT = 7
 """Digits of a fraction that are kept."""
 
 
-def render(measures: Measures, rtt_ms: Sequence[float] | None = None) -> str:
-    """Return the page for a recording; its verdict and its slider begin with the RTTs of `rtt_ms` (ms)."""
-    data = page_data(measures, rtt_ms)
+def render(explored: Exploration) -> str:
+    """Return the page of a recording."""
+    data = page_data(explored)
     style = _asset("uplot/uPlot.min.css") + _asset("page.css")
     charts, script = _charts(), _script()
     places = {

@@ -10,20 +10,13 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
-from latpcap.report.histograms import BINS_PER_DECADE, histograms
-from latpcap.report.timeline import timeline
-from latpcap.result.analysis import Measures, plain
-from latpcap.result.verdict import TYPICAL_RTT_MS
-from latpcap.tables.columns import take
-from latpcap.tables.recording import Recording
+from latpcap.display import plain
+from latpcap.result.exploration import Exploration
 
 __all__ = ["page_data"]
 
 SCHEMA = "latpcap.report/1"
 
-MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
 STATEMENTS = 200
 CONNECTIONS = 200
 FILES = 50
@@ -35,29 +28,22 @@ WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 """Texts that would be wrong if they were cut."""
 
 
-def page_data(measures: Measures, rtt_ms: Sequence[float] | None = None) -> dict[str, Any]:
-    """Return all that the page shows; `rtt_ms` are the RTTs that were asked for."""
-    result, recording = measures.analyze(rtt_ms).to_dict(), measures.recording
-    baseline_ms = result["projection"]["baseline_rtt_ms"]
-    first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
-    low_ms, high_ms = min(MIN_RTT_MS, baseline_ms or math.inf), max(MAX_RTT_MS, baseline_ms or 0)
-    asked_ms = sorted({first_rtt_ms, *(point["rtt_ms"] for point in result["projection"]["points"])})
-    explored = plain(measures.explore(low_ms, high_ms, asked_ms, first_rtt_ms))
-    drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
-    _name_statements(drawn, recording)
+def page_data(explored: Exploration) -> dict[str, Any]:
+    """Return all that the page shows."""
+    result, switches = explored.analysis.to_dict(), plain(explored.switches)
     page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
             "program": _program(),
             "analysis": _shortened(result) | {"findings": _findings(explored)},
-            "asked_rtt_ms": first_rtt_ms,
-            "lowest_rtt_ms": low_ms,
-            "highest_rtt_ms": high_ms,
-            "switches": _listed_statements(explored["switches"]["switches"]),
-            "combined": explored["switches"]["combined"],
-            "jobs": explored["switches"]["jobs"],
-            "timeline": drawn,
-            "histograms": {"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
+            "asked_rtt_ms": explored.first_rtt_ms,
+            "lowest_rtt_ms": explored.lowest_rtt_ms,
+            "highest_rtt_ms": explored.highest_rtt_ms,
+            "switches": _listed_statements(switches["switches"]),
+            "combined": switches["combined"],
+            "jobs": switches["jobs"],
+            "timeline": explored.timeline,
+            "histograms": explored.histograms,
         }
     )
     return page
@@ -67,18 +53,11 @@ def _program() -> str:
     return f"latpcap {version('latpcap')}"
 
 
-def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
-    """Where the slider stands at first: the largest RTT asked for, else a typical distance as in the verdict."""
-    if asked:
-        return min(max(max(asked), MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
-    return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MAX_RTT_MS)
-
-
-def _findings(explored: dict[str, Any]) -> list[dict[str, Any]]:
+def _findings(explored: Exploration) -> list[dict[str, Any]]:
     """The findings without the lists that grow with the recording, each with its part of what its fix saves."""
     return [
-        {key: value for key, value in finding.items() if key not in LISTS} | {"part": part}
-        for finding, part in zip(explored["findings"], explored["parts"], strict=True)
+        {key: value for key, value in plain(finding).items() if key not in LISTS} | {"part": part}
+        for finding, part in zip(explored.findings, explored.parts, strict=True)
     ]
 
 
@@ -125,21 +104,6 @@ def _methods(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _sums(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
     return {"count": len(rows)} | {name: sum(row[name] or 0 for row in rows) for name in names}
-
-
-def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:
-    """Replace the ids of statements in the timeline by indices into a list of their texts."""
-    lanes = [lane for lane in drawn["lanes"] if "statement" in lane]
-    ids, counts = np.unique(
-        np.array([one for lane in lanes for one in lane["statement"]], np.int64), return_counts=True
-    )
-    usual = ids[np.argsort(-counts, kind="stable")]
-    usual = usual[usual >= 0][:STATEMENTS]
-    index = {int(number): row for row, number in enumerate(usual)}
-    texts = take(recording.statement_texts, usual)
-    drawn["statements"] = [str(text)[:200] for text in texts.to_pylist()]
-    for lane in lanes:
-        lane["statement"] = [index.get(number, -1) for number in lane["statement"]]
 
 
 def _bounded(value: Any, name: str = "") -> Any:

@@ -22,7 +22,6 @@ from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
-from latpcap.result.switches import Switches, switches
 from latpcap.result.verdict import verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.tables import columns
@@ -180,15 +179,6 @@ class Analysis(Displayed):
     projection: Projection
 
 
-@dataclass(frozen=True, slots=True)
-class Explored:
-    """Findings in their order at one RTT, each one's part of what its fix saves, and what can be chosen."""
-
-    findings: tuple[FindingResult, ...]
-    parts: tuple[float, ...]
-    switches: Switches
-
-
 class Measures:
     """The measures of one recording, each from those before it."""
 
@@ -211,13 +201,6 @@ class Measures:
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""
         return tuple(result for result, _ in finding_results(self.savings, rtt_ms))
-
-    def explore(self, low_ms: float, high_ms: float, asked_ms: Sequence[float], rank_ms: float) -> Explored:
-        """What can be chosen between two RTTs: any RTT, any fix. Findings are ranked at `rank_ms` (of `asked_ms`)."""
-        found = list(finding_results(self.savings, asked_ms, rank_ms))
-        listed = [saving for _, saving in found]
-        chosen = switches(self.savings, listed, self.statements, low_ms, high_ms, asked_ms)
-        return Explored(tuple(result for result, _ in found), tuple(saving.part for saving in listed), chosen)
 
     def project(
         self,

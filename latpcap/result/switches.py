@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.finding import Effect
-from latpcap.findings.fixes import REMOVED
 from latpcap.findings.savings import FixSet, Saving, Savings
 from latpcap.measures.budget import Timeline
 from latpcap.measures.statements import StatementGroups
@@ -186,9 +185,7 @@ class Removal:
             places, waits = self.statements.of_exchange[rows], self.costs.round_trips[rows]
             trips += np.bincount(places, share * waits, count)
             network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
-            service += (
-                np.bincount(places, share * REMOVED[effect.kind][1] * self.timeline.service_ns[rows], count) / 1e9
-            )
+            service += np.bincount(places, share * effect.takes.service * self.timeline.service_ns[rows], count) / 1e9
         for place in np.flatnonzero((trips > 0) | (service > 0)):
             yield StatementPart(int(place), float(trips[place]), float(network[place]), float(service[place]))
 
@@ -198,17 +195,16 @@ class Removal:
         gone = {"service_s": 0.0, "client_s": 0.0, "setup_s": 0.0}
         for effect in made.effects:
             rows, share = self._rows(effect)
-            of_client, of_service = REMOVED[effect.kind]
             setup = self.is_setup[rows]
             waited = share * self.timeline.network_ns[rows] / 1e9
-            served = share * of_service * self.costs.service_s[rows]
+            served = share * effect.takes.service * self.costs.service_s[rows]
             network_s += float(waited[~setup].sum())
             handshakes = self.costs.handshake_trips[effect.closed].sum() * self.costs.baseline_ms / 1000
             setup_network_s += float(waited[setup].sum() + handshakes)
             gone["service_s"] += float(served[~setup].sum())
             gone["setup_s"] += float(served[setup].sum())
             stalls = (effect.stall_ns * self.costs.weight[effect.rows]).sum() / 1e9
-            gone["client_s"] += float((share * of_client * self.costs.client_s[rows]).sum() + stalls)
+            gone["client_s"] += float((share * effect.takes.client * self.costs.client_s[rows]).sum() + stalls)
         return network_s, setup_network_s, gone
 
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:

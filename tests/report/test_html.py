@@ -17,7 +17,8 @@ from latpcap.report import html
 from latpcap.report import page as pages
 from latpcap.report.html import MODULES
 from latpcap.report.page import STATEMENTS
-from latpcap.report.timeline import ONE_BY_ONE, timeline
+from latpcap.result.exploration import explore
+from latpcap.result.timeline import ONE_BY_ONE, timeline
 from latpcap.tables.recording import Recording
 
 HOSTILE = "select '</script><script>hostile()</script><!-- {{STYLE}} \u2028 &amp; <img src=x onerror=hostile()>'"
@@ -25,11 +26,11 @@ MEGABYTE = 1e6
 
 
 def render(capture: Capture) -> str:
-    return html.render(capture.measures)
+    return html.render(explore(capture.measures))
 
 
 def page_data(capture: Capture, rtt_ms: list[float] | None = None) -> dict[str, Any]:
-    return pages.page_data(capture.measures, rtt_ms)
+    return pages.page_data(explore(capture.measures, rtt_ms))
 
 
 def some_capture(*exchanges: Ex) -> Capture:

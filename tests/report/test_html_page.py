@@ -7,7 +7,6 @@ import math
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
 from latpcap.report.html import render
-from latpcap.result.analysis import Explored, Measures
+from latpcap.result.exploration import Exploration, explore
 from latpcap.tables.recording import Recording
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -90,19 +89,12 @@ class Found(Capture):
 
     findings: list[dict[str, Any]] = FINDINGS
 
-    @cached_property
-    def measures(self) -> Measures:
-        return WithFindings(self._recording, self.findings)
 
-
-class WithFindings(Measures):
-    def __init__(self, recording: Recording, findings: list[dict[str, Any]]) -> None:
-        super().__init__(recording)
-        self.known = findings
-
-    def explore(self, *arguments: Any) -> Explored:
-        explored = super().explore(*arguments)
-        return replace(explored, findings=tuple(self.known), parts=(0.0,) * len(self.known))
+def explored(capture: Capture) -> Exploration:
+    seen = explore(capture.measures)
+    if not isinstance(capture, Found):
+        return seen
+    return replace(seen, findings=tuple(capture.findings), parts=(0.0,) * len(capture.findings))
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +143,7 @@ def show(browser: Any, usual_window: Window, folder: Path) -> Iterator[Callable[
 
     def opened(capture: Capture, **options: Any) -> Any:
         path = folder / "report.html"
-        path.write_text(render(capture.measures), "utf-8")
+        path.write_text(render(explored(capture)), "utf-8")
         if options:
             windows.append(Window(browser, **options))
         return windows[-1].show(path)
@@ -455,7 +447,7 @@ def test_sql_with_markup_stays_text(show: Any) -> None:
 
 def test_the_policy_stops_what_gets_in_nevertheless(browser: Any, folder: Path) -> None:
     path = folder / "broken.html"
-    path.write_text(render(several().measures).replace("<main ", "<script>hostile = 1</script><main "), "utf-8")
+    path.write_text(render(explored(several())).replace("<main ", "<script>hostile = 1</script><main "), "utf-8")
     context = browser.new_context()
     page = context.new_page()
     page.goto(path.as_uri())

@@ -8,10 +8,12 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
 
 MIN_BLOBS = 5
+TAKES = Takes(client=0.0, service=0.5)
+"""The bytes are still read, with the rows."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -29,7 +31,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=mine,
             effect=effect_of(
-                evidence, "blob", mine, carrier=np.where(evidence.unit[mine] >= 0, evidence.unit[mine], -1)
+                evidence, TAKES, mine, carrier=np.where(evidence.unit[mine] >= 0, evidence.unit[mine], -1)
             ),
             fingerprint=number,
             facts={"round_trips": trips, "rows": rows},

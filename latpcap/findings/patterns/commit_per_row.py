@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
 
@@ -17,6 +17,8 @@ MIN_COMMITS = 10
 MIN_SHARE = 0.8
 """Of the changes, those with a transaction of their own."""
 USUAL_SIZE = 100
+TAKES = Takes(client=1.0, service=1.0)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
@@ -38,7 +40,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         gone = rows[~_kept(place, len(transactions), size, evidence.is_end[rows])]
         yield Candidate(
             shown=rows,
-            effect=effect_of(evidence, "commit", gone),
+            effect=effect_of(evidence, TAKES, gone),
             fingerprint=number,
             facts={"commits": len(ends), "changes": len(changes), "changes_per_commit_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[rows]),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.measures.concurrency import lanes
 from latpcap.rtt import host
@@ -19,6 +19,8 @@ from latpcap.tables.columns import Bools, Ints
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2
 """Of the median connection."""
+TAKES = Takes(client=1.0, service=1.0)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -45,7 +47,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         )
         yield Candidate(
             shown=shown,
-            effect=effect_of(evidence, "pool", gone, closed=closed),
+            effect=effect_of(evidence, TAKES, gone, closed=closed),
             facts={
                 "connections": len(mine),
                 "statements_per_connection": float(np.median(statements[mine])),

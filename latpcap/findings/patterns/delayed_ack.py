@@ -8,10 +8,12 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.measures.stalls import ack_stalls
 
 MIN_STALLS = 3
+TAKES = Takes(client=0.0, service=0.0, call=False)
+"""Only the wait for the acknowledgment goes."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -23,7 +25,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         return
     yield Candidate(
         shown=rows,
-        effect=effect_of(evidence, "nodelay", rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
+        effect=effect_of(evidence, TAKES, rows, saved=np.zeros(len(rows)), stall_ns=stall[rows]),
         fingerprint=int(exchanges.fingerprint[rows[0]]),
         facts={"stalls": len(rows), "median_ms": round(float(np.median(stall[rows])) / 1e6, 1)},
         fix=ADVICE.sentence(evidence, exchanges.connection[rows]),

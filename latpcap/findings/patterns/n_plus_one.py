@@ -9,7 +9,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools, group_ids, previous
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columns import Bools, Ints
 
@@ -35,6 +35,10 @@ class Loops(NamedTuple):
     """The execution that brought the rows each loop goes through; -1 where it was not captured."""
 
 
+TAKES = Takes(client=1.0, service=0.5)
+"""The parent's query does half of the work of the children's."""
+
+
 def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
     """One candidate a repeated statement. `keys`: how many keys an IN-list asks for; by default a join asks for all."""
     loops = find_loops(evidence)
@@ -53,7 +57,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         source = evidence.text(int(exchanges.fingerprint[sources[-1]])) if sources[-1] >= 0 else None
         yield Candidate(
             shown=evidence.serving(repeats),
-            effect=effect_of(evidence, "join", rows, carrier=of_unit[units[rows]], executions=gone),
+            effect=effect_of(evidence, TAKES, rows, carrier=of_unit[units[rows]], executions=gone),
             fingerprint=number,
             facts={
                 "repeats": len(repeats),

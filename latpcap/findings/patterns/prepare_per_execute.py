@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import MISSING
@@ -16,6 +16,8 @@ from latpcap.tables.recording import MISSING
 MIN_PREPARES = 5
 MIN_SHARE = 0.9
 """Prepares to executions, from which on each execution has its own."""
+TAKES = Takes(client=1.0, service=1.0, prepares=True)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -29,7 +31,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         yield Candidate(
             shown=_preparing(evidence, repeated.rows[mine]),
             effect=effect_of(
-                evidence, "prepare", _preparing(evidence, again), along=_closing(evidence, repeated.rows[mine])
+                evidence, TAKES, _preparing(evidence, again), along=_closing(evidence, repeated.rows[mine])
             ),
             fingerprint=number,
             facts={

@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.statement_text import is_volatile, reads_any, written_table
 
 Ints = NDArray[np.int64]
 
 MIN_REPEATS = 5
+TAKES = Takes(client=1.0, service=1.0)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -34,7 +36,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         again = groups.rows[mine & (groups.places > 0)]
         yield Candidate(
             shown=evidence.serving(groups.rows[mine]),
-            effect=effect_of(evidence, "cache", evidence.serving(again), executions=again),
+            effect=effect_of(evidence, TAKES, evidence.serving(again), executions=again),
             fingerprint=number,
             facts={"repeats": int(mine.sum()), "distinct_parameters": len(np.unique(groups.ids[mine]))},
             fix=ADVICE.sentence(evidence, exchanges.connection[again]),

@@ -8,12 +8,14 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables.columns import Bools
 
 MIN_REPEATS = 10
 USUAL_SIZE = 100
+TAKES = Takes(client=0.5, service=0.5)
+"""The rows are still written, by fewer calls."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
@@ -31,9 +33,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         carrier[mine.rows] = kept
         yield Candidate(
             shown=evidence.serving(mine.rows),
-            effect=effect_of(
-                evidence, "batch", gone, carrier=carrier[evidence.unit[gone]], executions=mine.rows[~first]
-            ),
+            effect=effect_of(evidence, TAKES, gone, carrier=carrier[evidence.unit[gone]], executions=mine.rows[~first]),
             fingerprint=number,
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),

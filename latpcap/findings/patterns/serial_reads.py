@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
 
 MIN_READS = 10
@@ -17,6 +17,8 @@ MIN_READS = 10
 USUAL_DEPTH = 100
 PAUSE_NS = 20e6
 """A program that works this long between two reads uses the answer of the first."""
+TAKES = Takes(client=0.0, service=0.0, call=False)
+"""The reads are sent all the same, only earlier."""
 
 
 def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
@@ -36,7 +38,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
     statements = len(np.unique(exchanges.fingerprint[runs.rows]))
     yield Candidate(
         shown=runs.rows,
-        effect=effect_of(evidence, "pipeline", behind, saved=trips, carrier=behind),
+        effect=effect_of(evidence, TAKES, behind, saved=trips, carrier=behind),
         fingerprint=int(exchanges.fingerprint[runs.rows[0]]) if statements == 1 else -1,
         facts={"reads": len(runs.rows), "runs": len(runs), "statements": statements, "depth_after": depth},
         fix=ADVICE.sentence(evidence, exchanges.connection[runs.rows]),

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
 """Of the round trips after the connections were set up."""
+TAKES = Takes(client=1.0, service=1.0)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -24,7 +26,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     trips = exchanges.round_trips[rows].sum()
     if len(rows) < MIN_COMMANDS or trips < MIN_SHARE * exchanges.round_trips[~evidence.is_opening].sum():
         return
-    effect = effect_of(evidence, "session", rows)
+    effect = effect_of(evidence, TAKES, rows)
     yield Candidate(
         shown=rows,
         effect=effect,

@@ -8,7 +8,7 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.tables.columns import Bools, Ints
@@ -27,6 +27,8 @@ DEFAULTS = {
     ("postgresql", 1): "row by row",
 }
 """What a fetch size suggests."""
+TAKES = Takes(client=0.0, service=0.5)
+"""The rows are still read, by fewer calls."""
 
 
 def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
@@ -45,7 +47,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         protocol = evidence.recording.connections.protocol[int(exchanges.connection[mine.rows[0]])]
         yield Candidate(
             shown=mine.rows,
-            effect=effect_of(evidence, "fetch", gone, carrier=carrier),
+            effect=effect_of(evidence, TAKES, gone, carrier=carrier),
             fingerprint=number,
             facts={
                 "fetches": len(mine.rows),

@@ -8,11 +8,13 @@ import numpy as np
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import Candidate, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
 """Of the pieces of work, those that follow a ping."""
+TAKES = Takes(client=1.0, service=1.0)
+"""Nothing of it is needed any more."""
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
@@ -31,7 +33,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     statement = int(exchanges.fingerprint[first])
     yield Candidate(
         shown=tests,
-        effect=effect_of(evidence, "ping", tests),
+        effect=effect_of(evidence, TAKES, tests),
         fingerprint=statement,
         facts={"pings": len(tests), "pieces_of_work": len(pieces)},
         fix=ADVICE.sentence(evidence, exchanges.connection[tests]),

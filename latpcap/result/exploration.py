@@ -1,0 +1,88 @@
+"""What a page with a slider and switches explores: a recording at any RTT, with any fix made. A finished result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from latpcap.findings import FindingResult, finding_results
+from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.histograms import BINS_PER_DECADE, histograms
+from latpcap.result.switches import Switches, switches
+from latpcap.result.timeline import timeline
+from latpcap.result.verdict import TYPICAL_RTT_MS
+from latpcap.tables.columns import take
+from latpcap.tables.recording import Recording
+
+__all__ = ["Exploration", "explore"]
+
+MIN_RTT_MS, MAX_RTT_MS = 0.05, 300.0
+STATEMENTS = 200
+"""Texts that the timeline names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """The analysis at the asked RTTs, and what can be chosen between the lowest and the highest."""
+
+    analysis: Analysis
+    findings: tuple[FindingResult, ...]
+    """In their order at the first RTT."""
+    parts: tuple[float, ...]
+    """Of each finding, what it saves of what its fix saves."""
+    switches: Switches
+    first_rtt_ms: float
+    lowest_rtt_ms: float
+    highest_rtt_ms: float
+    timeline: dict[str, Any]
+    histograms: dict[str, Any]
+
+
+def explore(measures: Measures, rtt_ms: Sequence[float] | None = None) -> Exploration:
+    """Explore a recording; the slider begins with the RTTs of `rtt_ms` (ms)."""
+    analysis, recording = measures.analyze(rtt_ms), measures.recording
+    baseline_ms = analysis.projection.baseline_rtt_ms
+    first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
+    low_ms, high_ms = min(MIN_RTT_MS, baseline_ms or math.inf), max(MAX_RTT_MS, baseline_ms or 0)
+    asked_ms = sorted({first_rtt_ms, *(point.rtt_ms for point in analysis.projection.points)})
+    found = list(finding_results(measures.savings, asked_ms, first_rtt_ms))
+    listed = [saving for _, saving in found]
+    drawn = timeline(recording, measures.baselines.baseline, measures.timeline.own_service_ns)
+    _name_statements(drawn, recording)
+    return Exploration(
+        analysis=analysis,
+        findings=tuple(result for result, _ in found),
+        parts=tuple(saving.part for saving in listed),
+        switches=switches(measures.savings, listed, measures.statements, low_ms, high_ms, asked_ms),
+        first_rtt_ms=first_rtt_ms,
+        lowest_rtt_ms=low_ms,
+        highest_rtt_ms=high_ms,
+        timeline=drawn,
+        histograms={"bins_per_decade": BINS_PER_DECADE} | histograms(recording.exchanges),
+    )
+
+
+def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
+    """Where the slider stands at first: the largest RTT asked for, else a typical distance as in the verdict."""
+    if asked:
+        return min(max(max(asked), MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
+    return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MAX_RTT_MS)
+
+
+def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:
+    """Replace the ids of statements in the timeline by indices into a list of their texts."""
+    lanes = [lane for lane in drawn["lanes"] if "statement" in lane]
+    ids, counts = np.unique(
+        np.array([one for lane in lanes for one in lane["statement"]], np.int64), return_counts=True
+    )
+    usual = ids[np.argsort(-counts, kind="stable")]
+    usual = usual[usual >= 0][:STATEMENTS]
+    index = {int(number): row for row, number in enumerate(usual)}
+    texts = take(recording.statement_texts, usual)
+    drawn["statements"] = [str(text)[:200] for text in texts.to_pylist()]
+    for lane in lanes:
+        lane["statement"] = [index.get(number, -1) for number in lane["statement"]]
