@@ -67,8 +67,6 @@ class Figures:
     """What client and server spend themselves."""
     seconds_per_ms: float
     """What the next millisecond of RTT adds."""
-    gone_s: float
-    """How much less client and server spend than in the job as it is."""
 
 
 class Basis:
@@ -123,12 +121,11 @@ class Basis:
         strayed = case.jitter * conditions.jitter_ms
         there = np.array(learned.of(variant).run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
-        least = max(kept - self.network_s - self.transfer_s - figures.gone_s, self.bits / network.bandwidth)
-        if variant.changes is not None:
-            least = max(least, self.think_s)
+        own_s = self.think_s if variant.changes else kept - self.network_s - self.transfer_s
+        least = max(own_s, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
-        own_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
-        runtime: Floats = replayed - figures.own_s + own_s
+        worked_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
+        runtime: Floats = replayed - figures.own_s + worked_s
         if conditions.connections is None:
             return runtime
         return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
@@ -184,25 +181,32 @@ class Basis:
         if variant.changes is None:
             return self._figures
         if variant not in self._known:
-            was, without_network, longer = self._fixed_points(self._central.of(variant))
-            gone_s = max(self._points[1] - without_network, 0.0)
-            self._known[variant] = Figures(max(self._figures.own_s - gone_s, 0.0), max(longer - was, 0.0), gone_s)
+            over_s, longer_s = self._at_baseline(self._central.of(variant))
+            seconds_per_ms = max(longer_s - over_s, 0.0)
+            gone_s = self._without_network(*self._points) - self._without_network(over_s, longer_s)
+            left_s = self.runtime_s + over_s - self._points[0] - seconds_per_ms * self.baseline_ms - self.think_s
+            own_s = max(min(self._figures.own_s - max(gone_s, 0.0), left_s), 0.0)
+            self._known[variant] = Figures(own_s, seconds_per_ms)
         return self._known[variant]
 
     @cached_property
     def _figures(self) -> Figures:
         own_s = max(self.runtime_s - self.network_s - self.think_s, 0.0)
-        return Figures(own_s, self._points[2] - self._points[0] if self.job else 0.0, 0.0)
+        return Figures(own_s, self._points[1] - self._points[0] if self.job else 0.0)
 
     @cached_property
-    def _points(self) -> tuple[float, float, float]:
-        return self._fixed_points(self._central.replay)
+    def _points(self) -> tuple[float, float]:
+        return self._at_baseline(self._central.replay)
 
-    def _fixed_points(self, replay: Replay) -> tuple[float, float, float]:
-        """When the job is over as it was, without any network, and with an RTT that is a millisecond longer (s)."""
-        was, without = replay.run([None, 0.0], CENTRAL.network)
-        [longer] = replay.run([None], replace(CENTRAL.network, added_ns=1e6))
-        return was / NS, without / NS, longer / NS
+    def _at_baseline(self, replay: Replay) -> tuple[float, float]:
+        """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s)."""
+        networks = (CENTRAL.network, replace(CENTRAL.network, added_ns=1e6))
+        [over_s], [longer_s] = (replay.run([None], network) for network in networks)
+        return over_s / NS, longer_s / NS
+
+    def _without_network(self, over_s: float, longer_s: float) -> float:
+        """When it would be over at an RTT of zero, in a straight line."""
+        return over_s - (longer_s - over_s) * self.baseline_ms
 
     @property
     def seconds_per_ms(self) -> float:

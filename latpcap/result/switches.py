@@ -17,7 +17,7 @@ from latpcap.findings.finding import Effect
 from latpcap.findings.savings import FixSet, Saving, Savings
 from latpcap.measures.budget import Timeline
 from latpcap.measures.statements import StatementGroups
-from latpcap.projection.basis import Basis
+from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.curve import Curve, curves
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
@@ -152,9 +152,9 @@ def _job(
     own_s = budget.parts()
     own_s["setup_s"] -= timeline.setup_network_s
     del own_s["network_s"]
-    whole = sum(gone_s.values())
-    for name, seconds in gone_s.items() if whole > 0 else ():
-        own_s[name] = max(own_s[name] - seconds * figures.gone_s / whole, 0.0)
+    gone_s["client_s"] = base.figures(AS_IT_IS).own_s - figures.own_s - gone_s["service_s"] - gone_s["setup_s"]
+    for name, seconds in gone_s.items():
+        own_s[name] = max(own_s[name] - max(seconds, 0.0), 0.0)
     return FixedJob(
         fixes=places,
         curve=curve,
@@ -190,9 +190,9 @@ class Removal:
             yield StatementPart(int(place), float(trips[place]), float(network[place]), float(service[place]))
 
     def of_parts(self, made: FixSet) -> tuple[float, float, dict[str, float]]:
-        """Seconds of the network, of the network in the set-up, and of the parts of client and server."""
+        """Seconds of the network, of the network in the set-up, and of the server."""
         network_s = setup_network_s = 0.0
-        gone = {"service_s": 0.0, "client_s": 0.0, "setup_s": 0.0}
+        gone = {"service_s": 0.0, "setup_s": 0.0}
         for effect in made.effects:
             rows, share = self._rows(effect)
             setup = self.is_setup[rows]
@@ -203,8 +203,6 @@ class Removal:
             setup_network_s += float(waited[setup].sum() + handshakes)
             gone["service_s"] += float(served[~setup].sum())
             gone["setup_s"] += float(served[setup].sum())
-            stalls = (effect.stall_ns * self.costs.weight[effect.rows]).sum() / 1e9
-            gone["client_s"] += float((share * effect.takes.client * self.costs.client_s[rows]).sum() + stalls)
         return network_s, setup_network_s, gone
 
     def _rows(self, effect: Effect) -> tuple[NDArray[np.int64], Floats]:
