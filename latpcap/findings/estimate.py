@@ -1,13 +1,12 @@
 """A cheap estimate of what a fix saves, to rank findings before the replay says what they save.
 
 ```text
-saved(L) ≈ Σ w·(n·L + f·(c·C + s·S)) + Σ v·h·L − rounds·L + stalls
+saved(L) ≈ Σ w·(n·L + f·(c·C + s·S)) + Σ v·h·L + stalls
 ```
 
 n: round trips saved of an exchange, f: their share of all its round trips, C, S: its client and service time, c, s:
 how much of these its fix removes, w, v: what a round trip of the exchange or of its connection's set-up counts
-(parallel work once), h: those of a TCP handshake. The bytes of removed exchanges travel with another response, whose
-window must grow for them: `rounds`.
+(parallel work once), h: those of a TCP handshake.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
-from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES
 from latpcap.projection.basis import Basis
 
 __all__ = ["Costs", "costs_of", "estimated_s"]
@@ -41,8 +39,6 @@ class Costs:
     client_s: Floats
     service_s: Floats
     round_trips: Ints
-    response_bytes: Ints
-    connection: Ints
     handshake_trips: Floats
     """Round trips of a connection's TCP handshake and greeting × their weight."""
     baseline_ms: float
@@ -50,19 +46,7 @@ class Costs:
     def weighted_round_trips(self, effect: Effect) -> float:
         """The effective round trips that the effect removes: the runtime falls by these × the RTT."""
         trips = float((self.weight[effect.rows] * effect.saved).sum())
-        return trips + float(self.handshake_trips[effect.closed].sum()) - self._growth(effect)
-
-    def _growth(self, effect: Effect) -> float:
-        """Slow-start rounds that the connections need for what travels together from now on, once each."""
-        moved = (effect.carrier >= 0) & (effect.carrier != effect.rows)
-        carrier, rows = effect.carrier[moved], effect.rows[moved]
-        carriers, index = np.unique(carrier, return_inverse=True)
-        after = self.response_bytes[carriers] + np.bincount(index, self.response_bytes[rows], len(carriers))
-        connections, place = np.unique(self.connection[carriers], return_inverse=True)
-        rounds = np.zeros((2, len(connections)))
-        np.maximum.at(rounds[0], place, _slow_start_rounds(self.response_bytes[carriers]))
-        np.maximum.at(rounds[1], place, _slow_start_rounds(after))
-        return float((rounds[1] - rounds[0]).sum())
+        return trips + float(self.handshake_trips[effect.closed].sum())
 
 
 def costs_of(evidence: Evidence, base: Basis) -> Costs:
@@ -76,8 +60,6 @@ def costs_of(evidence: Evidence, base: Basis) -> Costs:
         client_s=client / 1e9,
         service_s=np.asarray(timeline.service_ns, float) / 1e9,
         round_trips=exchanges.round_trips,
-        response_bytes=exchanges.response_bytes,
-        connection=exchanges.connection,
         handshake_trips=np.maximum(timeline.effective - in_exchanges, 0),
         baseline_ms=base.baseline_ms,
     )
@@ -94,14 +76,3 @@ def estimated_s(effect: Effect, costs: Costs) -> float:
     worked = float((share * own_s).sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)
-
-
-def _slow_start_rounds(response_bytes: NDArray[np.generic]) -> Floats:
-    """Extra round trips of responses beyond the initial window when it doubles: ⌈log2(segments ÷ 10 + 1)⌉ − 1.
-
-    >>> _slow_start_rounds(np.array([0, 14_600, 15_000, 50_000, 1_000_000])).tolist()
-    [0.0, 0.0, 1.0, 2.0, 6.0]
-    """
-    segments = np.ceil(response_bytes.astype(float) / MSS_BYTES)
-    rounds: Floats = np.ceil(np.log2(segments / INITIAL_WINDOW + 1)) - 1
-    return np.maximum(rounds, 0)

@@ -52,8 +52,6 @@ class Effect:
     """The exchanges that lose round trips or time, ascending."""
     saved: Floats
     """How many round trips each loses: 0 up to its `round_trips`."""
-    carrier: Ints
-    """The exchange that takes over the bytes of each, -1 where they are not sent at all."""
     stall_ns: Floats
     """Waiting that each loses beside its round trips, whatever the RTT: held back packets."""
     closed: Ints
@@ -73,16 +71,6 @@ class Effect:
         Its TLS and login exchanges are among `saved_round_trips`.
         """
         return _spread(self.closed, np.ones(len(self.closed)), self.connections)
-
-    @property
-    def carriers(self) -> Ints:
-        """One value an exchange: which exchange its response travels with from now on.
-
-        Itself where nothing changes, -1 where it is not sent any more.
-        """
-        carriers = np.arange(self.exchanges)
-        carriers[self.rows] = np.where(self.saved > 0, self.carrier, self.rows)
-        return carriers
 
 
 def _spread(places: Ints, values: Floats, length: int) -> Floats:
@@ -162,7 +150,6 @@ def effect_of(
     rows: Ints,
     *,
     saved: Floats | None = None,
-    carrier: Ints | int = -1,
     stall_ns: Floats | None = None,
     closed: Ints | None = None,
     executions: Ints | None = None,
@@ -183,7 +170,6 @@ def effect_of(
         connections=len(evidence.recording.connections),
         rows=rows[order],
         saved=(trips if saved is None else np.minimum(saved, trips))[order],
-        carrier=np.broadcast_to(np.asarray(carrier, np.int64), rows.shape)[order],
         stall_ns=(np.zeros(len(rows)) if stall_ns is None else stall_ns)[order],
         closed=np.empty(0, np.int64) if closed is None else closed,
         along=evidence.serving_unseen(rows if executions is None else executions) if along is None else along,

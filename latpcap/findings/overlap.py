@@ -63,7 +63,6 @@ def _take(
         effect,
         rows=rows[keep],
         saved=saved[keep],
-        carrier=effect.carrier[mine][keep],
         stall_ns=effect.stall_ns[mine][keep],
         closed=closed,
         along=effect.along if about else effect.along[:0],
@@ -82,6 +81,5 @@ def _add(one: Effect, other: Effect) -> Effect:
         one,
         rows=rows[order],
         saved=both("saved"),
-        carrier=both("carrier"),
         stall_ns=both("stall_ns"),
     )

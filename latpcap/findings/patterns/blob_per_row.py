@@ -30,9 +30,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             continue
         yield Candidate(
             shown=mine,
-            effect=effect_of(
-                evidence, TAKES, mine, carrier=np.where(evidence.unit[mine] >= 0, evidence.unit[mine], -1)
-            ),
+            effect=effect_of(evidence, TAKES, mine),
             fingerprint=number,
             facts={"round_trips": trips, "rows": rows},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine]),

@@ -48,16 +48,12 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         mine = statement == number
         repeats = loops.rows[mine]
         sources = np.unique(loops.source[loops.loop[mine]])
-        gone, carrier = _removed(repeats, loops.loop[mine], loops.source, keys)
-        units = evidence.unit
-        rows = evidence.serving(gone)
-        of_unit = np.zeros(len(exchanges), np.int64)
-        of_unit[gone] = carrier
+        gone = _removed(repeats, loops.loop[mine], loops.source, keys)
         known = evidence.parameters_known[repeats]
         source = evidence.text(int(exchanges.fingerprint[sources[-1]])) if sources[-1] >= 0 else None
         yield Candidate(
             shown=evidence.serving(repeats),
-            effect=effect_of(evidence, TAKES, rows, carrier=of_unit[units[rows]], executions=gone),
+            effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
             fingerprint=number,
             facts={
                 "repeats": len(repeats),
@@ -69,8 +65,8 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         )
 
 
-def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> tuple[Ints, Ints]:
-    """The repeats that a fix removes, and the exchange that brings their rows instead.
+def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> Ints:
+    """The repeats that a fix removes.
 
     A join removes all of them; an IN-list leaves one in `keys`, and so does a join whose source was not captured leave
     one.
@@ -78,10 +74,9 @@ def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> tuple
     first = np.flatnonzero(np.diff(loop, prepend=-1) != 0)
     place = np.arange(len(repeats)) - np.repeat(first, np.diff(first, append=len(repeats)))
     length = len(repeats) + 1 if keys is None else keys
-    chunk_first = repeats[np.arange(len(repeats)) - place % length]
     joined = (source[loop] >= 0) & (keys is None)
-    gone = joined | (place % length > 0)
-    return repeats[gone], np.where(joined, source[loop], chunk_first)[gone]
+    gone: Ints = repeats[joined | (place % length > 0)]
+    return gone
 
 
 def find_loops(evidence: Evidence) -> Loops:

@@ -26,14 +26,10 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     statement = exchanges.fingerprint[series.firsts]
     for number in most_frequent(statement):
         mine = series.where(statement == number)
-        first = mine.places % size == 0
-        kept = mine.rows[np.arange(len(mine.rows)) - mine.places % size]
-        gone = evidence.serving(mine.rows[~first])
-        carrier = np.zeros(len(exchanges), np.int64)
-        carrier[mine.rows] = kept
+        gone = mine.rows[mine.places % size > 0]
         yield Candidate(
             shown=evidence.serving(mine.rows),
-            effect=effect_of(evidence, TAKES, gone, carrier=carrier[evidence.unit[gone]], executions=mine.rows[~first]),
+            effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
             fingerprint=number,
             facts={"repeats": len(mine.rows), "series": len(mine), "rows_per_batch_after": size},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),

@@ -38,7 +38,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
     statements = len(np.unique(exchanges.fingerprint[runs.rows]))
     yield Candidate(
         shown=runs.rows,
-        effect=effect_of(evidence, TAKES, behind, saved=trips, carrier=behind),
+        effect=effect_of(evidence, TAKES, behind, saved=trips),
         fingerprint=int(exchanges.fingerprint[runs.rows[0]]) if statements == 1 else -1,
         facts={"reads": len(runs.rows), "runs": len(runs), "statements": statements, "depth_after": depth},
         fix=ADVICE.sentence(evidence, exchanges.connection[runs.rows]),

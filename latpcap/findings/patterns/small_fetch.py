@@ -40,14 +40,14 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     for number in most_frequent(statement):
         mine = cursors.where(exchanges.fingerprint[cursors.firsts] == number)
         rows = exchanges.rows.ints(0)[mine.rows]
-        gone, carrier = _removed(evidence, mine, size)
+        gone = _removed(evidence, mine, size)
         if len(gone) == 0:
             continue
         at_once = int(np.median(rows[rows > 0]))
         protocol = evidence.recording.connections.protocol[int(exchanges.connection[mine.rows[0]])]
         yield Candidate(
             shown=mine.rows,
-            effect=effect_of(evidence, TAKES, gone, carrier=carrier),
+            effect=effect_of(evidence, TAKES, gone),
             fingerprint=number,
             facts={
                 "fetches": len(mine.rows),
@@ -79,8 +79,8 @@ def _cursor(evidence: Evidence, rows: Ints, by_sql: Bools) -> Ints:
     return np.where(by_sql, -2 - transaction, evidence.unit[rows])
 
 
-def _removed(evidence: Evidence, cursors: Groups, size: int) -> tuple[Ints, Ints]:
-    """The fetches that larger ones make needless, and the fetch that brings their rows.
+def _removed(evidence: Evidence, cursors: Groups, size: int) -> Ints:
+    """The fetches that larger ones make needless.
 
     A cursor of R rows needs ⌈R / size⌉ fetches, less one where its execution brings rows already.
     """
@@ -90,12 +90,8 @@ def _removed(evidence: Evidence, cursors: Groups, size: int) -> tuple[Ints, Ints
     executions = evidence.unit[cursors.firsts]
     brings = np.where(executions >= 0, np.where(evidence.is_fetch[executions], 0, rows[executions]), 0)
     after = np.ceil((fetched + brings) / size) - (brings > 0)
-    gone = cursors.places >= after[cursors.ids]
-    # What is left brings the rows of those behind it; where none is left, the execution does.
-    chunk = np.minimum(cursors.places, np.maximum(after[cursors.ids] - 1, 0)).astype(np.int64)
-    left = cursors.rows[cursors.starts[cursors.ids] + chunk]
-    carrier = np.where(after[cursors.ids] > 0, left, executions[cursors.ids])
-    return cursors.rows[gone], carrier[gone]
+    gone: Ints = cursors.rows[cursors.places >= after[cursors.ids]]
+    return gone
 
 
 ADVICE = Advice(
