@@ -127,8 +127,10 @@ class Finding:
     title: str
     why: str
     fix: str
-    severity: str
-    """`high`, `medium`, `low` by the share of the runtime that the fix saves; `info` where nothing is to be saved."""
+    share: float
+    """Of the effective round trips that the fix removes, or of the runtime that is stalled."""
+    suggestion: bool
+    """Worth a thought; or nothing is to be saved."""
     fingerprint: str | None
     statement: str | None
     shown: Ints
@@ -163,7 +165,8 @@ def effect_of(
     order = np.argsort(rows, kind="stable")
     rows = np.asarray(rows, np.int64)
     trips = evidence.exchanges.round_trips[rows].astype(float)
-    trips[_leads_what_stays(evidence, rows, executions)] -= 1
+    along = evidence.serving_unseen(rows if executions is None else executions) if along is None else along
+    trips[_leads_what_stays(evidence, np.concatenate((rows, along)), executions)[: len(rows)]] -= 1
     return Effect(
         takes=takes,
         exchanges=len(evidence.exchanges),
@@ -172,12 +175,12 @@ def effect_of(
         saved=(trips if saved is None else np.minimum(saved, trips))[order],
         stall_ns=(np.zeros(len(rows)) if stall_ns is None else stall_ns)[order],
         closed=np.empty(0, np.int64) if closed is None else closed,
-        along=evidence.serving_unseen(rows if executions is None else executions) if along is None else along,
+        along=along,
     )
 
 
 def _leads_what_stays(evidence: Evidence, rows: Ints, executions: Ints | None) -> NDArray[np.bool_]:
-    """Which of `rows` share their round trip with an exchange that is not removed."""
+    """Which of `rows`, all that goes, share their round trip with an exchange that stays."""
     size = len(evidence.exchanges)
     gone = np.zeros(size + 1, bool)
     gone[rows] = True

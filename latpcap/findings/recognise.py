@@ -18,8 +18,6 @@ MAX_FINDINGS = 100
 """The costliest; a recording with more has other worries."""
 LEGIBLE = 0.9
 """Of the round trips must be readable, before a recording is called healthy."""
-HIGH, MEDIUM = 0.25, 0.05
-"""Shares of the effective round trips that a fix saves."""
 
 
 def candidates(evidence: Evidence, values: Mapping[str, int] | None = None) -> list[Claimed]:
@@ -61,7 +59,8 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: 
         title=pattern.title.format_map(dict(candidate.facts)),
         why=pattern.why,
         fix=candidate.fix,
-        severity=_severity(evidence, pattern, candidate.effect, costs, total),
+        share=_share(evidence, candidate.effect, costs, total),
+        suggestion=pattern.suggestion or pattern.fix == "",
         fingerprint=fingerprint,
         statement=candidate.statement if fingerprint is None else fingerprint,
         shown=candidate.shown,
@@ -72,10 +71,7 @@ def _finding(evidence: Evidence, pattern: Pattern, candidate: Candidate, costs: 
     )
 
 
-def _severity(evidence: Evidence, pattern: Pattern, effect: Effect, costs: Costs, total: float) -> str:
-    if pattern.suggestion or pattern.fix == "":
-        return "info"
+def _share(evidence: Evidence, effect: Effect, costs: Costs, total: float) -> float:
     share = costs.weighted_round_trips(effect) / total if total > 0 else 0.0
     runtime_ns = evidence.timeline.runtime_s * 1e9
-    share = max(share, float(effect.stall_ns.sum()) / runtime_ns if runtime_ns > 0 else 0.0)
-    return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
+    return max(share, float(effect.stall_ns.sum()) / runtime_ns if runtime_ns > 0 else 0.0)

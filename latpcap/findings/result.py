@@ -14,6 +14,8 @@ from latpcap.findings.savings import Saving, Savings
 __all__ = ["FindingResult", "FixesTogether", "finding_results", "fixes_together"]
 
 MIN_TOGETHER = 2
+HIGH, MEDIUM = 0.25, 0.05
+"""Shares that a fix saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class FindingResult:
     why: str
     fix: str
     severity: str
+    """`high`, `medium`, `low` by the larger share: of the effective round trips that the fix saves, or of the runtime
+    of the capture; `info` for suggestions and where nothing is to be saved."""
     statement: str | None
     fingerprint: str | None
     exchanges: int
@@ -64,7 +68,7 @@ class FixesTogether:
 
 def fixes_together(savings: Savings, rtt_ms: Sequence[float]) -> FixesTogether | None:
     """`None` where there are not several."""
-    found = [finding for finding in savings.findings() if finding.fix_name and finding.severity != "info"]
+    found = [finding for finding in savings.findings() if finding.fix_name and not finding.suggestion]
     names = tuple(dict.fromkeys(finding.fix_name for finding in found))
     if len(names) < MIN_TOGETHER or savings.base.job is None:
         return None
@@ -73,6 +77,14 @@ def fixes_together(savings: Savings, rtt_ms: Sequence[float]) -> FixesTogether |
     return FixesTogether(
         names, made.round_trips_saved, {f"{rtt:g}": float(s) for rtt, s in zip(rtt_ms, seconds, strict=True)}
     )
+
+
+def _severity(saving: Saving, runtime_s: float) -> str:
+    if saving.finding.suggestion:
+        return "info"
+    saved = float(saving.saved_s[-1]) / runtime_s if runtime_s > 0 else 0.0
+    share = max(saving.finding.share, saved)
+    return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"
 
 
 def finding_results(
@@ -96,7 +108,7 @@ def finding_results(
             title=finding.title,
             why=finding.why,
             fix=finding.fix,
-            severity=finding.severity,
+            severity=_severity(saving, savings.base.runtime_s if known else 0.0),
             statement=finding.statement,
             fingerprint=finding.fingerprint,
             exchanges=len(finding.shown),

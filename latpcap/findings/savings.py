@@ -111,7 +111,7 @@ class Savings:
 
         def rank(saving: Saving) -> tuple[bool, float, int]:
             most = 0.0 if column is None else float(saving.saved_s[column])
-            return saving.finding.severity == "info", -most, order[id(saving.finding)]
+            return saving.finding.suggestion, -most, order[id(saving.finding)]
 
         return sorted(savings, key=rank)
 

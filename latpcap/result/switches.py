@@ -139,7 +139,7 @@ def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) 
         findings=tuple(mine),
         round_trips=made.round_trips_saved,
         needs=made.needs([fix]),
-        suggestion=first.severity == "info",
+        suggestion=first.suggestion,
         statements=tuple(removal.of_statements(made)),
     )
 

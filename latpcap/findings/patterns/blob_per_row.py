@@ -20,6 +20,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a statement."""
     exchanges = evidence.exchanges
     blobs = np.flatnonzero(evidence.is_blob & evidence.waits)
+    followers = np.flatnonzero(evidence.is_blob & ~evidence.waits)
     statement = exchanges.fingerprint[blobs]
     for number in most_frequent(statement):
         mine = blobs[statement == number]
@@ -30,7 +31,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             continue
         yield Candidate(
             shown=mine,
-            effect=effect_of(evidence, TAKES, mine),
+            effect=effect_of(evidence, TAKES, mine, along=followers[exchanges.fingerprint[followers] == number]),
             fingerprint=number,
             facts={"round_trips": trips, "rows": rows},
             fix=ADVICE.sentence(evidence, exchanges.connection[mine]),
