@@ -38,7 +38,8 @@ def findings(
     if chosen == "table":
         from latpcap.report.terminal import findings_text
 
-        write([findings_text(capture.analyze(rtts).findings)], output)
+        result = capture.analyze(rtts)
+        write([findings_text(result.findings, result.fixes_together)], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

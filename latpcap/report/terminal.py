@@ -257,13 +257,16 @@ def _together(together: FixesTogether | None) -> Iterator[RenderableType]:
     yield Text(f"Together {', '.join(together.fixes)} save {format_s(seconds)} at {rtt} ms.")
 
 
-def findings_text(findings: Iterable[FindingResult]) -> str:
-    """Every finding whole, the display filter of its packets on one line however long: it is there to be copied."""
-    shown = (
+def findings_text(findings: Iterable[FindingResult], together: FixesTogether | None) -> str:
+    """Every finding whole, and what all fixes save at once.
+
+    The display filter of a finding's packets stands on one line however long: it is there to be copied.
+    """
+    shown = [
         print_renderables(_finding(finding)) + (f"  {finding.display_filter}\n" if finding.display_filter else "")
         for finding in findings
-    )
-    return "\n".join(shown)
+    ]
+    return "\n".join(filter(None, (*shown, print_renderables(_together(together)))))
 
 
 def _saved(finding: FindingResult) -> str:
