@@ -32,9 +32,12 @@ def test_every_saving_is_the_same_everywhere(path: Path) -> None:
     names = sorted({found.fix_name for found in result.findings if found.fix_name})
     if not names or result.summary.baseline_rtt_ms is None:
         return
-    changed = capture.what_if(names, [RTT_MS])
+    changed = capture.what_if(names, [0.0, RTT_MS])
     assert isinstance(changed, WhatIf)
     by_fix = {each.name: each for each in changed.fixes}
+    for each in (*changed.fixes, changed.all_fixes):
+        for rtt, seconds in each.runtime_s.items():
+            assert 0 <= each.optimistic_s[rtt] <= seconds <= each.pessimistic_s[rtt]
     plain = result.to_dict()["findings"]
     page = embedded(html.render(explore(capture.measures, [RTT_MS])))
     for name in names:

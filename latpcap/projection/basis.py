@@ -121,8 +121,8 @@ class Basis:
         strayed = case.jitter * conditions.jitter_ms
         there = np.array(learned.of(variant).run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
-        own_s = self.think_s if variant.changes else kept - self.network_s - self.transfer_s
-        least = max(own_s, self.bits / network.bandwidth)
+        without = self.think_s + figures.own_s if variant.changes else kept - self.network_s - self.transfer_s
+        least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
         worked_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
         runtime: Floats = replayed - figures.own_s + worked_s
