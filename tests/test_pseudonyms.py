@@ -124,3 +124,17 @@ def test_a_million_characters_take_no_time() -> None:
         names.of("application", f"worker {number} of acme")
     text = "select a from worker where b = ? " * 10_000
     assert names.in_text(text) == text
+
+
+def test_the_longest_name_wins_and_a_name_inside_of_a_word_stays() -> None:
+    names = Pseudonyms()
+    for name in ("app", "app-orders", "app-orders (test)"):
+        names.of("user", name)
+    assert names.in_text("app-orders (test) app-orders-app, apps APP-Orders") == "user-3 user-2-user-1, apps user-2"
+
+
+def test_a_very_long_name_is_known_by_its_beginning() -> None:
+    names = Pseudonyms()
+    names.of("application", " ".join(["job"] * 100))
+    assert names.in_text(" ".join(["job"] * 31)).startswith("job")
+    assert names.in_text(" ".join(["job"] * 100)).startswith("application-1")

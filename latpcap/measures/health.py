@@ -206,7 +206,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
     table = recording.all_connections_table
-    states = [columns.texts(table, "state")[row] for row in recording.database_rows]
+    states = np.array(columns.texts(table, "state"), object)[recording.database_rows].tolist()
     if refused := states.count("refused"):
         text = f"the server refused {_part(refused, total)}: nothing listens on that port"
         yield HealthNote("refused", "warning", text, refused)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from arro3.core import Array, ChunkedArray, Table
@@ -38,6 +38,9 @@ KINDS = {"user": "user", "role": "user", "login": "user", "database": "database"
 WORDS_OF_SQL = frozenset({"all", "current_role", "current_user", "default", "none", "public", "session_user"})
 
 WORD = re.compile(r"[\w$#]+")
+TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
+COMPARED_TOKENS = 64
+"""A longer name is known by its beginning, so that no text takes longer than its length says."""
 SUFFIX = re.compile(r"(?:\.(?:pcapng|pcap|cap|dmp|ntar))?(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
 IDENTIFIER = r"""(?:`(?P<a>[^`]+)`|"(?P<b>[^"]+)"|'(?P<c>[^']+)'|(?P<d>[\w$#]+))"""
 NAMING = tuple(
@@ -74,8 +77,8 @@ class Pseudonyms:
         """Begin without any name."""
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
-        self._in_texts: dict[str, dict[tuple[int, int], dict[str, str]]] = {}
-        """First word → (length, characters before that word) → name → pseudonym; in lower case, the longest first."""
+        self._in_texts = _Known()
+        """The names that texts are searched for, in lower case."""
 
     def of(self, kind: str, name: str) -> str:
         """Return the pseudonym of a `user`, `database`, `application` or `host`."""
@@ -106,26 +109,48 @@ class Pseudonyms:
     def _invent(self, key: tuple[str, str], kind: str, name: str, suffix: str = "") -> str:
         self._numbers[kind] += 1
         pseudonym = self._pseudonyms[key] = f"{kind}-{self._numbers[kind]}{suffix}"
-        if word := WORD.search(name):
-            known = self._in_texts.setdefault(word[0].lower(), {})
-            shape = (len(name), word.start())
-            if shape not in known:
-                known[shape] = {}
-                self._in_texts[word[0].lower()] = known = dict(sorted(known.items(), reverse=True))
-            known[shape].setdefault(name.lower(), pseudonym)
+        if WORD.search(name):
+            self._in_texts.learn(TOKEN.findall(name.lower())[:COMPARED_TOKENS], pseudonym)
         return pseudonym
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where known names stand as whole words: from, to, what stands for them."""
+        """Where known names stand as whole words, the longest that begins there: from, to, what stands for it."""
+        found = list(TOKEN.finditer(text))
+        tokens = [token[0].lower() for token in found]
         at = 0
-        for word in WORD.finditer(text):
-            for (length, before), names in self._in_texts.get(word[0].lower(), {}).items():
-                start, end = word.start() - before, word.start() - before + length
-                pseudonym = names.get(text[start:end].lower()) if start >= at else None
-                if pseudonym and not WORD.match(text[end : end + 1]):
-                    yield start, end, pseudonym
-                    at = end
-                    break
+        while at < len(tokens):
+            end, pseudonym = self._in_texts.longest(tokens, at)
+            if pseudonym:
+                yield found[at].start(), found[end - 1].end(), pseudonym
+            at = max(end, at + 1)
+
+
+class _Known:
+    """Names by their tokens: what is known after those that led here, and the name that ends here."""
+
+    __slots__ = ("after", "pseudonym")
+
+    def __init__(self) -> None:
+        self.after: dict[str, _Known] = {}
+        self.pseudonym = ""
+
+    def learn(self, tokens: Iterable[str], pseudonym: str) -> None:
+        """Add a name; one that differs by its case alone stays what it was."""
+        node = self
+        for token in tokens:
+            node = node.after.setdefault(token, _Known())
+        node.pseudonym = node.pseudonym or pseudonym
+
+    def longest(self, tokens: Sequence[str], at: int) -> tuple[int, str]:
+        """The longest name that begins at token `at`: before which token it ends, and its pseudonym."""
+        node, end, pseudonym = self, at, ""
+        for index in range(at, len(tokens)):
+            if tokens[index] not in node.after:
+                break
+            node = node.after[tokens[index]]
+            if node.pseudonym:
+                end, pseudonym = index + 1, node.pseudonym
+        return end, pseudonym
 
 
 class PseudonymousTables:
