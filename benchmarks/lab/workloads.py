@@ -200,6 +200,14 @@ def cli_nplus1(run: Run, n: int) -> None:
     run.statements, run.rows = len(queries), len(output.splitlines())
 
 
+@workload("DBD::mysql")
+def dbd_mysql_prepared(run: Run, n: int) -> None:
+    """Perl's driver, on Connector/C, with statements prepared at the server; the program reports its own counts."""
+    with run.work():
+        counts = json.loads(shell(["perl", str(Path(__file__).with_name("dbd_mysql.pl")), HOST, str(n)]))
+    run.statements, run.rows = counts["statements"], counts["rows"]
+
+
 # ---------------------------------------------------------------- prepared statements and cursors
 
 
@@ -209,7 +217,7 @@ def prepared_each(run: Run, n: int) -> None:
     database = connector_python()
     with run.work():
         for key in range(1, n + 1):
-            cursor = database.cursor(prepared=True)
+            cursor = database.cursor(prepared=True, binary=True)
             run.query(cursor, SALARIES, (key,))
             cursor.close()
     database.close()
@@ -220,7 +228,7 @@ def prepared_reused(run: Run, n: int) -> None:
     """Prepare once; the driver sends COM_STMT_RESET before each further execution."""
     database = connector_python()
     with run.work():
-        cursor = database.cursor(prepared=True)
+        cursor = database.cursor(prepared=True, binary=True)
         for key in range(1, n + 1):
             run.query(cursor, SALARIES, (key,))
         cursor.close()
@@ -619,6 +627,9 @@ def client_version(client: str) -> str:
         library = shell(["mariadb_config", "--cc_version"]).strip()
         server = re.search(r"[\d.]+-MariaDB", shell(["mariadb", "--version"]))
         return f"C program on Connector/C {library}" if client == "capi" else f"{client} {server and server[0]}"
+    if client == "DBD::mysql":
+        library = shell(["mariadb_config", "--cc_version"]).strip()
+        return f"DBD::mysql {shell(['perl', '-MDBD::mysql', '-e', 'print DBD::mysql->VERSION'])} on Connector/C {library}"
     if client == "psql":
         return shell(["psql", "--version"]).strip()
     version = importlib.metadata.version(client)

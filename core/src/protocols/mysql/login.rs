@@ -26,8 +26,6 @@ pub const PLUGIN_AUTH_LENENC_DATA: u32 = 1 << 21;
 pub const DEPRECATE_EOF: u32 = 1 << 24;
 pub const ZSTD_COMPRESSION: u32 = 1 << 26;
 pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
-/// Bit 0 of a server that is not MariaDB.
-const CLIENT_MYSQL: u32 = 1;
 
 const TLS_REQUEST_LENGTH: u32 = 32;
 const OLD_TLS_REQUEST_LENGTH: u32 = 5;
@@ -47,10 +45,6 @@ impl Capabilities {
             (Some(true), Some(true)) => Some(true),
             _ => None,
         }
-    }
-
-    pub fn server_is_mysql(&self) -> bool {
-        self.server.is_some_and(|server| server & CLIENT_MYSQL != 0)
     }
 
     /// The name of the compression that begins after the login. Where the greeting was not seen, the client knew it.

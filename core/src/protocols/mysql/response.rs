@@ -26,8 +26,6 @@ const LONGEST_END: u32 = 256;
 pub struct Layout {
     /// No EOF between definitions and rows; `None` until the login or the first result set has shown it.
     pub deprecate_eof: Option<bool>,
-    /// The server is MySQL, which keeps the EOF even where it leaves the definitions out.
-    pub eof_without_definitions: bool,
 }
 
 /// What the next packet of the server will be.
@@ -209,13 +207,13 @@ impl Response {
         if packet.ends_rows() { self.complete(packet) } else { self.row() }
     }
 
+    /// Where the definitions are left out, the EOF behind them is not.
     fn result_set(&mut self, header: ResultHeader, layout: &Layout) -> Step {
         self.begin_rows();
-        if header.definitions {
-            self.reply = Reply::Definition { left: header.columns, then: Then::Rows };
-        } else if layout.eof_without_definitions {
-            self.reply = after_last_definition(Then::Rows, layout);
-        }
+        self.reply = match header.definitions {
+            true => Reply::Definition { left: header.columns, then: Then::Rows },
+            false => after_last_definition(Then::Rows, layout),
+        };
         Step::More
     }
 

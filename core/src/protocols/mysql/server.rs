@@ -57,7 +57,6 @@ impl Mysql {
         match Greeting::read(packet) {
             Ok(greeting) => {
                 self.capabilities.server = greeting.capabilities;
-                self.layout.eof_without_definitions = self.capabilities.server_is_mysql();
                 context.session.server_version = Some(greeting.version);
             }
             Err(missing) if packet.is_whole() => return Err(missing.into()),

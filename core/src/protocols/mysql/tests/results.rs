@@ -124,17 +124,24 @@ fn definitions_may_be_left_out() {
 }
 
 #[test]
-fn mariadb_leaves_out_the_eof_with_the_definitions_and_mysql_does_not() {
-    let mut talk = Talk::logged_in(BASE);
-    assert_eq!(
-        talk.ask(&execute(1, 0, b""), &packets(1, &[b"\x01\0", b"\0\0\x01", EOF]))[1..],
-        ["more", "row 1", "done rows+0"]
-    );
-    let mut talk = Talk::logged_in(BASE | 1);
-    assert_eq!(
-        talk.ask(&query("select a"), &packets(1, &[b"\x01\0", EOF, b"\x011", EOF]))[1..],
-        ["more", "more", "row 1", "done rows+0"]
-    );
+fn the_eof_behind_the_definitions_stays_where_they_are_left_out() {
+    for capabilities in [BASE, BASE | 1] {
+        let mut talk = Talk::logged_in(capabilities);
+        let rows = packets(1, &[b"\x01\0", EOF, b"\0\0\x01", EOF]);
+        assert_eq!(talk.ask(&execute(1, 0, b""), &rows)[1..], ["more", "more", "row 1", "done rows+0"]);
+        let none = packets(1, &[b"\x01\0", EOF, EOF]);
+        assert_eq!(talk.ask(&execute(1, 0, b""), &none)[1..], ["more", "more", "done rows+0"]);
+    }
+}
+
+#[test]
+fn in_mid_connection_a_result_without_definitions_shows_whether_eofs_are_sent() {
+    let mut talk = Talk::running();
+    let result = packets(1, &[b"\x01\0", EOF, b"\0\0\x01", EOF]);
+    assert_eq!(talk.ask(&execute(1, 0, b""), &result)[1..], ["more", "more", "row 1", "done rows+0"]);
+    let mut talk = Talk::running();
+    let result = packets(1, &[b"\x01\0", b"\0\0\x01", OK_FE]);
+    assert_eq!(talk.ask(&execute(1, 0, b""), &result)[1..], ["more", "row 1", "done rows+0"]);
 }
 
 #[test]
