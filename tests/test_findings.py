@@ -62,6 +62,31 @@ def test_repeats_that_nobody_waits_for_are_no_finding() -> None:
     assert "n+1" not in codes(only(SOURCE, *(child(number, round_trips=0) for number in range(40))))
 
 
+COLUMNS = "select a.attname, a.atttypid from pg_attribute a where a.attrelid = ?::regclass"
+
+
+@pytest.mark.parametrize("lookups", [1, 12])
+def test_what_a_mapper_asks_the_catalog_hides_no_n_plus_one(lookups: int) -> None:
+    catalog = [Ex(sql=COLUMNS, rows=3, parameters=900 + n) for n in range(lookups)]
+    found = Capture(build([only(SOURCE, *catalog, *(child(n) for n in range(40)))])).analyze([15]).findings
+    assert [(each.facts["repeats"], each.facts["source"]) for each in found if each.statement == child(0).sql] == [
+        (40, SOURCE.sql)
+    ]
+
+
+def test_a_loop_over_the_catalog_is_one_of_its_own() -> None:
+    tables = Ex(sql="select relname from pg_class where relkind = ?", rows=40, parameters=3)
+    columns = [Ex(sql=COLUMNS, rows=3, parameters=900 + n) for n in range(40)]
+    (finding,) = Capture(build([only(SOURCE, tables, *columns)])).analyze([15]).findings
+    assert (finding.code, finding.facts["source"]) == ("n+1", tables.sql)
+
+
+def test_a_catalog_read_makes_no_source_of_what_came_long_before() -> None:
+    others = [Ex(sql=f"select a from t{n}", rows=1, client_ms=30) for n in range(9)]
+    catalog = Ex(sql=COLUMNS, rows=3, parameters=900)
+    assert "n+1" not in codes(only(SOURCE, *others, catalog, *(child(n) for n in range(40))))
+
+
 def test_loops_inside_a_loop_are_told_apart() -> None:
     groups = [
         each
@@ -124,6 +149,17 @@ def test_a_ping_before_each_use_is_a_validation_ping(ping: Ex) -> None:
     assert "validation-ping" in codes(only(*steps))
 
 
+def test_two_pings_before_each_use_are_both_needless() -> None:
+    steps = [each for n in range(10) for each in (Ex("ping"), Ex(sql="select ?", parameters=5), child(n % 4))]
+    (finding, *_) = Capture(build([only(*steps)])).analyze([15]).findings
+    assert (finding.code, finding.round_trips_saved) == ("validation-ping", 20)
+    assert finding.title == "Validation ping: 10 of 10 pieces of work begin with 2 of them"
+
+
+def test_a_row_of_pings_before_one_piece_of_work_tests_no_other() -> None:
+    assert codes(only(child(1), *[Ex("ping", client_ms=500)] * 30, child(2))) == ["healthy"]
+
+
 def test_pings_of_an_idle_connection_test_nothing() -> None:
     assert codes(only(child(1), *[Ex("ping", client_ms=5000)] * 20)) == ["healthy"]
 
@@ -149,6 +185,24 @@ def test_connections_that_are_open_at_once_are_all_needed() -> None:
     assert codes(*together) == ["healthy"]
 
 
+def request(number: int, statements: int) -> Conn:
+    """A connection that a web request opens, with TLS, for its statements."""
+    reads = [Ex(sql=f"select a from t{n}", rows=1, parameters=number) for n in range(statements)]
+    login = [Ex("tls"), Ex("authenticate")]
+    return Conn(exchanges=login + reads, at_ms=40 * number, client=f"10.0.0.1:{4000 + number}")
+
+
+def test_a_connection_for_each_request_is_found_by_what_opening_it_costs() -> None:
+    (finding,) = Capture(build([request(n, statements=3) for n in range(9)])).analyze([15]).findings
+    assert (finding.code, finding.round_trips_saved) == ("connect-per-query", 8 * 3)
+
+
+def test_connections_that_are_worth_their_opening_are_no_finding() -> None:
+    assert "connect-per-query" not in codes(*(request(n, statements=13) for n in range(9)))
+    workers = [Conn(exchanges=request(n, 3).exchanges, client=f"10.0.0.1:{4000 + n}") for n in range(6)]
+    assert codes(*workers, request(6, 3)) == ["healthy"]
+
+
 def test_refused_logins_are_no_connect_per_query() -> None:
     refused = [Conn(exchanges=[Ex("authenticate", error="denied")], at_ms=20 * n) for n in range(9)]
     assert "connect-per-query" not in codes(*refused)
@@ -172,6 +226,22 @@ def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
 def test_a_slow_server_is_told_and_nothing_is_promised() -> None:
     (finding,) = Capture(build([only(Ex(sql="select a from t", service_ms=900))])).analyze([15]).findings
     assert (finding.code, finding.saved_s["15"], finding.severity) == ("slow-server", 0, "info")
+
+
+def pipeline(service_ms: float) -> Conn:
+    """300 reads that share one wait, answered one by one."""
+    reads = [Ex("execute", sql=f"select a from t{n}", rows=1, round_trips=0) for n in range(300)]
+    for n, read in enumerate(reads):
+        read.at_ms, read.waited_ms = 2.0, 1 + service_ms * (n + 1)
+    reads[0].round_trips = 1
+    return only(*reads, protocol="postgresql")
+
+
+@pytest.mark.parametrize(("service_ms", "found"), [(0.1, "healthy"), (5, "slow-server")])
+def test_a_pipeline_waits_for_as_many_answers_as_it_has_requests(service_ms: float, found: str) -> None:
+    budget = Capture(build([pipeline(service_ms)])).analyze([15]).budget
+    assert budget.service_s > budget.network_s
+    assert codes(pipeline(service_ms)) == [found]
 
 
 def test_reads_in_a_row_are_a_suggestion() -> None:

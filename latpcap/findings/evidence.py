@@ -263,12 +263,16 @@ class Evidence:
     @cached_property
     def _looks_around(self) -> Bools:
         """Among the first that a connection runs, and about the catalog: drivers look up types and names."""
-        of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
-        catalog = self.is_execution & np.isin(self.exchanges.fingerprint, of_catalog)
         connection = self.exchanges.connection
-        so_far = np.cumsum(catalog)
+        so_far = np.cumsum(self.reads_catalog)
         before = np.searchsorted(connection, connection)
-        return bools(catalog & (so_far - so_far[before] < MAX_LOOKUPS))
+        return bools(self.reads_catalog & (so_far - so_far[before] < MAX_LOOKUPS))
+
+    @cached_property
+    def reads_catalog(self) -> Bools:
+        """Asks for the database's own tables, as drivers and object mappers do in the middle of their work."""
+        of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
+        return bools(self.is_execution & np.isin(self.exchanges.fingerprint, of_catalog))
 
     @cached_property
     def client_ns(self) -> Floats:

@@ -13,7 +13,8 @@ _VOLATILE = re.compile(
     r"|for update|for share|lock in share mode)\b|\.nextval\b"
 )
 _CATALOG = re.compile(
-    r"\bpg_(?:catalog|type|namespace|class|range|attribute|database|settings)\b|\binformation_schema\b|\brdb\$\w"
+    r"\bpg_(?:catalog|type|namespace|class|range|attribute|attrdef|constraint|database|description|enum|index|indexes"
+    r"|proc|sequence|settings|tables)\b|\binformation_schema\b|\brdb\$\w"
     r"|\bmon\$\w|\bv\$\w|\bnls_\w+_parameters\b|\bsys\.\w"
 )
 _TABLE = re.compile(

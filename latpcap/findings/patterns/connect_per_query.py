@@ -1,4 +1,4 @@
-"""Connect per query: a connection is opened for one or two statements and closed again."""
+"""Connect per query: a connection is opened for a few statements (of one request, perhaps) and closed again."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from latpcap.tables.columns import Bools, Ints
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2
 """Of the median connection."""
+MIN_SHARE = 0.2
+"""Of the round trips, those that open and close connections: from there on more statements are too few as well."""
 TAKES = Takes(client=1.0, service=1.0)
 """Nothing of it is needed any more."""
 
@@ -36,9 +38,10 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     pairs = Groups.of(used, _codes(clients), _codes(servers))
     for number in range(len(pairs)):
         mine = pairs.rows[pairs.ids == number]
-        if len(mine) < MIN_CONNECTIONS or np.median(statements[mine]) > MAX_STATEMENTS:
-            continue
         closed = _reopened(evidence, mine)
+        few = np.median(statements[mine]) <= MAX_STATEMENTS
+        if len(mine) < MIN_CONNECTIONS or not (few or _costly(evidence, mine, closed)):
+            continue
         on_closed = np.isin(evidence.exchanges.connection, closed)
         setting_up = (evidence.is_opening | evidence.is_goodbye) & evidence.waits
         gone = np.flatnonzero(setting_up & on_closed & ~evidence.is_ping)
@@ -56,6 +59,14 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             },
             fix=ADVICE.sentence(evidence, mine),
         )
+
+
+def _costly(evidence: Evidence, mine: Ints, closed: Ints) -> bool:
+    """Most are opened one after the other, and opening them (TCP, TLS, login, settings) is much of the waiting."""
+    exchanges = evidence.exchanges
+    trips = exchanges.round_trips * np.isin(exchanges.connection, mine)
+    opening = int(trips[evidence.is_opening | evidence.is_goodbye].sum()) + len(mine)
+    return 2 * len(closed) > len(mine) and opening >= MIN_SHARE * (int(trips.sum()) + len(mine))
 
 
 def _codes(texts: NDArray[np.str_]) -> Ints:

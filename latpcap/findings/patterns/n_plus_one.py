@@ -108,15 +108,25 @@ def _various(evidence: Evidence, groups: Groups) -> Bools:
 
 
 def _sources(evidence: Evidence, groups: Groups) -> Ints:
-    """The last query before each loop, on its connection and without think time between, that brought several rows."""
+    """The last query before each loop, on its connection and without think time between, that brought several rows.
+
+    What a driver or an object mapper asks the catalog between them is not what the loop goes through.
+    """
+    of_application = _last_before(evidence, groups, ~evidence.reads_catalog)
+    of_any = _last_before(evidence, groups, np.ones(len(evidence.exchanges), bool))
+    return np.where((of_application >= 0) & ~evidence.reads_catalog[groups.firsts], of_application, of_any)
+
+
+def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:
+    """The last query that brought several rows before each group, near it; only executions that `counts` are seen."""
     rows = evidence.unit_rows
-    several = evidence.is_read & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening
+    several = evidence.is_read & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
     places = np.arange(len(several))
     last = previous(np.where(several, places, -1), evidence.stretch)
     before = groups.firsts - 1
     same = (before >= 0) & (evidence.stretch[before] == evidence.stretch[groups.firsts])
     source = np.where(same, last[before], -1)
-    executed = np.cumsum(evidence.is_execution)
+    executed = np.cumsum(evidence.is_execution & counts)
     near = executed[before] - executed[source] <= MAX_BETWEEN
     return np.where((source >= 0) & near, source, -1)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
@@ -16,9 +18,10 @@ MIN_SERVICE_S = 0.002
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a recording at most."""
-    trips = max(int(evidence.exchanges.round_trips.sum()), 1)
-    if evidence.timeline.budget.service_s / trips < MIN_SERVICE_S:
+    """One candidate a recording at most. The answers of a pipeline, which shares one round trip, are many."""
+    exchanges = evidence.exchanges
+    answers = np.maximum(exchanges.round_trips, exchanges.wait.where("shared".__eq__))
+    if evidence.timeline.budget.service_s < MIN_SERVICE_S * max(int(answers.sum()), 1):
         return iter(())
     return dominated_by(evidence, "service_s", evidence.timeline.service_ns, FIX)
 

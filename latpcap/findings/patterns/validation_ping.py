@@ -18,24 +18,35 @@ TAKES = Takes(client=1.0, service=1.0)
 
 
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
-    """One candidate a recording. A piece of work begins after a ping, a transaction's end, or think time."""
+    """One candidate a recording. A piece of work begins with its pings, after a transaction's end, or think time."""
     exchanges = evidence.exchanges
     pings = evidence.is_ping & evidence.waits
     works = evidence.is_execution | evidence.is_fetch | evidence.is_session
-    edge = pings | evidence.is_end | (np.diff(evidence.stretch, prepend=-1) != 0)
+    new = np.diff(evidence.stretch, prepend=-1) != 0
+    again = pings & np.roll(pings, 1) & ~new
+    edge = (pings & ~again) | evidence.is_end | new
     piece = np.cumsum(edge) - 1
     pieces = np.unique(piece[works & ~evidence.is_opening])
     begins = np.flatnonzero(edge)[pieces]
-    tests = begins[pings[begins]]
-    if len(tests) < MIN_PINGS or len(tests) < MIN_SHARE * len(pieces):
+    tested = begins[pings[begins]]
+    if len(tested) < MIN_PINGS or len(tested) < MIN_SHARE * len(pieces):
         return
+    # The pings that stand one behind the other at the beginning of a piece.
+    run = np.cumsum(pings & ~again)
+    tests = np.flatnonzero(pings & np.isin(run, run[tested]))
+    each = len(tests) / len(tested)
     first = int(tests[0])
     statement = int(exchanges.fingerprint[first])
     yield Candidate(
         shown=tests,
         effect=effect_of(evidence, TAKES, tests),
         fingerprint=statement,
-        facts={"pings": len(tests), "pieces_of_work": len(pieces)},
+        facts={
+            "pings": len(tests),
+            "tested": len(tested),
+            "pieces_of_work": len(pieces),
+            "pings_each": "one" if each == 1 else f"{each:.2g} of them",
+        },
         fix=ADVICE.sentence(evidence, exchanges.connection[tests]),
         statement=None if statement >= 0 else exchanges.command.names[int(exchanges.command.codes[first])],
     )
@@ -55,7 +66,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="validation-ping",
     fix="ping",
-    title="Validation ping: {pings:,} of {pieces_of_work:,} pieces of work begin with one",
+    title="Validation ping: {tested:,} of {pieces_of_work:,} pieces of work begin with {pings_each}",
     why="A ping before each use waits a round trip to learn what the statement itself would show.",
     find=find,
 )
