@@ -629,7 +629,9 @@ def client_version(client: str) -> str:
         return f"C program on Connector/C {library}" if client == "capi" else f"{client} {server and server[0]}"
     if client == "DBD::mysql":
         library = shell(["mariadb_config", "--cc_version"]).strip()
-        return f"DBD::mysql {shell(['perl', '-MDBD::mysql', '-e', 'print DBD::mysql->VERSION'])} on Connector/C {library}"
+        return (
+            f"DBD::mysql {shell(['perl', '-MDBD::mysql', '-e', 'print DBD::mysql->VERSION'])} on Connector/C {library}"
+        )
     if client == "psql":
         return shell(["psql", "--version"]).strip()
     version = importlib.metadata.version(client)
