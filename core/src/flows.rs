@@ -128,6 +128,10 @@ impl Flows<'_> {
         if let Some(chunk) = arrival.chunk {
             conversation.read(&chunk, &mut self.statements);
         }
+        if segment.flags.has(Flags::FIN) {
+            let side = connection.side(segment);
+            conversation.hung_up(side, connection.streams.acknowledged(side.other()));
+        }
         if arrival.stalled_ns > 0 {
             conversation.stalled(connection.side(segment), arrival.stalled_ns);
         }

@@ -157,6 +157,24 @@ fn an_answer_that_passes_before_its_question_has_no_times() {
     assert_eq!(told, [(Some(1), false), (Some(2), true)]);
 }
 
+#[test]
+fn a_client_that_goes_on_before_the_answer_that_makes_it_go_on_has_no_times() {
+    let asked_for = mysql(1, b"\xfbdata.csv");
+    let mut wire = logged_in();
+    wire.ask(&query("load data local infile 'data.csv' into table t"), &asked_for);
+    wire.ask(&[mysql(2, b"1,2\n"), mysql(3, b"")].concat(), &ok(4, 1));
+    assert_eq!(
+        queries(wire.read()).iter().map(|seen| (seen.round_trips, seen.complete)).collect::<Vec<_>>(),
+        [(2, true)]
+    );
+    let contents = wire.packets.len() - 2;
+    wire.packets[contents].time_ns = wire.packets[contents - 1].time_ns - 500;
+    assert_eq!(
+        queries(wire.read()).iter().map(|seen| (seen.affected, seen.complete)).collect::<Vec<_>>(),
+        [(Some(1), false)]
+    );
+}
+
 /// Queries and answers that show whether they belong together: query number `n` affects `n` rows.
 fn numbered(count: u8) -> Wire {
     let mut wire = logged_in();

@@ -334,6 +334,64 @@ fn copy_in_is_two_round_trips_whatever_its_volume() {
     assert_eq!(told(wire.read()), [(2, Some(20), true)]);
 }
 
+/// Close and Sync of the statement `s`, and their answer.
+fn close() -> [Vec<u8>; 2] {
+    [[tagged(b'C', b"Ss\0"), tagged(b'S', b"")].concat(), [tagged(b'3', b""), tagged(b'Z', b"I")].concat()]
+}
+
+/// The round trips of the last command.
+fn last_round_trips(wire: &Wire, command: &str) -> u32 {
+    exchanges(wire.read()).into_iter().rfind(|seen| seen.command == command).unwrap().round_trips
+}
+
+#[test]
+fn a_client_that_hangs_up_has_not_waited_for_what_it_closed() {
+    let [asked, answer] = close();
+    let mut wire = trusted();
+    wire.send(Client, &asked);
+    wire.segment(Client, ACK | FIN, &[]);
+    wire.now_ns += wire.rtt_ns;
+    wire.send(Server, &answer);
+    assert_eq!(last_round_trips(&wire, "close"), 0);
+    // At the server the answer passes before the FIN does, which left before it came.
+    let last = wire.packets.len() - 1;
+    wire.packets.swap(last - 1, last);
+    let early = wire.packets[last].time_ns - 100;
+    wire.packets[last - 1].time_ns = early;
+    assert_eq!(last_round_trips(&wire, "close"), 0);
+}
+
+#[test]
+fn a_client_that_says_good_bye_has_not_waited_either_unless_it_has_read_the_answer() {
+    let [asked, answer] = close();
+    let mut wire = trusted();
+    wire.send(Client, &[asked.clone(), tagged(b'X', b"")].concat());
+    wire.send(Server, &answer);
+    assert_eq!(last_round_trips(&wire, "close"), 0);
+    let mut wire = trusted();
+    wire.ask(&asked, &answer);
+    wire.send(Client, &tagged(b'X', b"")).segment(Client, ACK | FIN, &[]);
+    assert_eq!(last_round_trips(&wire, "close"), 1);
+}
+
+#[test]
+fn a_query_whose_answer_never_came_was_waited_for() {
+    let mut wire = trusted();
+    wire.send(Client, &ask("select pg_sleep(60)"));
+    wire.now_ns += 30_000_000_000;
+    wire.segment(Client, ACK | FIN, &[]);
+    assert_eq!(last_round_trips(&wire, "query"), 1);
+}
+
+#[test]
+fn an_error_is_kept_where_the_server_hangs_up_without_ready_for_query() {
+    let mut wire = trusted();
+    wire.ask(&ask("select 1"), &tagged(b'E', b"SERROR\0VERROR\0C57014\0Mcanceled\0\0"));
+    wire.segment(Server, ACK | FIN, &[]);
+    let error = exchanges(wire.read()).pop().unwrap().error.unwrap();
+    assert!(error.starts_with("57014"), "{error}");
+}
+
 #[test]
 fn a_snap_length_of_96_still_counts_every_round_trip() {
     let mut wire = trusted();

@@ -55,6 +55,15 @@ impl Conversation {
         }
     }
 
+    /// One side hangs up and has received the first `acknowledged` bytes of the other.
+    pub fn hung_up(&mut self, side: Side, acknowledged: u64) {
+        if let Conversation::Known(dialogue) = self
+            && (side == Side::Client) != dialogue.swapped
+        {
+            dialogue.pairing.hang_up(acknowledged);
+        }
+    }
+
     /// The capture's clock was set between what was read and what comes.
     pub fn clock_stepped(&mut self) {
         if let Conversation::Known(dialogue) = self {

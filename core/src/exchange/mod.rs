@@ -111,6 +111,10 @@ impl Exchange {
             *self.rows.get_or_insert(0) += rows;
         }
         self.affected_rows = outcome.affected_rows;
-        self.error = outcome.error;
+        self.error = outcome.error.or(self.error.take());
+    }
+
+    fn go_on_without_answer(&mut self) {
+        (self.round_trips, self.wait, self.waited_ns) = (0, Wait::Deferred, None);
     }
 }

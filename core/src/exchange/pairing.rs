@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::trust::{MIN_PIPELINED, Trust};
 use super::{Exchange, MessageSpan, Span, Wait};
-use crate::protocols::{Awaits, Meaning, Outcome, Purpose, Request};
+use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
 use crate::stream::Mark;
@@ -38,7 +38,13 @@ impl Open {
 #[derive(Default)]
 pub struct Pairing {
     open: VecDeque<Open>,
+    /// Over. The first `held` were so before this packet: whether the client waited for them shows when it speaks again.
     finished: Vec<Exchange>,
+    held: usize,
+    /// The client has spoken since, or never will.
+    spoke: bool,
+    /// The last exchange with a wait of its own, and what the client had received when it asked.
+    own: Option<(u32, u64)>,
     next_number: u32,
     previous_request_ns: Option<i64>,
     previous_response: Option<Mark>,
@@ -55,6 +61,7 @@ impl Pairing {
     /// Take in what a message means.
     pub fn message(&mut self, meaning: Meaning, span: &MessageSpan) {
         self.trust.settle(span);
+        self.spoke = span.side == Side::Client;
         match meaning {
             Meaning::Request(request) => self.request(request, span),
             Meaning::More => self.more(span),
@@ -64,6 +71,7 @@ impl Pairing {
             Meaning::Done(outcome) => self.done(outcome, span),
             Meaning::Greeting(outcome) => self.greeting(outcome, span),
             Meaning::Text(sql) => self.text(sql),
+            Meaning::Failed(error) => self.failed(error, span),
             Meaning::Ended => {
                 self.end_with_next();
                 self.end_all();
@@ -80,12 +88,37 @@ impl Pairing {
         }
     }
 
+    /// The exchanges of which nothing more will be learnt.
     pub fn finished(&mut self) -> std::vec::Drain<'_, Exchange> {
-        self.finished.drain(..)
+        let settled = if self.spoke { self.finished.len() } else { 0 };
+        self.held = self.finished.len() - settled;
+        self.finished.drain(..settled)
     }
 
     pub fn has_finished(&self) -> bool {
-        !self.finished.is_empty()
+        self.finished.len() > self.held || (self.spoke && self.held > 0)
+    }
+
+    /// The client hangs up and has received the first `acknowledged` bytes of the server: what it closed before, it has
+    /// not waited for.
+    pub fn hang_up(&mut self, acknowledged: u64) {
+        self.spoke = true;
+        let Some((own, _)) = self.own.take().filter(|&(_, had_received)| acknowledged <= had_received) else { return };
+        let newest = self.open.iter_mut().rev().take_while(|open| open.exchange.number >= own);
+        let open = newest.map(|open| (&mut open.exchange, Some(&mut open.awaits)));
+        let over = self.finished.iter_mut().map(|exchange| (exchange, None));
+        let is_unheard =
+            |exchange: &Exchange| exchange.number >= own && matches!(exchange.wait, Wait::Own | Wait::Shared);
+        let mut unheard: Vec<_> = over.chain(open).filter(|(exchange, _)| is_unheard(exchange)).collect();
+        if !unheard.iter().all(|(exchange, _)| exchange.purpose.may_go_unheard()) {
+            return;
+        }
+        for (exchange, awaits) in &mut unheard {
+            exchange.go_on_without_answer();
+            if let Some(awaits) = awaits {
+                **awaits = Awaits::Later;
+            }
+        }
     }
 
     /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
@@ -121,7 +154,7 @@ impl Pairing {
 
     /// What one side sent last had waited for a delayed acknowledgment. That may have ended an exchange, or its request.
     pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
-        let ended = self.finished.last_mut();
+        let ended = self.finished[self.held..].last_mut();
         let touched = match side {
             Side::Client => self.open.back_mut().map(|open| &mut open.exchange).or(ended),
             Side::Server => ended.or(self.open.front_mut().map(|open| &mut open.exchange)),
@@ -230,11 +263,15 @@ impl Pairing {
             }
         }
         self.end_all();
+        self.spoke = true;
     }
 
     fn request(&mut self, request: Request, span: &MessageSpan) {
         if request.ends_previous {
             self.end_all();
+        }
+        if request.purpose == Purpose::Disconnect {
+            self.hang_up(span.acknowledged);
         }
         let open = self.begin(request, Some(span));
         if open.awaits == Awaits::Nothing {
@@ -270,6 +307,9 @@ impl Pairing {
             transaction: None,
             complete: true,
         };
+        if wait == Wait::Own {
+            self.own = span.map(|span| (self.next_number, span.acknowledged));
+        }
         self.next_number += 1;
         self.previous_request_ns = start_ns.or(self.previous_request_ns);
         Open {
@@ -368,6 +408,12 @@ impl Pairing {
     fn rows(&mut self, rows: u64, span: &MessageSpan) {
         if let Some(open) = self.server_answers(span) {
             *open.exchange.rows.get_or_insert(0) += rows;
+        }
+    }
+
+    fn failed(&mut self, error: Error, span: &MessageSpan) {
+        if let Some(open) = self.server_answers(span) {
+            open.exchange.error = Some(error);
         }
     }
 

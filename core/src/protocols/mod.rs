@@ -129,6 +129,8 @@ pub enum Meaning {
     Text(Sql),
     /// From the server: rows of the oldest open exchange.
     Rows(u64),
+    /// From the server: the oldest open exchange has failed, and more of its response should come.
+    Failed(Error),
     /// From the server: the oldest open exchange has its whole response.
     Done(Outcome),
     /// From a server that speaks first: a `connect` exchange of its own, which rides on the TCP handshake.

@@ -37,6 +37,11 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// Is its answer nothing to a client that hangs up?
+    pub fn may_go_unheard(self) -> bool {
+        matches!(self, Self::Close | Self::Ping | Self::Other)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Setup => "setup",

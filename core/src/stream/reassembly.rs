@@ -207,6 +207,11 @@ impl Reassembly {
         }
     }
 
+    /// So much of what this side sent has the other side acknowledged, as a stream offset.
+    pub fn acknowledged(&self, side: Side) -> u64 {
+        self.stream(side).acknowledged
+    }
+
     /// The other side has received everything that this side sent.
     pub fn is_acknowledged(&self, side: Side) -> bool {
         let stream = self.stream(side);

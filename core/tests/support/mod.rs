@@ -207,6 +207,7 @@ pub struct Seen {
     pub round_trips: u32,
     pub rows: Option<u64>,
     pub affected: Option<u64>,
+    pub error: Option<String>,
     pub complete: bool,
     pub parameters: u64,
     pub frames: [Option<u32>; 4],
@@ -241,10 +242,16 @@ fn seen(batch: &RecordBatch, row: usize) -> Seen {
         round_trips: u32s("round_trips").unwrap(),
         rows: u64s("rows"),
         affected: u64s("affected_rows"),
+        error: error(batch, row),
         complete: batch["complete"].as_boolean().value(row),
         parameters: u64s("parameters").unwrap(),
         frames: marks.map(|mark| u32s(&format!("{mark}_frame"))),
         times: marks.map(|mark| times(&format!("{mark}_time"))),
         waited_ns: waited.is_valid(row).then(|| waited.value(row)),
     }
+}
+
+fn error(batch: &RecordBatch, row: usize) -> Option<String> {
+    let column = batch["error"].as_string::<i32>();
+    column.is_valid(row).then(|| column.value(row).to_owned())
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::error;
 use super::framing::HEADER;
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Context, Layer, Meaning, Message, Outcome};
+use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome};
 
 /// More unanswered messages than any pipeline has.
 const MAX_UNANSWERED: usize = 1 << 18;
@@ -241,36 +241,40 @@ impl Answers {
             // The server ends the connection: a shutdown or an idle time-out.
             return Meaning::Unrelated;
         };
-        self.outcome.error = Some(report.error(context.statements));
+        let error = report.error(context.statements);
         self.copy = Copy::Neither;
         match oldest {
-            Answer::Startup => self.ends(),
-            _ if report.is_fatal() => self.ends(),
-            Answer::Query | Answer::Function => Meaning::More,
-            _ => self.skip(),
+            Answer::Startup => self.ends(error),
+            _ if report.is_fatal() => self.ends(error),
+            Answer::Query | Answer::Function => Meaning::Failed(error),
+            _ => self.skip(error),
         }
     }
 
     /// Nothing more will come for the oldest exchange.
-    fn ends(&mut self) -> Meaning {
+    fn ends(&mut self, error: Error) -> Meaning {
         let exchange = self.queue.front().map(|awaited| awaited.exchange);
         while self.queue.front().map(|awaited| awaited.exchange) == exchange && !self.queue.is_empty() {
             self.queue.pop_front();
         }
-        Meaning::Done(std::mem::take(&mut self.outcome))
+        self.failed(error)
     }
 
     /// The rest of the oldest exchange gets no answer, but for its Sync.
-    fn skip(&mut self) -> Meaning {
+    fn skip(&mut self, error: Error) -> Meaning {
         self.skipping = true;
         let exchange = self.queue.front().map(|awaited| awaited.exchange);
         while let Some(awaited) = self.queue.front().filter(|awaited| Some(awaited.exchange) == exchange) {
             if awaited.answer == Answer::Sync {
-                return Meaning::More;
+                return Meaning::Failed(error);
             }
             self.queue.pop_front();
         }
-        Meaning::Done(std::mem::take(&mut self.outcome))
+        self.failed(error)
+    }
+
+    fn failed(&mut self, error: Error) -> Meaning {
+        Meaning::Done(Outcome { error: Some(error), ..std::mem::take(&mut self.outcome) })
     }
 }
 

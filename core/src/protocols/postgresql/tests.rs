@@ -157,6 +157,7 @@ impl Fed {
             Meaning::Becomes { command, sql, .. } => vec![format!("becomes {command}{}", self.text(*sql))],
             Meaning::Rows(0) | Meaning::More | Meaning::MoreWithoutWait => Vec::new(),
             Meaning::Rows(rows) => vec![format!("rows {rows}")],
+            Meaning::Failed(error) => vec![format!("failed {}", error.code)],
             Meaning::Done(outcome) => vec![done(outcome)],
             Meaning::Several(meanings) => meanings.iter().flat_map(|meaning| self.words(meaning)).collect(),
             other => vec![format!("{other:?}").to_lowercase()],
@@ -320,8 +321,8 @@ fn a_result_without_rows_has_none_but_says_so() {
 fn an_error_has_its_state_and_ends_with_ready_for_query() {
     let mut fed = Fed::in_session();
     fed.client(&query("select 1/0"));
-    assert_eq!(fed.server(&error("ERROR", "22012")), [""; 0]);
-    assert_eq!(fed.server(&ready()), ["done 22012"]);
+    assert_eq!(fed.server(&error("ERROR", "22012")), ["failed 22012"]);
+    assert_eq!(fed.server(&ready()), ["done"]);
 }
 
 #[test]
@@ -471,8 +472,8 @@ fn after_an_error_everything_up_to_the_sync_ends_with_it() {
 fn an_error_of_the_last_statement_ends_with_its_sync() {
     let mut fed = Fed::in_session();
     fed.client(&[unnamed("select 1"), sync()].concat());
-    assert_eq!(fed.server(&error("ERROR", "42601")), [""; 0]);
-    assert_eq!(fed.server(&ready()), ["done 42601"]);
+    assert_eq!(fed.server(&error("ERROR", "42601")), ["failed 42601"]);
+    assert_eq!(fed.server(&ready()), ["done"]);
 }
 
 #[test]
@@ -513,7 +514,7 @@ fn rows_that_are_still_sent_after_an_error_belong_to_nothing() {
     let mut fed = Fed::in_session();
     fed.client(&query("copy t from stdin"));
     fed.server(&tagged(b'G', &[0, 0, 1, 0, 0]));
-    assert_eq!(fed.server(&[error("ERROR", "22P02"), ready()].concat()), ["done 22P02"]);
+    assert_eq!(fed.server(&[error("ERROR", "22P02"), ready()].concat()), ["failed 22P02", "done"]);
     assert_eq!(fed.client(&[tagged(b'd', b"2\n"), tagged(b'c', b"")].concat()), ["unrelated", "unrelated"]);
 }
 
