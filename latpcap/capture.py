@@ -11,13 +11,14 @@ from latpcap.display import as_html
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
+from latpcap.measures.traffic import notes_without_traffic, why_none
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.report import notebook, plot  # noqa: F401 (they register how results are displayed)
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.tables import columns, sources
+from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
@@ -87,18 +88,8 @@ class Capture:
     def measures(self) -> Measures:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if len(self._recording.database_rows) == 0:
-            raise NoDatabaseTraffic(self._no_traffic())
+            raise NoDatabaseTraffic(why_none(self._recording))
         return Measures(self._recording, think_s=self._think_s, rtt_baseline_ms=self._rtt_baseline_ms)
-
-    def _no_traffic(self) -> str:
-        files = columns.texts(self._recording.captures_table, "path")
-        where = f"{files[0]}" if len(files) == 1 else f"{len(files)} files"
-        seen = len(self._recording.all_connections_table)
-        if seen == 0:
-            return f"{where}: no TCP connection in it, so no database traffic"
-        of = "connection" if seen == 1 else "connections"
-        hint = "if a server listens on an unusual port, name it with --decode-as PORT=PROTOCOL"
-        return f"{where}: no database traffic among {seen:,} TCP {of}; {hint}"
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -171,8 +162,9 @@ class Capture:
 
     @cached_property
     def health(self) -> Table:
-        """What limits the trust in the result."""
-        return tables.health_table(self.analyze().health)
+        """What limits the trust in the result; without database traffic, why there is none."""
+        has_traffic = len(self._recording.database_rows) > 0
+        return tables.health_table(self.analyze().health if has_traffic else notes_without_traffic(self._recording))
 
     @cached_property
     def exchanges(self) -> Table:

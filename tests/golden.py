@@ -40,18 +40,17 @@ STATEMENT = ("executions", "exchanges", "round_trips", "rows", "affected_rows", 
 
 def golden(name: str) -> str:
     """The golden text of the fixture `PROTOCOL/NAME`: nothing in it depends on a clock."""
-    lines = list(_figures(name))
-    if not name.startswith("findings/"):
-        lines += _counts(read_fixture(name))
+    try:
+        lines = list(_figures(name))
+        if not name.startswith("findings/"):
+            lines += _counts(read_fixture(name))
+    except latpcap.NoDatabaseTraffic:
+        lines = ["# no database traffic; health: code count", *_rows(read_fixture(name).health, ("code", "count"))]
     return "\n".join(lines) + "\n"
 
 
 def _figures(name: str) -> Iterator[str]:
-    try:
-        result = analysed(name)
-    except latpcap.NoDatabaseTraffic:
-        yield "# no database traffic"
-        return
+    result = analysed(name)
     yield "# summary: " + " ".join(SUMMARY)
     yield " ".join(_computed(getattr(result.summary, key)) for key in SUMMARY)
     yield "# projection: " + " ".join(POINT)

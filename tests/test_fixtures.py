@@ -11,12 +11,16 @@ from conftest import FIXTURES, analysed, load_fixture, read_fixture
 
 pytest.importorskip("latpcap._core", reason="the core is not built")
 
+import latpcap
 from latpcap._core import protocols
 
+NOBODY_ANSWERED = {"mysql/refused": "refused", "mysql/filtered": "unanswered"}
+"""What the health of these says; no connection of theirs is one to a database."""
 NAMES = sorted(
-    str(path.relative_to(FIXTURES).with_suffix(""))
+    name
     for protocol in protocols()
     for path in (FIXTURES / protocol).glob("*.toml")
+    if (name := str(path.relative_to(FIXTURES).with_suffix(""))) not in NOBODY_ANSWERED
 )
 
 
@@ -38,6 +42,14 @@ def readable(names: list[str]) -> list[str]:
 @pytest.mark.parametrize("name", telling("connections"))
 def test_connections(name: str) -> None:
     assert len(read_fixture(name).connections) == fact(name, "connections")
+
+
+@pytest.mark.parametrize(("name", "code"), NOBODY_ANSWERED.items())
+def test_what_nobody_answered_is_no_connection(name: str, code: str) -> None:
+    counts = {row["code"]: row["count"] for row in read_fixture(name).health.to_dicts()}
+    assert counts[code] == fact(name, "connections")
+    with pytest.raises(latpcap.NoDatabaseTraffic):
+        analysed(name)
 
 
 @pytest.mark.parametrize("name", telling("round_trips"))

@@ -402,8 +402,6 @@ def of_tables(connections: list[Conn]) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("connection", "code", "count"),
     [
-        (Conn(state="refused"), "refused", 1),
-        (Conn(state="unanswered"), "unanswered", 1),
         (Conn(exchanges=[Ex()] * 9, encryption="tls"), "encrypted", 1),
         (Conn(exchanges=[Ex()] * 9, replication=True), "replication", 1),
         (Conn(exchanges=[Ex()] * 9, lost_bytes=77), "capture-loss", 77),

@@ -58,7 +58,7 @@ def test_a_long_timeline_is_few_stretches() -> None:
 
 
 @pytest.mark.parametrize("name", ["budget", "projection", "deltas", "timeline"])
-@pytest.mark.parametrize("fixture_name", ["mysql/parallel-8", "mysql/refused", "mysql/mid-text"])
+@pytest.mark.parametrize("fixture_name", ["mysql/parallel-8", "mysql/login-wrong-password", "mysql/mid-text"])
 def test_everything_shows_and_plots_itself(name: str, fixture_name: str) -> None:
     pytest.importorskip("altair")
     view = views(read_fixture(fixture_name))[name]

@@ -42,6 +42,9 @@ fn print(recording: &mut Recording) -> io::Result<()> {
             Dissected::Tcp(segment) => print_segment(&mut out, &segment)?,
             Dissected::Other => writeln!(out)?,
             Dissected::UnknownLinkType(_) => writeln!(out, "\tunknown link type")?,
+            Dissected::Aggregate(_) => writeln!(out, "\tseveral frames")?,
+            Dissected::Encrypted(by) => writeln!(out, "\tencrypted by {by}")?,
+            Dissected::Cut => writeln!(out, "\tcut")?,
             Dissected::Malformed(malformed) => writeln!(out, "\t{malformed}")?,
         }
     }

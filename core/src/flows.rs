@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::capture::Recording;
+use crate::capture::{Packet, Recording};
 use crate::conversation::{Conversation, Forced, Hints};
-use crate::health::Health;
+use crate::health::{Health, some};
 use crate::note::{NoteCode, Notes};
-use crate::packet::{Dissector, Flags, Segment};
+use crate::packet::{Dissected, Dissector, Flags, Segment, link_type_name};
 use crate::protocols::protocol_on;
 use crate::sql::Statements;
 use crate::stream::{Connection, Connections};
-use crate::table::{ExchangeColumns, Tables, protocol_of};
+use crate::table::{ExchangeColumns, Tables};
+use crate::unread::Unread;
 
 /// What is kept of all connections together, however hostile the capture; the limits of one connection or one table
 /// stand where they are kept (docs/hostile-input.md lists all).
@@ -74,6 +75,8 @@ pub struct Flows<'a> {
     exchanges: ExchangeColumns,
     clock: Clock,
     notes: Notes,
+    /// Packets by LINKTYPE.
+    unknown_link_types: BTreeMap<u16, u64>,
     /// Of all connections together.
     waiting_bytes: usize,
     under_way: usize,
@@ -89,6 +92,7 @@ impl Flows<'_> {
             exchanges: ExchangeColumns::default(),
             clock: Clock::default(),
             notes: Notes::default(),
+            unknown_link_types: BTreeMap::new(),
             waiting_bytes: 0,
             under_way: 0,
         }
@@ -181,12 +185,21 @@ impl Flows<'_> {
         self.under_way = self.under_way + conversation.under_way() - under_way;
     }
 
-    pub fn unknown_link_type(&mut self, link_type: u16) {
-        self.notes.add(NoteCode::UnknownLinkType, || {
-            format!(
-                "packets of link type {link_type} cannot be read: capture on an Ethernet, cooked or raw IP interface"
-            )
-        });
+    /// A packet that gave no segment: why, where that is a defect.
+    pub fn unread_packet(&mut self, packet: &Packet<'_>, dissected: &Dissected<'_>) {
+        let frame = packet.frame;
+        match dissected {
+            Dissected::UnknownLinkType(link_type) => *self.unknown_link_types.entry(*link_type).or_default() += 1,
+            Dissected::Encrypted(by) => self.notes.add(NoteCode::EncryptedPackets, || {
+                format!("packets are encrypted by {by} (first: frame {frame}): what they hold is not known")
+            }),
+            Dissected::Malformed(why) if !dissected.is_cut(packet) => {
+                self.notes.add(NoteCode::MalformedPackets, || {
+                    format!("packets are damaged and left out (first: frame {frame}: {why})")
+                })
+            }
+            _ => {}
+        }
     }
 
     fn hints(&mut self, number: usize, segment: &Segment<'_>) -> Hints {
@@ -213,6 +226,7 @@ impl Flows<'_> {
                 connection.swap_roles();
             }
         }
+        self.note_of_link_types();
         self.notes_of_connections();
         self.notes_of_losses();
         self.notes_of_limits(dissector);
@@ -226,15 +240,30 @@ impl Flows<'_> {
         }
     }
 
-    /// TCP anomalies of the connections that are database traffic.
+    fn note_of_link_types(&mut self) {
+        let types = &self.unknown_link_types;
+        self.notes.add_several(NoteCode::UnknownLinkType, types.values().sum(), || {
+            let named = types.iter().map(|(&link_type, count)| match link_type_name(link_type) {
+                Some(name) => format!("{} of {name} (link type {link_type})", some(*count, "packet")),
+                None => format!("{} of link type {link_type}", some(*count, "packet")),
+            });
+            format!("latpcap cannot read {}", named.take(3).collect::<Vec<_>>().join(", "))
+        });
+    }
+
+    /// TCP anomalies of the connections that are database traffic, and what the others are.
     fn notes_of_connections(&mut self) {
-        let mut health = Health::default();
+        let (mut health, mut unread) = (Health::default(), Unread::default());
         for (stream, (connection, conversation)) in self.connections.iter().zip(&self.conversations).enumerate() {
-            if protocol_of(connection, conversation.dialogue()).is_some() {
+            if conversation.dialogue().is_some() {
                 health.add(stream, connection);
+            } else {
+                let named = self.options.decode_as.contains_key(&connection.server.port);
+                unread.add(stream, connection, conversation, named);
             }
         }
         health.add_to(&mut self.notes);
+        unread.add_to(&mut self.notes);
     }
 
     fn notes_of_limits(&mut self, dissector: &Dissector) {

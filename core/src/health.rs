@@ -67,7 +67,7 @@ fn is_one_sided(connection: &Connection) -> bool {
 }
 
 /// A count and what is counted: `1,234 packets`.
-fn some(count: u64, what: &str) -> String {
+pub fn some(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {what}{plural}", grouped(count))
 }

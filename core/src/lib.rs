@@ -19,6 +19,7 @@ pub mod side;
 pub mod sql;
 pub mod stream;
 pub mod table;
+mod unread;
 
 #[cfg(feature = "python")]
 mod python;

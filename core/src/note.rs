@@ -14,6 +14,10 @@ pub enum NoteCode {
     UnknownInterface,
     /// Packets of a link type that latpcap does not look into.
     UnknownLinkType,
+    /// Packets whose content is encrypted below IP.
+    EncryptedPackets,
+    /// Packets whose headers contradict themselves.
+    MalformedPackets,
     /// Packets were captured in part.
     SnapLength,
     /// The file's own counters report dropped packets.
@@ -40,6 +44,14 @@ pub enum NoteCode {
     DelayedAck,
     /// A PROXY protocol header precedes what client and server say.
     ProxyHeader,
+    /// The servers of database ports refused connections.
+    Refused,
+    /// SYNs to database ports were not answered.
+    Unanswered,
+    /// What is said on a database port is not recognised.
+    Unrecognised,
+    /// Connections to databases that cannot be read yet.
+    OtherDatabase,
     /// Messages could not be delimited for a while.
     Unreadable,
     /// Rows were counted without their format.
@@ -66,6 +78,8 @@ impl NoteCode {
             Self::FileUnreadable => "file-unreadable",
             Self::UnknownInterface => "unknown-interface",
             Self::UnknownLinkType => "unknown-link-type",
+            Self::EncryptedPackets => "encrypted-packets",
+            Self::MalformedPackets => "malformed-packets",
             Self::SnapLength => "snap-length",
             Self::CaptureDrops => "capture-drops",
             Self::ClockBackwards => "clock-backwards",
@@ -79,6 +93,10 @@ impl NoteCode {
             Self::Timeouts => "timeouts",
             Self::DelayedAck => "delayed-ack",
             Self::ProxyHeader => "proxy-header",
+            Self::Refused => "refused",
+            Self::Unanswered => "unanswered",
+            Self::Unrecognised => "unrecognised",
+            Self::OtherDatabase => "other-database",
             Self::Unreadable => "unreadable",
             Self::EstimatedRows => "estimated-rows",
             Self::TooManyConnections => "too-many-connections",

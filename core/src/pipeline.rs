@@ -19,10 +19,16 @@ pub fn read(mut recording: Recording, options: &Options) -> Tables {
         if packet.frame % CANCEL_INTERVAL == 0 && options.cancel.load(Ordering::Relaxed) {
             break;
         }
-        match dissector.segment(packet) {
-            Dissected::Tcp(segment) => flows.segment(&segment),
-            Dissected::UnknownLinkType(link_type) => flows.unknown_link_type(link_type),
-            Dissected::Malformed(_) | Dissected::Other => {}
+        let mut is_cut = false;
+        dissector.dissect(packet, |dissected| {
+            is_cut |= dissected.is_cut(&packet);
+            match dissected {
+                Dissected::Tcp(segment) => flows.segment(&segment),
+                other => flows.unread_packet(&packet, &other),
+            }
+        });
+        if is_cut {
+            recording.note_cut();
         }
     }
     flows.finish(recording, &dissector)

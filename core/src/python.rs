@@ -157,16 +157,20 @@ fn read(
     decode_as: BTreeMap<u16, String>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
-    let sources = sources.iter().map(source).collect::<PyResult<Vec<_>>>()?;
-    let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
+    let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
+    let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let options = Options { show_literals, decode_as, cancel, ..Options::default() };
-    let packets = py.detach(|| Packets::open(sources)).map_err(|error| CaptureError::new_err(error.to_string()))?;
+    let packets = py.detach(|| Packets::open(sources));
+    interruption.raise()?;
+    let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
     if let Some(progress) = &progress {
         progress.get().watch(&packets);
     }
-    py.detach(|| Recording::new(pipeline::read(packets, &options)))
-        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    let recording = py.detach(|| Recording::new(pipeline::read(packets, &options)));
+    interruption.raise()?;
+    recording.map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs.
@@ -199,7 +203,7 @@ fn protocols() -> Vec<&'static str> {
     REGISTRY.iter().map(|protocol| protocol.name).chain(opaque::NAMES).collect()
 }
 
-fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<Source> {
     if let Ok(path) = object.extract::<std::path::PathBuf>() {
         return Ok(Source::path(path));
     }
@@ -208,7 +212,11 @@ fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
     if object.hasattr("read")? {
         let name = object.getattr("name").and_then(|name| name.extract()).unwrap_or_else(|_| "file object".to_owned());
-        return Ok(Source::reader(name, FileObject { object: object.clone().unbind(), rest: Vec::new() }));
+        let interruption = interruption.clone();
+        return Ok(Source::reader(
+            name,
+            FileObject { object: object.clone().unbind(), rest: Vec::new(), interruption },
+        ));
     }
     Err(PyTypeError::new_err("a capture is a path, bytes, or an object with read()"))
 }
@@ -221,21 +229,43 @@ fn forced(name: &str) -> PyResult<Forced> {
     })
 }
 
+/// What ends a program, raised while one of its file objects was read: Ctrl-C, `sys.exit()`. It is no fault of the file.
+#[derive(Clone)]
+struct Interruption {
+    error: Arc<Mutex<Option<PyErr>>>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Interruption {
+    /// Keeps it, and lets the reading end soon.
+    fn keep(&self, py: Python<'_>, error: &PyErr) {
+        if !error.is_instance_of::<PyException>(py) {
+            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone_ref(py));
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn raise(&self) -> PyResult<()> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+}
+
 /// A Python file object as a reader.
 struct FileObject {
     object: Py<PyAny>,
     /// What it gave beyond what was asked for.
     rest: Vec<u8>,
+    interruption: Interruption,
 }
 
 impl Read for FileObject {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.rest.is_empty() {
             self.rest = Python::attach(|py| {
-                let bytes = self
-                    .object
-                    .call_method1(py, "read", (buffer.len(),))
-                    .map_err(|error| io::Error::other(error.to_string()))?;
+                let bytes = self.object.call_method1(py, "read", (buffer.len(),)).map_err(|error| {
+                    self.interruption.keep(py, &error);
+                    io::Error::other(error.to_string())
+                })?;
                 bytes.extract::<Vec<u8>>(py).map_err(|_| io::Error::other("read() did not return bytes"))
             })?;
         }

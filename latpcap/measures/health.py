@@ -26,6 +26,11 @@ ADVICE: dict[str, tuple[str, str]] = {
     "file-unreadable": ("what came after is missing", "check the disk or the network share"),
     "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
     "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
+    "encrypted-packets": (
+        "these packets are left out",
+        "capture behind the access point or switch that decrypts, or decrypt the file first (`airdecap-ng`)",
+    ),
+    "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),
     "snap-length": (
         "statements and rows in the part that is missing are unknown; times are right where the packets show them",
         "capture whole packets: `-s 0`",
@@ -102,9 +107,27 @@ ADVICE: dict[str, tuple[str, str]] = {
         "these waits are the acknowledging host's timer (40 ms or more), not distance",
         "set TCP_NODELAY in the driver, or write each request at once",
     ),
-    "refused": ("none: nothing was said", "check address and port, and whether the server runs"),
-    "unanswered": ("none: nothing was said", "check address, port and firewalls"),
+    "refused": (
+        "these are no database connections: they are in no count and no time",
+        "check address and port, and whether the server runs",
+    ),
+    "unanswered": (
+        "these are no database connections: they are in no count and no time",
+        "check address, port and firewalls",
+    ),
     # reading
+    "no-database-traffic": (
+        "there is nothing to count",
+        "capture where the database's packets pass; an unusual port is named with --decode-as PORT=PROTOCOL",
+    ),
+    "unrecognised": (
+        "these connections are in no count",
+        "name the protocol with --decode-as, or capture the connections from their beginning",
+    ),
+    "other-database": (
+        "these connections are in no count",
+        "with --decode-as PORT=opaque their round trips and times are counted, without statements",
+    ),
     "encrypted": (
         "round trips are counted by changes of direction: requests sent without waiting count as one",
         "capture behind the TLS end point, or switch encryption off for the test",
@@ -207,12 +230,6 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
     table = recording.all_connections_table
     states = np.array(columns.texts(table, "state"), object)[recording.database_rows].tolist()
-    if refused := states.count("refused"):
-        text = f"the server refused {_part(refused, total)}: nothing listens on that port"
-        yield HealthNote("refused", "warning", text, refused)
-    if unanswered := states.count("unanswered"):
-        text = f"the SYN of {_part(unanswered, total)} was not answered: a firewall drops it, or there is no such host"
-        yield HealthNote("unanswered", "warning", text, unanswered)
     if running := states.count("running"):
         text = f"the capture began in the middle of {_part(running, total)}: logins and earlier prepares are unknown"
         yield HealthNote("missing-handshake", "info", text, running)

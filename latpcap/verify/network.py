@@ -14,7 +14,6 @@ CLOSE_NS = 1000
 """Handshakes are as long where they differ by no more: Wireshark computes them from rounded times."""
 
 TOP_BIT = "times with the top bit set: 2^64 µs and some for Wireshark, before 1970 for latpcap"
-IN_80211 = "inside of Wi-Fi frames, where latpcap does not look"
 BY_RST = "SYN, then RST: Wireshark calls that an initial RTT too; for latpcap there was no handshake"
 NO_SYN_ACK = "the SYN/ACK was not captured: Wireshark uses SYN → ACK, latpcap gives nothing"
 CAPTURED_TWICE = (
@@ -52,12 +51,7 @@ def _times(ours: Ours, theirs: Dissection) -> Measure:
 def _streams(ours: Ours, theirs: Dissection) -> Measure:
     mine = {connection.stream: connection.ends for connection in ours.connections}
     differences = tuple(
-        Difference(
-            f"stream {stream}",
-            _ends(mine.get(stream)),
-            _ends(theirs.ends.get(stream)),
-            IN_80211 if theirs.in_80211 and min(theirs.in_80211) <= stream else None,  # later ones have other numbers
-        )
+        Difference(f"stream {stream}", _ends(mine.get(stream)), _ends(theirs.ends.get(stream)), None)
         for stream in sorted(mine.keys() | theirs.ends.keys())
         if mine.get(stream) != theirs.ends.get(stream)
     )
@@ -92,7 +86,7 @@ def _span(connection: Connection) -> int | None:
 def _why(connections: dict[int, Connection], stream: int, theirs: Dissection) -> str | None:
     connection = connections.get(stream)
     if connection is None:
-        return IN_80211 if stream in theirs.in_80211 else None
+        return None
     if connection.state == "refused":
         return BY_RST
     if connection.syn_ns is not None and connection.syn_ack_ns is None:

@@ -78,8 +78,6 @@ class Dissection:
     last_ns: int | None = None
     ends: dict[int, frozenset[str]] = field(default_factory=dict)
     """The two end points of each TCP stream."""
-    in_80211: set[int] = field(default_factory=set)
-    """Streams inside of Wi-Fi frames."""
     initial_rtt_ns: dict[int, int] = field(default_factory=dict)
     speaks: dict[int, str] = field(default_factory=dict)
     """`mysql` or `postgresql`, by stream."""
@@ -116,8 +114,6 @@ class Dissection:
     ) -> None:
         source, other = end_points(cells, protocols)
         self.ends.setdefault(stream, frozenset((source, other)))
-        if "wlan" in protocols:
-            self.in_80211.add(stream)
         rtt = nanoseconds(cells["tcp.analysis.initial_rtt"][-1:])
         if rtt is not None:
             self.initial_rtt_ns[stream] = rtt

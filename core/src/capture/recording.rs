@@ -79,6 +79,13 @@ impl Turn {
     }
 }
 
+impl Packet<'_> {
+    /// It was longer on the wire.
+    pub fn is_cut(&self) -> bool {
+        self.bytes.len() < self.original_length as usize
+    }
+}
+
 impl Recording {
     /// Opens all of them and finds each one's first packet; the first that is no capture is an error.
     pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
@@ -121,6 +128,16 @@ impl Recording {
             if self.files.get(file)?.has_packet() {
                 return self.files.get_mut(file)?.packet(self.frames);
             }
+        }
+    }
+
+    /// The packet that was given last lacks some of its IP datagram.
+    pub fn note_cut(&mut self) {
+        let frame = self.frames;
+        if let Some(file) = self.current.and_then(|current| self.files.get_mut(current))
+            && let State::Open(_, record) = &file.state
+        {
+            file.summary.cut(record, frame, &mut file.notes);
         }
     }
 

@@ -38,12 +38,15 @@ impl CaptureFile {
     pub(super) fn count(&mut self, record: &Record, frame: u64, notes: &mut Notes) {
         self.packets += 1;
         self.bytes += u64::from(record.original_length);
-        if record.original_length as usize > record.length {
-            notes.add(NoteCode::SnapLength, || cut_short(record, frame));
-        }
         if let Some(time_ns) = record.time_ns {
             self.pass(time_ns, frame, notes);
         }
+    }
+
+    /// Some of the packet's IP datagram was not captured: not every byte that is missing of a packet is.
+    #[cold]
+    pub(super) fn cut(&self, record: &Record, frame: u64, notes: &mut Notes) {
+        notes.add(NoteCode::SnapLength, || cut_short(record, frame));
     }
 
     #[inline]

@@ -11,15 +11,15 @@ pub use recognition::{Forced, Hints};
 use crate::side::Side;
 use crate::sql::Statements;
 use crate::stream::Chunk;
-use recognition::Recognition;
+use recognition::{Recognised, Recognition};
 
 /// One connection's bytes, from the first to the last.
 pub enum Conversation {
     /// Its first bytes are being looked at.
     New(Box<Recognition>),
     Known(Box<Dialogue>),
-    /// Nothing that latpcap reads.
-    Foreign,
+    /// Nothing that latpcap reads; the database's name where it is known.
+    Foreign(Option<&'static str>),
 }
 
 impl Conversation {
@@ -30,11 +30,11 @@ impl Conversation {
     /// Take in the next bytes of one side.
     pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
         match self {
-            Conversation::Foreign => {}
+            Conversation::Foreign(_) => {}
             Conversation::Known(dialogue) => dialogue.read(chunk, statements),
             Conversation::New(recognition) => {
                 if let Some(known) = recognition.read(chunk) {
-                    *self = Conversation::from_recognition(known, statements);
+                    *self = Conversation::decided(known, recognition, statements);
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Conversation {
     pub fn finish(&mut self, statements: &mut Statements) {
         if let Conversation::New(recognition) = self {
             let known = recognition.decide();
-            *self = Conversation::from_recognition(known, statements);
+            *self = Conversation::decided(known, recognition, statements);
         }
         if let Conversation::Known(dialogue) = self {
             dialogue.pairing.close();
@@ -101,9 +101,17 @@ impl Conversation {
         }
     }
 
-    fn from_recognition(known: Option<recognition::Recognised>, statements: &mut Statements) -> Conversation {
+    /// The database that speaks here, where it has a name but cannot be read.
+    pub fn other_database(&self) -> Option<&'static str> {
+        match self {
+            Conversation::Foreign(name) => *name,
+            _ => None,
+        }
+    }
+
+    fn decided(known: Option<Recognised>, recognition: &mut Recognition, statements: &mut Statements) -> Conversation {
         let Some(recognised) = known else {
-            return Conversation::Foreign;
+            return Conversation::Foreign(recognition.other_database());
         };
         let mut dialogue = Dialogue::new(recognised.name, recognised.start, recognised.swapped);
         dialogue.proxied = recognised.proxied;

@@ -3,6 +3,7 @@
 use super::KeptChunk;
 use super::proxy::ProxyHeader;
 use crate::protocols::opaque::{self, Opaque};
+use crate::protocols::others;
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -62,6 +63,8 @@ pub struct Recognition {
     turns: u32,
     proxy_header: ProxyHeader,
     proxied: bool,
+    /// A database that cannot be read, by what was looked at before.
+    other: Option<&'static str>,
 }
 
 impl Recognition {
@@ -69,7 +72,8 @@ impl Recognition {
         let (client, server) = (Vec::new(), Vec::new());
         let proxy_header = ProxyHeader::default();
         let (seen, first) = (Vec::new(), None);
-        Recognition { hints, seen, kept_bytes: 0, client, server, first, turns: 0, proxy_header, proxied: false }
+        let (proxied, other) = (false, None);
+        Recognition { hints, seen, kept_bytes: 0, client, server, first, turns: 0, proxy_header, proxied, other }
     }
 
     /// Take in the next bytes. `Some(None)`: it is nothing that latpcap reads.
@@ -119,7 +123,21 @@ impl Recognition {
         chunk.side == Side::Client && last == Some(Side::Server)
     }
 
+    /// Which database that cannot be read speaks here, where its name is known.
+    pub fn other_database(&mut self) -> Option<&'static str> {
+        self.look_for_others();
+        self.other
+    }
+
+    fn look_for_others(&mut self) {
+        let opening = self.opening();
+        let turned = Opening { client: opening.server, server: opening.client, ..opening };
+        let turned = || others::name(&turned).filter(|_| !self.hints.oriented);
+        self.other = self.other.or_else(|| others::name(&opening)).or_else(turned);
+    }
+
     fn start_over(&mut self) {
+        self.look_for_others();
         self.seen.clear();
         self.kept_bytes = 0;
         self.client.clear();

@@ -3,7 +3,7 @@
 use super::Segment;
 use super::fragments::{Datagram, Fragments};
 use super::part::{Addresses, Next, Part};
-use super::{ethernet, ip, link, ppp, tcp};
+use super::{ethernet, ip, link, ppp, tcp, wifi};
 use crate::capture::Packet;
 use crate::cursor::TooShort;
 
@@ -20,6 +20,12 @@ pub enum Dissected<'a> {
     Other,
     /// A LINKTYPE that is not read here.
     UnknownLinkType(u16),
+    /// Several Wi-Fi frames: [`Dissector::dissect`] looks into each.
+    Aggregate(&'a [u8]),
+    /// Encrypted below IP, by what is named.
+    Encrypted(&'static str),
+    /// A piece of a datagram that the snap length cut.
+    Cut,
     /// Headers that contradict themselves, or that the snap length cut.
     Malformed(Malformed),
 }
@@ -32,6 +38,19 @@ pub enum Malformed {
     Lengths(&'static str),
     #[error("more than {MAX_HEADERS} headers")]
     TooDeep,
+}
+
+impl Dissected<'_> {
+    /// Is some of the packet's IP datagram missing? What the snap length takes behind it (padding, check sequences) is
+    /// not missed, nor is what belongs to no TCP segment.
+    pub fn is_cut(&self, packet: &Packet<'_>) -> bool {
+        match self {
+            Dissected::Tcp(segment) => segment.payload.len() < segment.wire_length as usize,
+            Dissected::Cut => true,
+            Dissected::Malformed(Malformed::TooShort(_)) => packet.is_cut(),
+            _ => false,
+        }
+    }
 }
 
 /// Finds TCP segments; remembers the pieces of datagrams that are not whole yet.
@@ -59,12 +78,37 @@ impl Dissector {
         self.fragments.given_up
     }
 
+    /// Hands on what the packet holds: at most one segment, but for Wi-Fi, which puts several frames in one.
+    #[inline]
+    pub fn dissect(&mut self, packet: Packet<'_>, mut take: impl FnMut(Dissected<'_>)) {
+        match self.segment(packet) {
+            Dissected::Aggregate(bytes) => {
+                let bytes = bytes.to_vec();
+                for frame in wifi::subframes(&bytes) {
+                    take(self.subframe(frame, packet));
+                }
+            }
+            dissected => take(dissected),
+        }
+    }
+
+    /// One frame of several, from its LLC header on.
+    fn subframe<'a>(&'a mut self, frame: &'a [u8], packet: Packet<'a>) -> Dissected<'a> {
+        match ethernet::llc(Part::whole(frame)) {
+            Ok(next) => self.walked(next, packet),
+            Err(short) => Dissected::Malformed(short.into()),
+        }
+    }
+
     #[inline]
     pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
         let part = Part { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) };
-        let start = Next::Link(packet.link_type, part);
-        let unknown = Addresses::default();
-        match walk(start, unknown, &packet, Some(&mut self.fragments)) {
+        self.walked(Next::Link(packet.link_type, part), packet)
+    }
+
+    #[inline]
+    fn walked<'a>(&'a mut self, start: Next<'a>, packet: Packet<'a>) -> Dissected<'a> {
+        match walk(start, Addresses::default(), &packet, Some(&mut self.fragments)) {
             Walk::Done(dissected) => dissected,
             Walk::Whole(datagram) => self.datagram(datagram, packet),
         }
@@ -119,6 +163,9 @@ fn walk<'a>(
             Next::UnknownLinkType(link_type) => {
                 return Walk::Done(Dissected::UnknownLinkType(link_type));
             }
+            Next::Aggregate(part) => return Walk::Done(Dissected::Aggregate(part.bytes)),
+            Next::Encrypted(what) => return Walk::Done(Dissected::Encrypted(what)),
+            Next::Cut => return Walk::Done(Dissected::Cut),
             Next::Nothing => return Walk::Done(Dissected::Other),
             _ => {}
         }

@@ -185,13 +185,93 @@ fn seeds() -> Vec<(u16, Vec<u8>)> {
         (RAW_IP, version_6),
         (RAW_IP, ip(6, 0x2000, &tcp(&[7; 44])[20..])),
         (239, [&[2, 0, 0, 0, 30, 0, 9, 0][..], &tcp(b"ab")].concat()),
+        (105, aggregate()),
+        (127, [&[0, 0, 9, 0, 2, 0, 0, 0, 0x20][..], &aggregate()].concat()),
+        (192, [&[0, 0, 8, 0, 105, 0, 0, 0][..], &aggregate()].concat()),
+        (119, [&[0x44, 0, 0, 0, 8, 0, 0, 0][..], &aggregate()].concat()),
+        (107, [&[0x18, 0x41, 3, 0xcc][..], &tcp(b"ab")].concat()),
+        (178, [&b"MGC\x80\0\x03"[..], &[1, 1, 9], &frame].concat()),
+        (
+            ETHERNET,
+            [&[2; 12], &[0x88, 0xe5, 0, 0, 0, 0, 0, 1, 0x89, 9, 1, 1, 0, 1, 0, 9, 8, 0][..], &tcp(b"ab")].concat(),
+        ),
+        (ETHERNET, [&[2; 12], &[0x89, 0x4f, 0, 2, 1, 1, 0, 0, 0, 0][..], &tcp(b"ab")].concat()),
+        (
+            RAW_IP,
+            ip(
+                17,
+                0,
+                &[&[0, 9, 8, 104, 0, 0, 0, 0, 0x34, 0xff, 0, 9][..], &[0; 7], &[0x85, 1, 0, 0, 0], &tcp(b"ab")]
+                    .concat(),
+            ),
+        ),
     ]
+}
+
+/// Two frames in one, each with a segment, as Wi-Fi sends them.
+fn aggregate() -> Vec<u8> {
+    let header = [&[0x88, 1][..], &[0; 22], &[0x80, 0]].concat();
+    let frame = |payload: &[u8]| {
+        let body = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &tcp(payload)].concat();
+        let length = (body.len() as u16).to_be_bytes();
+        let padding = (14 + body.len()).next_multiple_of(4) - 14 - body.len();
+        [&[2; 12], &length[..], &body, &[0; 3][..padding]].concat()
+    };
+    [header, frame(b"abc"), frame(b"defg")].concat()
+}
+
+#[test]
+fn every_frame_of_an_aggregate_is_looked_into() {
+    let bytes = aggregate();
+    let mut payloads = Vec::new();
+    Dissector::new().dissect(packet(105, &bytes), |dissected| match dissected {
+        Dissected::Tcp(segment) => payloads.push(segment.payload.to_vec()),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(payloads, [b"abc".to_vec(), b"defg".to_vec()]);
+}
+
+#[test]
+fn aggregates_in_aggregates_end_somewhere() {
+    let tzsp = |frame: &[u8]| {
+        let mut bytes = Vec::new();
+        let payload = [&[1, 0, 0, 18, 1][..], frame].concat();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(9, 37_008).write(&mut bytes, &payload).unwrap();
+        bytes
+    };
+    let inner = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &tzsp(&aggregate())].concat();
+    let outer = [&aggregate()[..26], &[2; 12], &(inner.len() as u16).to_be_bytes(), &inner].concat();
+    let mut seen = 0;
+    Dissector::new().dissect(packet(105, &outer), |dissected| {
+        seen += 1;
+        assert!(matches!(dissected, Dissected::Aggregate(_)));
+    });
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn only_what_is_missing_of_the_datagram_counts_as_cut() {
+    let whole = ethernet(&tcp(&[7; 100]));
+    let with_check = |captured: usize| Packet {
+        original_length: whole.len() as u32 + 4,
+        ..packet(ETHERNET, &whole[..captured.min(whole.len())])
+    };
+    let is_cut = |packet: Packet<'_>| Dissector::new().segment(packet).is_cut(&packet);
+    assert!(!is_cut(with_check(whole.len())), "the frame check sequence");
+    assert!(is_cut(with_check(whole.len() - 1)));
+    assert!(is_cut(with_check(40)), "inside the TCP header");
+    let fragment = ethernet(&ip(6, 4, &[7; 64]));
+    assert!(is_cut(packet(ETHERNET, &fragment[..60])), "a piece of a datagram");
+    let other = ethernet(&ip(1, 0, &[7; 64]));
+    assert!(!is_cut(packet(ETHERNET, &other[..60])), "no TCP");
+    let padded = [ethernet(&tcp(b"")), vec![0; 6]].concat();
+    assert!(!is_cut(Packet { original_length: 64, ..packet(ETHERNET, &padded[..54]) }), "padding");
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(link_type in 0_u16..300, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        Dissector::new().segment(packet(link_type, &bytes));
+        Dissector::new().dissect(packet(link_type, &bytes), |_| {});
     }
 
     #[test]
@@ -207,9 +287,13 @@ proptest! {
         }
         let mut dissector = Dissector::new();
         for end in [length.index(bytes.len()), bytes.len()] {
-            if let Dissected::Tcp(segment) = dissector.segment(packet(link_type, &bytes[..end])) {
-                prop_assert!(segment.payload.len() <= segment.wire_length as usize);
-            }
+            let mut fits = true;
+            dissector.dissect(packet(link_type, &bytes[..end]), |dissected| {
+                if let Dissected::Tcp(segment) = dissected {
+                    fits &= segment.payload.len() <= segment.wire_length as usize;
+                }
+            });
+            prop_assert!(fits);
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Ethernet and what lies between it and IP: VLAN tags, MPLS labels, LLC.
+//! Ethernet and what lies between it and IP: tags, MPLS labels, MACsec, service headers, LLC.
 //!
 //! ```text
 //! destination 6 | source 6 | type u16, or length u16 (up to 1500) and LLC
 //! VLAN tag:    priority and number u16 | type u16
 //! MPLS label:  label 20 bits, class 3, last 1, time to live 8
+//! MACsec:      control u8 | short length u8 | number u32 [| channel 8] | type u16 … check value
+//! NSH:         version 2 bits, flags 2, time to live 6, length 6 in words | type u8 | next protocol u8 | …
 //! ```
 
 use super::link;
@@ -12,6 +14,8 @@ use super::ppp;
 use crate::cursor::{Cursor, TooShort};
 
 pub(super) const BRIDGED_ETHERNET: u16 = 0x6558;
+/// Network service header.
+pub(super) const NSH: u16 = 0x894f;
 const LONGEST_LENGTH: u16 = 1500;
 const MPLS_LAST: u32 = 0x100;
 
@@ -31,12 +35,18 @@ pub(super) fn by_type(ether_type: u16, part: Part<'_>) -> Result<Next<'_>, TooSh
         // Virtual port tags of Cisco and of 802.1BR.
         0x8926 => tag(4, part),
         0x893f => tag(6, part),
+        // Cisco's metadata: version, length, one option.
+        0x8909 => tag(6, part),
+        0x88e5 => macsec(part),
+        NSH => nsh(part),
         // Provider backbone bridges carry the customer's whole frame.
         0x88e7 => Ok(Next::Link(link::ETHERNET, part.after(4))),
         0x8847 | 0x8848 => mpls(part),
         0x8864 => ppp::over_ethernet(part),
         0x880b => Ok(Next::Ppp(part)),
         0x8870 => llc(part),
+        // Wi-Fi frames as Intel's Centrino driver showed them.
+        0x2452 => Ok(Next::Link(link::WIFI, part)),
         BRIDGED_ETHERNET => Ok(Next::Link(link::ETHERNET, part)),
         _ => Ok(Next::Nothing),
     }
@@ -46,6 +56,38 @@ fn tag(length: usize, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     let mut cursor = part.cursor();
     cursor.skip(length, "tag")?;
     type_or_length(cursor, part)
+}
+
+/// IEEE 802.1AE: what is only authenticated can be read; its check value at the end is no part of the IP datagram.
+fn macsec(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    const CHANNEL: u8 = 0x20;
+    const ENCRYPTED_OR_CHANGED: u8 = 0x0c;
+    let mut cursor = part.cursor();
+    let control = cursor.u8("MACsec control")?;
+    cursor.skip(5, "MACsec number")?;
+    if control & CHANNEL != 0 {
+        cursor.skip(8, "MACsec channel")?;
+    }
+    match control & ENCRYPTED_OR_CHANGED {
+        0 => type_or_length(cursor, part),
+        _ => Ok(Next::Encrypted("MACsec")),
+    }
+}
+
+/// RFC 8300.
+pub(super) fn nsh(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let mut cursor = part.cursor();
+    let first = cursor.u16_be("NSH version")?;
+    cursor.skip(1, "NSH type")?;
+    let protocol = cursor.u8("NSH next protocol")?;
+    let inner = part.after(usize::from(first & 0x3f) * 4);
+    match (first >> 14, protocol) {
+        (0, 1 | 2) => Ok(Next::Ip(inner)),
+        (0, 3) => Ok(Next::Link(link::ETHERNET, inner)),
+        (0, 4) => Ok(Next::EtherType(NSH, inner)),
+        (0, 5) => mpls(inner),
+        _ => Ok(Next::Nothing),
+    }
 }
 
 #[inline]
@@ -60,6 +102,9 @@ fn type_or_length<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>
 
 /// IEEE 802.2, with the SNAP header where it has one.
 pub(super) fn llc(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    if part.wire < 3 {
+        return Ok(Next::Nothing);
+    }
     let mut cursor = part.cursor();
     match cursor.array::<3>("LLC header")? {
         [0xaa, 0xaa, 3] => snap(cursor, part),
@@ -68,7 +113,8 @@ pub(super) fn llc(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     }
 }
 
-fn snap<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooShort> {
+/// Organization 3 | protocol u16 | …
+pub(super) fn snap<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooShort> {
     let organization = cursor.u24_be("SNAP organization")?;
     let protocol = cursor.u16_be("SNAP protocol")?;
     let inner = part.after(cursor.position());
@@ -117,6 +163,32 @@ mod tests {
         let labels = [0, 0, 0x11, 64, 0, 0, 0, 7, 0xff];
         let next = mpls(Part::whole(&labels)).unwrap();
         assert!(matches!(next, Next::Link(1, part) if part.bytes == [0xff]));
+    }
+
+    #[test]
+    fn cisco_metadata_is_a_tag() {
+        let metadata = [1, 1, 0, 1, 0, 9, 8, 0, 0x45];
+        assert!(
+            matches!(by_type(0x8909, Part::whole(&metadata)), Ok(Next::EtherType(0x0800, part)) if part.bytes == [0x45])
+        );
+    }
+
+    #[test]
+    fn macsec_is_read_where_it_only_authenticates() {
+        let plain = [0, 0, 0, 0, 0, 1, 8, 0, 0x45];
+        assert!(matches!(macsec(Part::whole(&plain)), Ok(Next::EtherType(0x0800, part)) if part.bytes == [0x45]));
+        let channel = [&[0x20, 0, 0, 0, 0, 1][..], &[7; 8], &[8, 0, 0x45]].concat();
+        assert!(matches!(macsec(Part::whole(&channel)), Ok(Next::EtherType(0x0800, part)) if part.bytes == [0x45]));
+        let encrypted = [0x2c, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 0, 0, 0];
+        assert!(matches!(macsec(Part::whole(&encrypted)), Ok(Next::Encrypted("MACsec"))));
+    }
+
+    #[test]
+    fn a_service_header_says_what_follows_it() {
+        let header = |protocol| [&[0, 2, 1, protocol][..], &[0; 4], &[0x45]].concat();
+        assert!(matches!(nsh(Part::whole(&header(1))), Ok(Next::Ip(part)) if part.bytes == [0x45]));
+        assert!(matches!(nsh(Part::whole(&header(3))), Ok(Next::Link(1, part)) if part.bytes == [0x45]));
+        assert!(matches!(nsh(Part::whole(&header(9))), Ok(Next::Nothing)));
     }
 
     #[test]

@@ -143,7 +143,7 @@ fn piece(fragment: Fragment<'_>) -> Next<'_> {
     match (fragment.part.is_cut(), fragment.offset) {
         (false, _) => Next::Fragment(fragment),
         (true, 0) => Next::Protocol(fragment.protocol, fragment.part),
-        (true, _) => Next::Nothing,
+        (true, _) => Next::Cut,
     }
 }
 

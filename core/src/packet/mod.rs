@@ -4,17 +4,21 @@ mod cooked;
 mod dissector;
 mod ethernet;
 mod fragments;
+mod frame_relay;
 mod ip;
+mod juniper;
 mod link;
 mod part;
 mod ppp;
 mod tcp;
 mod tunnel;
 mod udp;
+mod wifi;
 
 use std::net::IpAddr;
 
 pub use dissector::{Dissected, Dissector, Malformed};
+pub use link::name as link_type_name;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

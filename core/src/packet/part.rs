@@ -74,6 +74,12 @@ pub(super) enum Next<'a> {
     Fragment(Fragment<'a>),
     Tcp(Part<'a>),
     UnknownLinkType(u16),
+    /// Several Wi-Fi frames in one packet.
+    Aggregate(Part<'a>),
+    /// Encrypted below IP, by what is named.
+    Encrypted(&'static str),
+    /// The snap length took what would tell the rest.
+    Cut,
     /// No TCP in there.
     Nothing,
 }

@@ -35,6 +35,10 @@ pub(super) fn over_ethernet(part: Part<'_>) -> Result<Next<'_>, TooShort> {
 }
 
 pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    // A tunnel is kept open with frames that hold nothing.
+    if part.wire < 2 {
+        return Ok(Next::Nothing);
+    }
     let mut cursor = part.cursor();
     if part.bytes.starts_with(&FRAMING) {
         cursor.skip(2, "PPP framing")?;

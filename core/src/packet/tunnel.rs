@@ -40,6 +40,8 @@ pub(super) fn gre(part: Part<'_>) -> Result<Next<'_>, TooShort> {
         0x88be if flags & SEQUENCE == 0 => Ok(Next::Link(link::ETHERNET, inner)),
         0x88be | 0x22eb => erspan(inner),
         0x883e => Ok(redirected(inner)),
+        // Aruba's access points send Wi-Fi frames to their controller.
+        0x8200..=0x83ff | 0x9000 => Ok(Next::Link(link::WIFI, inner)),
         _ => Ok(Next::EtherType(protocol, inner)),
     }
 }
@@ -116,6 +118,11 @@ mod tests {
             Next::Link(link_type, part) => (link_type, part.bytes.to_vec()),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn aruba_tunnels_wifi() {
+        assert_eq!(inner(&[0, 0, 0x82, 0x10, 0x08]), (105, vec![8]));
     }
 
     #[test]

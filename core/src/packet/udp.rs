@@ -25,9 +25,12 @@ pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
 
 fn by_port(port: u16, part: Part<'_>) -> Option<Next<'_>> {
     let next = match port {
+        1701 => l2tp(part),
+        2152 => gtp(part),
         3544 => teredo(part),
         4754 => tunnel::gre(part),
-        4789 => vxlan(part),
+        // 8472 is what Linux took before 4789 was assigned, and what many overlays still take.
+        4789 | 8472 => vxlan(part),
         4790 => vxlan_gpe(part),
         5072 => ayiya(part),
         6081 => geneve(part),
@@ -59,6 +62,7 @@ fn vxlan_gpe(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match protocol {
         1 | 2 => Ok(Next::Ip(inner)),
         3 => Ok(Next::Link(link::ETHERNET, inner)),
+        4 => ethernet::nsh(inner),
         5 => ethernet::mpls(inner),
         _ => Ok(Next::Nothing),
     }
@@ -92,6 +96,7 @@ fn tzsp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     }
     Ok(match protocol {
         1 => Next::Link(link::ETHERNET, part.after(cursor.position())),
+        18 => Next::Link(link::WIFI, part.after(cursor.position())),
         _ => Next::Nothing,
     })
 }
@@ -99,6 +104,52 @@ fn tzsp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
 fn skip_counted(cursor: &mut Cursor<'_>, field: &'static str) -> Result<(), TooShort> {
     let length = cursor.u8(field)?;
     cursor.skip(usize::from(length), field)
+}
+
+/// Version 2 (RFC 2661): flags and version u16 [| length u16] | tunnel u16 | session u16 [| numbers 4] [| offset u16, …]
+fn l2tp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    const CONTROL: u16 = 0x8000;
+    const LENGTH: u16 = 0x4000;
+    const NUMBERS: u16 = 0x0800;
+    const OFFSET: u16 = 0x0200;
+    let mut cursor = part.cursor();
+    let flags = cursor.u16_be("L2TP flags")?;
+    if flags & CONTROL != 0 || flags & 0xf != 2 {
+        return Ok(Next::Nothing);
+    }
+    let lengths = [(LENGTH, 2), (NUMBERS, 4)].into_iter().filter(|(flag, _)| flags & flag != 0);
+    cursor.skip(4 + lengths.map(|(_, length)| length).sum::<usize>(), "L2TP session")?;
+    if flags & OFFSET != 0 {
+        let offset = cursor.u16_be("L2TP offset")?;
+        cursor.skip(usize::from(offset), "L2TP offset")?;
+    }
+    Ok(Next::Ppp(part.after(cursor.position())))
+}
+
+/// A mobile network's tunnel (3GPP TS 29.281): flags u8 | type u8 | length u16 | tunnel u32, then where a flag says so
+/// sequence u16, number u8, next u8, and extensions: length u8 in words, …, next u8.
+fn gtp(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    const VERSION_1: u8 = 3;
+    const DATA: u8 = 0xff;
+    const OPTIONS: u8 = 7;
+    const EXTENSIONS: u8 = 4;
+    let mut cursor = part.cursor();
+    let flags = cursor.u8("GTP flags")?;
+    let kind = cursor.u8("GTP type")?;
+    cursor.skip(6, "GTP tunnel")?;
+    if (flags >> 4, kind) != (VERSION_1, DATA) {
+        return Ok(Next::Nothing);
+    }
+    if flags & OPTIONS != 0 {
+        cursor.skip(3, "GTP sequence")?;
+        let mut next = cursor.u8("GTP next extension")?;
+        while next != 0 && flags & EXTENSIONS != 0 {
+            let length = usize::from(cursor.u8("GTP extension length")?) * 4;
+            cursor.skip(length.saturating_sub(2), "GTP extension")?;
+            next = cursor.u8("GTP next extension")?;
+        }
+    }
+    Ok(Next::Ip(part.after(cursor.position())))
 }
 
 /// RFC 4380: IPv6, after an authentication and an origin where there are such.
@@ -142,7 +193,7 @@ mod tests {
         let length = bytes.len() as u16 + 8;
         let header = [[0xc0, 0], port.to_be_bytes(), length.to_be_bytes(), [0, 0]].concat();
         match next(Part::whole(&[&header, bytes].concat())).unwrap() {
-            Next::Link(1, part) | Next::Ip(part) => Some(part.bytes.to_vec()),
+            Next::Link(1, part) | Next::Ip(part) | Next::Ppp(part) => Some(part.bytes.to_vec()),
             Next::EtherType(BRIDGED, part) => Some(part.bytes.to_vec()),
             _ => None,
         }
@@ -153,6 +204,7 @@ mod tests {
     #[test]
     fn vxlan_needs_its_network_flag() {
         assert_eq!(inner(4789, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]), Some(vec![0xff]));
+        assert_eq!(inner(8472, &[8, 0, 0, 0, 0, 0, 1, 0, 0xff]), Some(vec![0xff]));
         assert_eq!(inner(4789, &[0, 0, 0, 0, 0, 0, 1, 0, 0xff]), None);
     }
 
@@ -165,6 +217,22 @@ mod tests {
     #[test]
     fn tzsp_fields_are_stepped_over() {
         assert_eq!(inner(37_008, &[1, 0, 0, 1, 0, 9, 2, 7, 7, 1, 0xff]), Some(vec![0xff]));
+    }
+
+    #[test]
+    fn l2tp_carries_ppp_behind_its_options() {
+        assert_eq!(inner(1701, &[0, 2, 0, 1, 0, 2, 0x21]), Some(vec![0x21]));
+        assert_eq!(inner(1701, &[0x4a, 2, 0, 20, 0, 1, 0, 2, 0, 0, 0, 0, 0, 1, 9, 0x21]), Some(vec![0x21]));
+        assert_eq!(inner(1701, &[0xc8, 2, 0, 12, 0, 1, 0, 2, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn gtp_carries_data_behind_its_extensions() {
+        assert_eq!(inner(2152, &[0x30, 0xff, 0, 1, 0, 0, 0, 9, 0x45]), Some(vec![0x45]));
+        let extended = [&[0x34, 0xff, 0, 9, 0, 0, 0, 9, 0, 0, 0, 0x85][..], &[1, 0, 9, 0x85], &[1, 0, 9, 0, 0x45]];
+        assert_eq!(inner(2152, &extended.concat()), Some(vec![0x45]));
+        assert_eq!(inner(2152, &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0x45]), None);
+        assert_eq!(inner(2152, &[0x34, 0xff, 0, 9, 0, 0, 0, 9, 0, 0, 0, 0x85]), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod firebird;
 pub mod mysql;
 pub mod opaque;
 pub mod oracle;
+pub mod others;
 pub mod postgresql;
 mod purpose;
 

@@ -19,11 +19,10 @@ use crate::capture::Recording;
 use crate::conversation::{Conversation, Dialogue};
 use crate::note::{Note, NoteCode, Notes};
 use crate::packet::Endpoint;
-use crate::protocols::protocol_on;
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::{StatementKind, Statements};
-use crate::stream::{Anomalies, Connection, Connections, State, Tally};
+use crate::stream::{Anomalies, Connection, Connections, Tally};
 
 type Timestamps = PrimitiveArray<TimestampNanosecondType>;
 
@@ -42,7 +41,7 @@ impl Tables {
     pub fn captures(&self) -> Result<RecordBatch, ArrowError> {
         let files: Vec<_> = self.recording.files().collect();
         batch(vec![
-            ("path", strings(files.iter().map(|file| Some(file.path.as_str())))),
+            ("path", strings(files.iter().map(|file| Some(Statements::printable(&file.path))))),
             ("format", strings(files.iter().map(|file| Some(file.format.as_str())))),
             ("packets", numbers(files.iter().map(|file| file.packets))),
             ("bytes", numbers(files.iter().map(|file| file.bytes))),
@@ -59,7 +58,7 @@ impl Tables {
         batch(vec![
             ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
             ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
-            ("message", strings(notes.iter().map(|note| Some(note.message.as_str())))),
+            ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
             ("count", numbers(notes.iter().map(|note| note.count))),
         ])
     }
@@ -216,20 +215,13 @@ impl<'a> Row<'a> {
     }
 
     fn protocol(&self) -> Option<&'static str> {
-        protocol_of(self.connection, self.dialogue)
+        self.dialogue.map(|dialogue| dialogue.protocol)
     }
 }
 
 /// Printable names, so that no name holds a line's end.
 fn one_a_line(names: &[String]) -> String {
     names.iter().map(|name| Statements::name(name)).collect::<Vec<_>>().join("\n")
-}
-
-/// A connection that never said a word can only be recognised by its port.
-pub fn protocol_of(connection: &Connection, dialogue: Option<&Dialogue>) -> Option<&'static str> {
-    let silent = matches!(connection.state(), State::Refused | State::Unanswered);
-    let by_port = || protocol_on(connection.server.port).filter(|_| silent).map(|protocol| protocol.name);
-    dialogue.map(|dialogue| dialogue.protocol).or_else(by_port)
 }
 
 fn address(endpoint: Endpoint) -> String {
@@ -239,7 +231,11 @@ fn address(endpoint: Endpoint) -> String {
 fn severity(note: &Note) -> &'static str {
     match note.code {
         NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection => "error",
-        NoteCode::DuplicatePackets | NoteCode::Reordered | NoteCode::Offloaded | NoteCode::ProxyHeader => "info",
+        NoteCode::DuplicatePackets
+        | NoteCode::Reordered
+        | NoteCode::Offloaded
+        | NoteCode::ProxyHeader
+        | NoteCode::OtherDatabase => "info",
         _ => "warning",
     }
 }

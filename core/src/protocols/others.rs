@@ -1,0 +1,363 @@
+//! Databases that latpcap can name but not read yet: by the first bytes of both sides, never by the port.
+//!
+//! A name is given where those bytes leave no doubt. Where a message shows little (a length and a type), the lengths of
+//! all messages at hand must fit, and the other side must answer in kind.
+
+use super::Opening;
+
+/// Which database is it, if it is none that latpcap reads?
+pub fn name(opening: &Opening<'_>) -> Option<&'static str> {
+    let Opening { client, server, .. } = *opening;
+    OTHERS.iter().find(|(.., speaks)| speaks(client, server)).map(|(name, ..)| *name)
+}
+
+/// Does the database of this name usually listen on this port? It tells who serves where no handshake does.
+pub fn listens_on(name: &str, port: u16) -> bool {
+    OTHERS.iter().any(|(other, ports, _)| *other == name && ports.contains(&port))
+}
+
+/// Do the client and the server speak like this?
+type Speaks = fn(&[u8], &[u8]) -> bool;
+
+const OTHERS: &[(&str, &[u16], Speaks)] = &[
+    ("SQL Server", &[1433], sql_server),
+    ("SQL Server or Sybase ASE", &[1433, 5000], tds),
+    ("MongoDB", &[27_017], mongodb),
+    ("Redis", &[6379], redis),
+    ("Memcached", &[11_211], memcached),
+    ("Couchbase or Memcached", &[11_210, 11_211], memcached_binary),
+    ("Cassandra", &[9042], cassandra),
+    ("DB2 or another DRDA server", &[446, 1527, 50_000], drda),
+    ("ClickHouse", &[8123, 9000], clickhouse),
+    ("MySQL by its X Protocol", &[33_060], mysql_x),
+    ("Neo4j", &[7687], neo4j),
+    ("SAP HANA", &[30_015], hana),
+    ("Informix", &[9088], informix),
+    ("Tarantool", &[3301], tarantool),
+    ("HBase", &[16_000, 16_020], hbase),
+    ("Elasticsearch", &[9200, 9300], elasticsearch),
+    ("CouchDB", &[5984], |_, server| http_header(server, "server", "couchdb")),
+    ("InfluxDB", &[8086], |_, server| http_header(server, "x-influxdb-version", "")),
+];
+
+// --- lengths ----------------------------------------------------------------------------------------------------------
+
+/// More than the header of any message here.
+const LONGEST_HEADER: usize = 24;
+
+/// Do these bytes hold one message behind the other, each as long as it says? Only the last may be cut. `length` gives
+/// none where no message begins.
+fn are_messages(bytes: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> bool {
+    let mut rest = bytes;
+    while let Some(length) = length(rest).filter(|&length| length > 0) {
+        match rest.get(length..) {
+            Some([]) | None => return true,
+            Some(after) => rest = after,
+        }
+    }
+    rest.len() < LONGEST_HEADER && rest.len() < bytes.len()
+}
+
+fn u16_be(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+fn u32_be(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+fn u32_le(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn contains(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|&byte| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n'))
+}
+
+/// Text in lines that end as those of Redis and Memcached do: the first one's words.
+fn first_line(bytes: &[u8]) -> Option<Vec<&str>> {
+    let end = bytes.windows(2).position(|window| window == b"\r\n")?;
+    let line = str::from_utf8(&bytes[..end]).ok().filter(|line| is_text(line.as_bytes()))?;
+    Some(line.split(' ').collect())
+}
+
+// --- SQL Server, Sybase -----------------------------------------------------------------------------------------------
+
+/// Tabular Data Stream: type u8 | status u8 | length u16 | channel u16 | number u8 | window u8, 0
+/// <https://learn.microsoft.com/openspecs/windows_protocols/ms-tds>
+const TDS_HEADER: usize = 8;
+const TDS_BATCH: u8 = 1;
+const TDS_OLD_LOGIN: u8 = 2;
+const TDS_RPC: u8 = 3;
+const TDS_ANSWER: u8 = 4;
+const TDS_TRANSACTION: u8 = 14;
+const TDS_NORMAL: u8 = 15;
+const TDS_LOGIN: u8 = 16;
+const TDS_PRELOGIN: u8 = 18;
+
+fn tds_length(bytes: &[u8], types: &[u8]) -> Option<usize> {
+    let &[kind, status, _, _, _, _, _, 0] = bytes.first_chunk::<TDS_HEADER>()? else { return None };
+    let length = usize::from(u16_be(bytes, 2)?);
+    (types.contains(&kind) && status < 0x20 && length > TDS_HEADER).then_some(length)
+}
+
+/// What only SQL Server's clients send first: a list of options, or the login of TDS 7.
+fn sql_server(client: &[u8], _: &[u8]) -> bool {
+    let Some(length) = tds_length(client, &[TDS_PRELOGIN, TDS_LOGIN]) else { return false };
+    let body = &client[TDS_HEADER..];
+    match client[0] {
+        TDS_PRELOGIN => is_prelogin(body, length - TDS_HEADER),
+        // Length u32, version u32: the last byte is 70 to 74.
+        _ => {
+            u32_le(body, 0).is_some_and(|told| told as usize + TDS_HEADER >= length)
+                && body.get(7).is_some_and(|version| (0x70..=0x74).contains(version))
+        }
+    }
+}
+
+/// Options: token u8 | offset u16 | length u16, the version first, up to FF.
+fn is_prelogin(body: &[u8], length: usize) -> bool {
+    for (number, option) in body.chunks(5).enumerate() {
+        match *option {
+            [0xff, ..] => return number > 0,
+            [token, _, _, _, _] => {
+                let end =
+                    u16_be(option, 1).zip(u16_be(option, 3)).map(|(at, long)| usize::from(at) + usize::from(long));
+                if token as usize != number && (number == 0 || token > 0x10) || end.is_none_or(|end| end > length) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Any client of TDS: an old login, or requests that a server answers in kind.
+fn tds(client: &[u8], server: &[u8]) -> bool {
+    const REQUESTS: [u8; 4] = [TDS_BATCH, TDS_RPC, TDS_TRANSACTION, TDS_NORMAL];
+    let answers = are_messages(server, |bytes| tds_length(bytes, &[TDS_ANSWER]));
+    if tds_length(client, &[TDS_OLD_LOGIN]).is_some() {
+        return is_old_login(&client[TDS_HEADER..]) && (server.is_empty() || answers);
+    }
+    let asks = are_messages(client, |bytes| tds_length(bytes, &REQUESTS));
+    asks && (answers || server.is_empty() && is_batch(client))
+}
+
+/// Host, user and password, 30 bytes each, and how many of these are used.
+fn is_old_login(body: &[u8]) -> bool {
+    body.chunks(31).take(3).all(|field| match field {
+        [text @ .., used] if text.len() == 30 => {
+            usize::from(*used) <= text.len() && (*used == 0 || is_text(&text[..usize::from(*used)]))
+        }
+        _ => false,
+    }) && body.len() >= 3 * 31
+}
+
+/// SQL in one packet, without an answer: in ASCII or in UTF-16, behind its headers where it has some.
+fn is_batch(client: &[u8]) -> bool {
+    let whole = tds_length(client, &[TDS_BATCH]) == Some(client.len());
+    let body = &client[TDS_HEADER.min(client.len())..];
+    let headers = u32_le(body, 0).map_or(0, |length| length as usize);
+    let text = if headers == 22 { body.get(headers..).unwrap_or_default() } else { body };
+    let utf_16 = text.len() > 2 && text.chunks(2).all(|pair| matches!(pair, [low, 0] if is_text(&[*low])));
+    whole && (is_text(text) || utf_16)
+}
+
+// --- MongoDB ----------------------------------------------------------------------------------------------------------
+
+/// length u32 | request u32 | answers u32 | operation u32, little-endian
+/// <https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/>
+const MONGODB_HEADER: usize = 16;
+const MONGODB_LONGEST: usize = 48 << 20;
+const OP_QUERY: u32 = 2004;
+const OP_MSG: u32 = 2013;
+
+fn mongodb(client: &[u8], server: &[u8]) -> bool {
+    const ASKED: [u32; 9] = [2001, 2002, OP_QUERY, 2005, 2006, 2007, 2010, 2012, OP_MSG];
+    const ANSWERED: [u32; 4] = [1, 2011, 2012, OP_MSG];
+    let length = |bytes: &[u8], operations: &[u32]| {
+        let fits = |length: &usize| (MONGODB_HEADER..MONGODB_LONGEST).contains(length);
+        u32_le(bytes, 12).filter(|operation| operations.contains(operation))?;
+        u32_le(bytes, 0).map(|length| length as usize).filter(fits)
+    };
+    let asks = are_messages(client, |bytes| length(bytes, &ASKED));
+    match server {
+        [] => asks && is_mongodb_request(client),
+        _ => asks && are_messages(server, |bytes| length(bytes, &ANSWERED)) && u32_le(client, 4) == u32_le(server, 8),
+    }
+}
+
+/// A query names its collection; a message holds a document that is as long as the message.
+fn is_mongodb_request(client: &[u8]) -> bool {
+    match u32_le(client, 12) {
+        Some(OP_QUERY) => {
+            let name = client.get(MONGODB_HEADER + 4..).and_then(|rest| rest.split(|&byte| byte == 0).next());
+            name.is_some_and(|name| is_text(name) && name.contains(&b'.'))
+        }
+        Some(OP_MSG) => {
+            let document = u32_le(client, MONGODB_HEADER + 5).map(|length| length as usize + MONGODB_HEADER + 5);
+            client.get(MONGODB_HEADER + 4) == Some(&0) && document == u32_le(client, 0).map(|length| length as usize)
+        }
+        _ => false,
+    }
+}
+
+// --- Redis, Memcached -------------------------------------------------------------------------------------------------
+
+/// A command is an array of strings, each behind its length: `*1 $4 PING`, a line each.
+/// <https://redis.io/docs/latest/develop/reference/protocol-spec/>
+fn redis(client: &[u8], server: &[u8]) -> bool {
+    let mut lines = client.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or_default());
+    let mut counted = |mark: u8| -> Option<usize> {
+        let line = lines.next()?.strip_prefix(&[mark])?;
+        str::from_utf8(line).ok()?.parse().ok()
+    };
+    let is_array = counted(b'*').is_some_and(|count| count > 0);
+    let length = counted(b'$');
+    let command = lines.next().unwrap_or_default();
+    let is_command = length == Some(command.len()) && is_text(command);
+    is_array && is_command || client == b"PING\r\n" && server.starts_with(b"+PONG\r\n")
+}
+
+/// <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>
+fn memcached(client: &[u8], server: &[u8]) -> bool {
+    let (Some(asked), Some(answered)) = (first_line(client), first_line(server)) else { return false };
+    let is_number = |word: &&str| word.parse::<u64>().is_ok();
+    match asked[..] {
+        ["get" | "gets", _, ..] => matches!(answered[..], ["VALUE", _, _, _, ..] | ["END"]),
+        ["set" | "add" | "replace" | "append" | "prepend" | "cas", _, ref numbers @ ..] => {
+            let stored = matches!(answered[..], ["STORED" | "NOT_STORED" | "EXISTS" | "NOT_FOUND"]);
+            numbers.len() >= 3 && numbers[..3].iter().all(is_number) && stored
+        }
+        ["stats", ..] => matches!(answered[..], ["STAT", _, ..]),
+        ["version"] => matches!(answered[..], ["VERSION", _]),
+        _ => false,
+    }
+}
+
+/// magic u8 | operation u8 | key u16 | extras u8 | type u8, 0 | status u16 | length u32 | opaque u32 | version u64
+fn memcached_binary(client: &[u8], server: &[u8]) -> bool {
+    const HEADER: usize = 24;
+    let length = |bytes: &[u8], magic: u8| {
+        let key = usize::from(u16_be(bytes, 2)?) + usize::from(*bytes.get(4)?);
+        let body = u32_be(bytes, 8)? as usize;
+        (bytes[0] == magic && bytes[5] == 0 && key <= body && body < 64 << 20).then_some(HEADER + body)
+    };
+    let answers = client.get(1) == server.get(1) && client.get(12..16) == server.get(12..16);
+    let asks = are_messages(client, |bytes| length(bytes, 0x80));
+    asks && answers && are_messages(server, |bytes| length(bytes, 0x81))
+}
+
+// --- Cassandra --------------------------------------------------------------------------------------------------------
+
+/// version u8 | flags u8 | stream i16 (i8 before version 3) | operation u8 | length u32
+/// <https://github.com/apache/cassandra/blob/trunk/doc/native_protocol_v4.spec>
+fn cassandra(client: &[u8], server: &[u8]) -> bool {
+    const ASKED: [u8; 8] = [0x01, 0x05, 0x07, 0x09, 0x0a, 0x0b, 0x0d, 0x0f];
+    const ANSWERED: [u8; 8] = [0x00, 0x02, 0x03, 0x06, 0x08, 0x0c, 0x0e, 0x10];
+    const VERSIONS: &[u8] = b"\0\x0bCQL_VERSION";
+    let Some(&version) = client.first().filter(|version| (1..=5).contains(*version)) else { return false };
+    let at = if version < 3 { 3 } else { 4 };
+    let length = |bytes: &[u8], version: u8, operations: &[u8]| {
+        let operation = bytes.get(at).filter(|operation| operations.contains(operation));
+        operation.filter(|_| bytes[0] == version && bytes[1] < 0x20)?;
+        u32_be(bytes, at + 1).map(|length| length as usize + at + 5).filter(|&length| length < 256 << 20)
+    };
+    let begins = length(client, version, &[0x01, 0x05]).is_some();
+    if begins && (contains(client, VERSIONS) || contains(server, VERSIONS)) {
+        return true;
+    }
+    let asks = are_messages(client, |bytes| length(bytes, version, &ASKED));
+    let answers = are_messages(server, |bytes| length(bytes, version | 0x80, &ANSWERED));
+    asks && answers && client.get(2..at) == server.get(2..at)
+}
+
+// --- DB2 and others by DRDA -------------------------------------------------------------------------------------------
+
+/// length u16 | D0 | format u8 | correlation u16 | length u16, of what follows | code point u16
+/// <https://pubs.opengroup.org/dbiop/> (DRDA V5, volume 3: DDM)
+const EXCHANGE_ATTRIBUTES: u16 = 0x1041;
+
+fn drda(client: &[u8], server: &[u8]) -> bool {
+    let length = |bytes: &[u8]| {
+        let (length, inner) = (u16_be(bytes, 0)?, u16_be(bytes, 6)?);
+        let fits =
+            bytes[2] == 0xd0 && matches!(bytes[3] & 0x0f, 1..=5) && inner >= 4 && inner <= length.checked_sub(6)?;
+        fits.then_some(usize::from(length))
+    };
+    let begins = u16_be(client, 8) == Some(EXCHANGE_ATTRIBUTES);
+    let answers = if server.is_empty() { begins } else { are_messages(server, length) };
+    answers && are_messages(client, length)
+}
+
+// --- those that say their name ----------------------------------------------------------------------------------------
+
+/// Hello: 0 | length | name; the server's begins so as well.
+fn clickhouse(client: &[u8], server: &[u8]) -> bool {
+    let says = |bytes: &[u8]| matches!(bytes, [0, 10..=64, name @ ..] if name.starts_with(b"ClickHouse"));
+    says(client) || says(server) || http_header(server, "x-clickhouse-server-display-name", "")
+}
+
+/// length u32 | type u8; the first answer tells the ways to log in.
+fn mysql_x(client: &[u8], server: &[u8]) -> bool {
+    let length = |bytes: &[u8]| u32_le(bytes, 0).filter(|&length| length < 1 << 24).map(|length| length as usize + 4);
+    are_messages(client, length) && are_messages(server, length) && contains(server, b"authentication.mechanisms")
+}
+
+/// A magic number, then four versions of Bolt.
+fn neo4j(client: &[u8], _: &[u8]) -> bool {
+    client.starts_with(&[0x60, 0x60, 0xb0, 0x17])
+}
+
+/// FF FF FF FF, then versions and options in a fixed form.
+fn hana(client: &[u8], _: &[u8]) -> bool {
+    client.starts_with(&[0xff, 0xff, 0xff, 0xff, 4, 0x20, 0, 4, 1, 0, 0])
+}
+
+/// `sq`, a length in base 64, and soon the service.
+fn informix(client: &[u8], _: &[u8]) -> bool {
+    client.starts_with(b"sq") && contains(&client[..client.len().min(256)], b"sqlexec")
+}
+
+fn tarantool(_: &[u8], server: &[u8]) -> bool {
+    server.starts_with(b"Tarantool ") && server.get(63) == Some(&b'\n')
+}
+
+fn hbase(client: &[u8], _: &[u8]) -> bool {
+    client.starts_with(b"HBas\0")
+}
+
+/// By HTTP, or between its nodes: `ES` | length u32 | …
+fn elasticsearch(client: &[u8], server: &[u8]) -> bool {
+    const LEAST: u32 = 13;
+    let length = |bytes: &[u8]| match bytes {
+        [b'E', b'S', ..] => {
+            u32_be(bytes, 2).filter(|length| (LEAST..1 << 28).contains(length)).map(|length| length as usize + 6)
+        }
+        _ => None,
+    };
+    http_header(server, "x-elastic-product", "elasticsearch")
+        || are_messages(client, length) && (server.is_empty() || are_messages(server, length))
+}
+
+/// Does an HTTP answer begin here that has this header, its value beginning so?
+fn http_header(server: &[u8], name: &str, value: &str) -> bool {
+    let mut lines = server.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let is_http = lines.next().is_some_and(|line| line.starts_with(b"HTTP/1."));
+    is_http
+        && lines.take_while(|line| !line.is_empty()).any(|line| {
+            let mut parts = line.splitn(2, |&byte| byte == b':').map(<[u8]>::trim_ascii);
+            let named = parts.next().is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
+            let told = parts.next().and_then(|told| told.get(..value.len()));
+            named && told.is_some_and(|told| told.eq_ignore_ascii_case(value.as_bytes()))
+        })
+}
+
+#[cfg(test)]
+#[path = "others_tests.rs"]
+mod tests;

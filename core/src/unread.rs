@@ -1,0 +1,114 @@
+//! Connections that are no database traffic though they concern a database, as notes: nobody answered, or what is said
+//! cannot be read.
+
+use std::collections::BTreeMap;
+
+use crate::conversation::Conversation;
+use crate::note::{NoteCode, Notes};
+use crate::protocols::others::listens_on;
+use crate::protocols::{Protocol, protocol_on};
+use crate::stream::{Connection, State};
+
+/// Groups of connections that a message tells of.
+const TOLD: usize = 3;
+
+/// Connections to one port with one name: how many, and the first of them.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    count: u64,
+    first: usize,
+}
+
+/// By name and server port.
+type Groups = BTreeMap<(&'static str, u16), Group>;
+
+/// What the connections without a readable dialogue are.
+#[derive(Default)]
+pub struct Unread {
+    refused: Groups,
+    unanswered: Groups,
+    unrecognised: Groups,
+    others: Groups,
+}
+
+impl Unread {
+    /// Takes in a connection; `named`: the user says that a database listens on its port.
+    pub fn add(&mut self, stream: usize, connection: &Connection, conversation: &Conversation, named: bool) {
+        let mut port = connection.server.port;
+        let usual = protocol_on(port).map(|protocol: &Protocol| protocol.name);
+        let expected = usual.or(named.then_some(""));
+        let (groups, name) = match (connection.state(), conversation.other_database(), expected) {
+            (_, Some(name), _) => {
+                if !connection.oriented && listens_on(name, connection.client.port) && !listens_on(name, port) {
+                    port = connection.client.port;
+                }
+                (&mut self.others, name)
+            }
+            (State::Refused, None, Some(name)) => (&mut self.refused, name),
+            (State::Unanswered, None, Some(name)) => (&mut self.unanswered, name),
+            (_, None, Some(name)) if is_spoken(connection) => (&mut self.unrecognised, name),
+            _ => return,
+        };
+        groups.entry((name, port)).or_insert(Group { count: 0, first: stream }).count += 1;
+    }
+
+    pub fn add_to(&self, notes: &mut Notes) {
+        let mut note = |code, groups: &Groups, message: &dyn Fn(String) -> String| {
+            let count = groups.values().map(|group| group.count).sum();
+            notes.add_several(code, count, || message(told(groups)));
+        };
+        note(NoteCode::Refused, &self.refused, &|told| {
+            format!("connections that the server refused are left out, nothing listens there: {told}")
+        });
+        note(NoteCode::Unanswered, &self.unanswered, &|told| {
+            format!(
+                "connections whose SYN was not answered are left out, a firewall drops it or there is no such host: {told}"
+            )
+        });
+        note(NoteCode::Unrecognised, &self.unrecognised, &|told| {
+            format!("what is said on a database's port was not recognised and is left out: {told}; {}", self.try_this())
+        });
+        note(NoteCode::OtherDatabase, &self.others, &|told| {
+            let port = largest(&self.others).map_or(0, |((_, port), _)| port);
+            format!("databases that latpcap cannot read yet: {told}; --decode-as {port}=opaque counts the round trips")
+        });
+    }
+
+    fn try_this(&self) -> String {
+        let ((name, port), _) = largest(&self.unrecognised).unwrap_or((("", 0), Group { count: 0, first: 0 }));
+        let as_usual =
+            if name.is_empty() { String::new() } else { format!("--decode-as {port}={name} reads it all the same, ") };
+        format!("{as_usual}--decode-as {port}=opaque counts its round trips")
+    }
+}
+
+/// Bytes were sent, and the ports leave no doubt who serves: a port of ours may be a client's by chance.
+fn is_spoken(connection: &Connection) -> bool {
+    connection.last_data_ns.is_some() && (connection.oriented || connection.server.port < connection.client.port)
+}
+
+fn by_size(groups: &Groups) -> Vec<((&'static str, u16), Group)> {
+    let mut sorted: Vec<_> = groups.iter().map(|(&key, &group)| (key, group)).collect();
+    sorted.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
+    sorted
+}
+
+fn largest(groups: &Groups) -> Option<((&'static str, u16), Group)> {
+    by_size(groups).first().copied()
+}
+
+/// `SQL Server on port 1433 (3 connections, first: stream 0)`; only the largest groups.
+fn told(groups: &Groups) -> String {
+    let sorted = by_size(groups);
+    let mut parts: Vec<String> = sorted.iter().take(TOLD).map(|(key, group)| one(key, group)).collect();
+    if sorted.len() > TOLD {
+        parts.push(format!("and {} more ports", sorted.len() - TOLD));
+    }
+    parts.join(", ")
+}
+
+fn one(&(name, port): &(&'static str, u16), Group { count, first }: &Group) -> String {
+    let plural = if *count == 1 { "" } else { "s" };
+    let name = if name.is_empty() { String::new() } else { format!("{name} on ") };
+    format!("{name}port {port} ({count} connection{plural}, first: stream {first})")
+}

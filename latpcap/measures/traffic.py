@@ -1,0 +1,57 @@
+"""Why no connection of a recording talks to a database, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from latpcap.measures.health import HealthNote, core_notes
+from latpcap.tables import columns
+from latpcap.tables.recording import Recording
+
+__all__ = ["notes_without_traffic", "why_none"]
+
+IN_THE_WAY = (
+    *("file-cut", "file-damaged", "file-unreadable", "unknown-interface"),
+    *("unknown-link-type", "encrypted-packets", "malformed-packets", "too-many-fragments"),
+)
+"""What may keep TCP connections from being seen."""
+NO_DIALOGUE = ("other-database", "unrecognised", "refused", "unanswered")
+"""What connections are that do not talk to a database."""
+HINT = "if a server listens on an unusual port, name it with --decode-as PORT=PROTOCOL"
+
+
+def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
+    """The health of a recording without database traffic."""
+    packets = int(columns.column(recording.captures_table, "packets").values.sum())
+    return (*core_notes(recording), HealthNote("no-database-traffic", "error", why_none(recording), packets))
+
+
+def why_none(recording: Recording) -> str:
+    """Say in one sentence why there is no database traffic, where the files show it."""
+    files = [path or "" for path in columns.texts(recording.captures_table, "path")]
+    where = files[0] if len(files) == 1 else f"{len(files)} files"
+    notes = core_notes(recording)
+    reasons = list(_told(notes, IN_THE_WAY, files))
+    seen = len(recording.all_connections_table)
+    if seen == 0:
+        reason = "; ".join(reasons) or _without_tcp(recording)
+        return f"{where}: no TCP connection in it, so no database traffic: {reason}"
+    of = "connection" if seen == 1 else "connections"
+    reasons = [*_told(notes, NO_DIALOGUE, files), *reasons]
+    return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join(reasons) or HINT}"
+
+
+def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Iterable[str]) -> Iterator[str]:
+    """What the notes of these codes say, without the file that they name first."""
+    for code in codes:
+        for note in notes:
+            if note.code == code:
+                starts = (f"{path}: " for path in files if note.message.startswith(f"{path}: "))
+                yield note.message.removeprefix(next(starts, ""))
+
+
+def _without_tcp(recording: Recording) -> str:
+    packets = int(columns.column(recording.captures_table, "packets").values.sum())
+    if packets == 0:
+        return "it holds no packet"
+    return f"none of its {packets:,} packets is TCP" if packets > 1 else "its only packet is not TCP"
