@@ -15,8 +15,7 @@ from pathlib import Path
 
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1)
 ETHERNET = bytes.fromhex("0200000000020200000000010800"), bytes.fromhex("0200000000010200000000020800")
-ADDRESSES = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
-PORTS = 40000, 3306
+CLIENT, SERVER = (bytes([10, 0, 0, 1]), 40000), (bytes([10, 0, 0, 2]), 3306)
 SYN, ACK, PUSH_ACK, FIN_ACK = 0x02, 0x10, 0x18, 0x11
 SERVICE_NS = 180_000
 CLIENT_NS = 60_000
@@ -51,31 +50,51 @@ def greeting() -> bytes:
     )
 
 
-def login() -> bytes:
-    return message(
-        1, struct.pack("<IIB23x", 0x000AA205, 1 << 24, 45) + b"lab\0\x14" + b"\x07" * 20 + b"mysql_native_password\0"
-    )
+def login(user: str = "lab") -> bytes:
+    capabilities = struct.pack("<IIB23x", 0x000AA205, 1 << 24, 45)
+    return message(1, capabilities + user.encode() + b"\0\x14" + b"\x07" * 20 + b"mysql_native_password\0")
+
+
+OK = message(2, b"\0\0\0\x02\0\0\0")
 
 
 class Wire:
     """One TCP connection as packets; sequence numbers count themselves."""
 
-    def __init__(self, rtt_ns: int) -> None:
+    def __init__(self, rtt_ns: int, client: tuple[bytes, int] = CLIENT, server: tuple[bytes, int] = SERVER) -> None:
         self.now_ns = 1_700_000_000_000_000_000
         self.rtt_ns = rtt_ns
+        (address, port), (server_address, server_port) = client, server
+        self.addresses, self.ports = (address, server_address), (port, server_port)
         self.sequence = [1000, 5000]
 
     def packet(self, sender: int, flags: int, payload: bytes = b"") -> bytes:
         peer = 1 - sender
         acknowledgment = self.sequence[peer] if flags & ACK else 0
-        ports = PORTS[sender], PORTS[peer]
+        ports = self.ports[sender], self.ports[peer]
         tcp = struct.pack(">HHIIBBHHH", *ports, self.sequence[sender], acknowledgment, 0x50, flags, 64240, 0, 0)
         length = 20 + len(tcp) + len(payload)
-        ip = struct.pack(">BBHHHBBH", 0x45, 0, length, 0, 0x4000, 64, 6, 0) + ADDRESSES[sender] + ADDRESSES[peer]
+        ip = (
+            struct.pack(">BBHHHBBH", 0x45, 0, length, 0, 0x4000, 64, 6, 0)
+            + self.addresses[sender]
+            + self.addresses[peer]
+        )
         frame = ETHERNET[sender] + ip + tcp + payload
         self.sequence[sender] = (self.sequence[sender] + len(payload) + (flags & 0x03 != 0)) & 0xFFFFFFFF
         seconds, nanoseconds = divmod(self.now_ns, 1_000_000_000)
         return struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)) + frame
+
+    def open(self) -> Iterator[bytes]:
+        yield self.packet(0, SYN)
+        self.now_ns += self.rtt_ns
+        yield self.packet(1, SYN | ACK)
+        yield self.packet(0, ACK)
+        self.now_ns += self.rtt_ns
+
+    def log_in(self, user: str = "lab") -> Iterator[bytes]:
+        yield from self.open()
+        yield self.packet(1, PUSH_ACK, greeting())
+        yield from self.ask(login(user), OK)
 
     def ask(self, request: bytes, response: bytes) -> Iterator[bytes]:
         yield self.packet(0, PUSH_ACK, request)
@@ -89,13 +108,7 @@ class Wire:
 def packets(count: int, rtt_ns: int) -> Iterator[bytes]:
     """Handshake, login, the list, then as many salary queries as `count` packets hold."""
     wire = Wire(rtt_ns)
-    yield wire.packet(0, SYN)
-    wire.now_ns += rtt_ns
-    yield wire.packet(1, SYN | ACK)
-    yield wire.packet(0, ACK)
-    wire.now_ns += rtt_ns
-    yield wire.packet(1, PUSH_ACK, greeting())
-    yield from wire.ask(login(), message(2, b"\0\0\0\x02\0\0\0"))
+    yield from wire.log_in()
     yield from wire.ask(
         message(0, b"\x03SELECT emp_no FROM employees"), result([("emp_no", 3)], [["10001"], ["10002"]])
     )
