@@ -33,7 +33,9 @@ const MEETING: f64 = 0.1;
 const RARE: f64 = 1e-3;
 /// A connection that opens so soon after another's answer was opened by the same worker, ns.
 const SOON_NS: f64 = 2e6;
-/// So many busy connections, or lanes that are looked at for a free one, are enough.
+/// Where more connections are busy at once, nobody waits for another one's: each is a lane of its own.
+const MANY: usize = 256;
+/// So many lanes that are looked at for a free one are enough, and so many connections for a table of all their pairs.
 const ENOUGH: usize = 1024;
 
 /// The lane of each span, and where it starts; spans are in the order of their begin.
@@ -82,6 +84,7 @@ fn working(spans: &[Span]) -> impl Iterator<Item = &Span> {
 }
 
 impl Usage {
+    /// How they were used, where that can tell who waits for whom.
     fn of(spans: &[Span], connections: usize) -> Option<Usage> {
         let mut lives = vec![Life::default(); connections];
         working(spans).for_each(|span| lives[span.connection as usize].add(span));
@@ -92,6 +95,9 @@ impl Usage {
             return None;
         }
         let busy = most_at_once(&shares(working(spans), length));
+        if busy > MANY {
+            return None;
+        }
         let duties = lives.iter().map(|life| life.busy / length);
         Some(Usage { busy, missing: working(spans).count() as f64 * more_than(busy, duties) })
     }
@@ -190,7 +196,7 @@ fn meetings(spans: &[Span], connections: usize) -> Vec<Vec<u32>> {
                 counts.add(span.connection.min(other.connection), span.connection.max(other.connection));
             }
         }
-        if running.len() < ENOUGH {
+        if running.len() < 2 * MANY {
             running.push(span);
         }
     }
