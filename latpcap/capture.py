@@ -22,6 +22,7 @@ from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
+from latpcap.units import DEFAULT_MEMORY, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -37,6 +38,7 @@ def read(
     think_s: float = 1.0,
     rtt_baseline_ms: float | None = None,
     pseudonymise: bool | Pseudonyms = False,
+    memory: int | str = DEFAULT_MEMORY,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -45,7 +47,8 @@ def read(
     list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
     client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
-    `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them);
+    `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
+    `memory` (bytes, or `"512MiB"`): what is beyond it is left out, and `health` says what that is;
     `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture.
@@ -56,25 +59,40 @@ def read(
         raise UsageError("durations cannot be negative")
     resolved = sources.resolve(source)
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
+    memory = parse_size(memory) if isinstance(memory, str) else memory
     try:
-        core = _core.read(resolved, show_literals=show_literals, decode_as=decode_as or {}, progress=progress)
+        core = _core.read(
+            resolved,
+            show_literals=show_literals,
+            decode_as=decode_as or {},
+            memory=memory,
+            progress=progress,
+        )
     except _core.CaptureError as error:
         paths = [path for path in resolved if isinstance(path, str)]
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     recording = Recording(PseudonymousTables(core, names) if names else core)
-    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms)
+    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory)
 
 
 class Capture:
     """One recording: tables of what was seen (`exchanges`, `connections`, `statements`, …) and what follows from it."""
 
-    def __init__(self, recording: Recording, *, think_s: float = 1.0, rtt_baseline_ms: float | None = None) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        think_s: float = 1.0,
+        rtt_baseline_ms: float | None = None,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
         """Wrap `recording`; use `latpcap.read` to make one from files."""
         self._recording = recording
         self._think_s = think_s
         self._rtt_baseline_ms = rtt_baseline_ms
+        self._memory = memory
 
     def __repr__(self) -> str:
         files = ", ".join(str(row["path"]) for row in self.captures.to_dicts())
@@ -146,14 +164,16 @@ class Capture:
         """Every table, by its name."""
         return {name: getattr(self, name) for name in TABLES if hasattr(type(self), name)}
 
-    def sql(self, query: str) -> Table:
+    def sql(self, query: str, *, timeout_s: float = 60.0) -> Table:
         """Return what `query` selects from the tables (extra `sql`); it reads nothing but these.
+
+        It may take `timeout_s` seconds, and as much memory as reading the captures might have.
 
         >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
         """
         from latpcap.tables import sql
 
-        return sql.query(self.tables(), query)
+        return sql.query(self.tables(), query, timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:

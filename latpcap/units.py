@@ -1,4 +1,4 @@
-"""Durations, bandwidths, shares and distances as people write them: `500us`, `34Mbit`, `0.1%`, `1000km`.
+"""Durations, bandwidths, shares, distances and sizes as people write them: `500us`, `34Mbit`, `0.1%`, `1000km`, `1GB`.
 
 A bare number is a duration in milliseconds.
 
@@ -8,6 +8,8 @@ A bare number is a duration in milliseconds.
 [1.0, 15.0]
 >>> parse_bandwidth("34Mbit"), parse_share("0.1%"), fibre_ms(parse_distance_km("1000km"))
 (34000000.0, 0.001, 10.0)
+>>> parse_size("1GB"), parse_size("512MiB"), parse_size("64000000")
+(1000000000, 536870912, 64000000)
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import re
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "format_ms", "format_s", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms"]
-__all__ += ["parse_share"]
+__all__ += ["DEFAULT_MEMORY", "parse_share", "parse_size"]
 
+DEFAULT_MEMORY = 1_000_000_000
+"""What reading may keep, in bytes."""
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
@@ -28,6 +32,8 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))
 
 _BITS_PER_UNIT = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _KM_PER_UNIT = {"km": 1.0, "mi": 1.609344, "m": 1e-3}
+_BYTES_PER_UNIT = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+_BYTES_PER_UNIT |= {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z%]*)")
 
 KM_PER_MS = 200.0
@@ -112,6 +118,14 @@ def parse_share(text: str) -> float:
     if value is None or not value < 1:
         raise UsageError(f"`{text}` is not a share of packets: write 0.1% or 0.001, less than 100%")
     return value
+
+
+def parse_size(text: str) -> int:
+    """Return bytes; raises `UsageError`."""
+    value = _times(text, _BYTES_PER_UNIT)
+    if not value:
+        raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes")
+    return int(value)
 
 
 def fibre_ms(distance_km: float) -> float:

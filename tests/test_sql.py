@@ -170,3 +170,34 @@ def test_text_of_a_capture_steers_no_terminal(capture: package.Capture) -> None:
 
     shown = "".join(render(capture.sql("select chr(27) || '[31m' as x, 1 as y")))
     assert "\x1b" not in shown
+
+
+ENDLESS = "select count(*) from range(10000000000) a, range(10000000000) b where a.range % 7 = b.range % 3"
+
+
+def test_a_query_ends_when_its_time_is_over(latpcap: Run, nplus1: Path) -> None:
+    done = latpcap("sql", nplus1, ENDLESS, "--timeout", "200ms")
+    assert done.returncode == 2
+    assert done.stderr == b"latpcap: the query was ended after 0.2 s: ask for less, or give a --timeout\n"
+
+
+def test_the_statements_before_the_last_one_count_as_well(capture: package.Capture) -> None:
+    with pytest.raises(UsageError, match="ended after"):
+        capture.sql(f"create table t as {ENDLESS}; select 1", timeout_s=0.2)
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        (
+            "select list(a) from (select repeat('x', 1000) || range as a from range(10000000))",
+            "the query needs more than",
+        ),
+        ("select repeat('x', 1000) as a from range(10000000)", "the result is larger than"),
+    ],
+)
+def test_a_query_takes_no_more_memory_than_reading_may(query: str, complaint: str) -> None:
+    from latpcap.tables import sql
+
+    with pytest.raises(UsageError, match=complaint):
+        sql.query({}, query, memory=100_000_000)

@@ -7,31 +7,21 @@ use std::sync::atomic::AtomicBool;
 use crate::capture::{Packet, Recording};
 use crate::conversation::{Conversation, Forced, Hints};
 use crate::health::{Health, some};
+use crate::ledger::{Kept, Limits};
 use crate::note::{NoteCode, Notes};
 use crate::packet::{Dissected, Dissector, Flags, Segment, link_type_name};
 use crate::protocols::protocol_on;
+use crate::side::Side;
 use crate::sql::Statements;
-use crate::stream::{Connection, Connections};
+use crate::stream::{Connection, Connections, RttSample};
 use crate::table::{ExchangeColumns, Tables};
 use crate::unread::Unread;
 
-/// What is kept of all connections together, however hostile the capture; the limits of one connection or one table
-/// stand where they are kept (docs/hostile-input.md lists all).
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// TCP connections, at about 1 KB each.
-    pub connections: usize,
-    /// Bytes that wait behind holes.
-    pub waiting_bytes: usize,
-    /// Requests without an answer, at about 400 bytes each.
-    pub unanswered: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { connections: 1_000_000, waiting_bytes: 256 << 20, unanswered: 1_000_000 }
-    }
-}
+/// What a connection takes beside its buffers and its requests: its two streams, the packets that are remembered of it,
+/// its decoder and what that knows.
+const CONNECTION_BYTES: usize = 3 << 10;
+/// What one RTT sample takes.
+const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
 
 /// What a user may ask of the reading.
 #[derive(Clone, Debug, Default)]
@@ -77,24 +67,32 @@ pub struct Flows<'a> {
     notes: Notes,
     /// Packets by LINKTYPE.
     unknown_link_types: BTreeMap<u16, u64>,
-    /// Of all connections together.
-    waiting_bytes: usize,
-    under_way: usize,
+    /// What each connection keeps for the moment, and all together.
+    kept: Vec<Kept>,
+    total: Kept,
+    samples: usize,
+    /// The connection that gives up first when there is no room.
+    next_to_give_up: usize,
+    /// There is no room for more exchanges.
+    full: bool,
 }
 
 impl Flows<'_> {
     pub fn new(options: &Options) -> Flows<'_> {
         Flows {
             options,
-            connections: Connections::new(options.limits.connections),
+            connections: Connections::new(options.limits.connections / CONNECTION_BYTES),
             conversations: Vec::new(),
-            statements: Statements::new(options.show_literals),
-            exchanges: ExchangeColumns::default(),
+            statements: Statements::within(options.show_literals, options.limits.statements),
+            exchanges: ExchangeColumns::within(options.limits.errors),
             clock: Clock::default(),
             notes: Notes::default(),
             unknown_link_types: BTreeMap::new(),
-            waiting_bytes: 0,
-            under_way: 0,
+            kept: Vec::new(),
+            total: Kept::default(),
+            samples: 0,
+            next_to_give_up: 0,
+            full: false,
         }
     }
 
@@ -106,6 +104,7 @@ impl Flows<'_> {
         if number == self.conversations.len() {
             let hints = self.hints(number, segment);
             self.conversations.push(Conversation::new(hints));
+            self.kept.push(Kept::default());
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
@@ -118,14 +117,11 @@ impl Flows<'_> {
                 &corrected
             }
         };
-        let (held_bytes, under_way) = (connection.streams.held_bytes(), conversation.under_way());
         if connection.forget_times_before(self.clock.steps) {
             conversation.clock_stepped();
         }
-        let Some(arrival) = connection.accept(segment, fresh) else {
-            self.under_way = self.under_way + conversation.under_way() - under_way;
-            return;
-        };
+        let samples = connection.samples.len();
+        let Some(arrival) = connection.accept(segment, fresh) else { return };
         if arrival.retransmission {
             conversation.retransmission();
         }
@@ -142,47 +138,134 @@ impl Flows<'_> {
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
         }
-        self.waiting_bytes = self.waiting_bytes + connection.streams.held_bytes() - held_bytes;
-        self.under_way = self.under_way + conversation.under_way() - under_way;
-        if self.waiting_bytes > self.options.limits.waiting_bytes || self.under_way > self.options.limits.unanswered {
-            self.make_room(number);
+        if connection.samples.len() > samples {
+            self.sample(number);
         }
         self.exchanges.take(number, &mut self.conversations[number], &self.statements);
+        self.settle(number, segment);
+    }
+
+    /// There is no room for what further packets would bring.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// One more RTT sample, kept if there is room.
+    fn sample(&mut self, number: usize) {
+        if (self.samples + 1) * SAMPLE_BYTES <= self.options.limits.samples {
+            self.samples += 1;
+            return;
+        }
+        self.connections.get_mut(number).samples.pop();
+        self.notes.add(NoteCode::TooManySamples, || {
+            format!("RTT samples beyond the first {} are left out; give more --memory", self.samples)
+        });
+    }
+
+    /// Is there room for what the connection keeps now?
+    fn settle(&mut self, number: usize, segment: &Segment<'_>) {
+        self.count(number);
+        if self.total.is_beyond(&self.options.limits) {
+            self.make_room();
+        }
+        if self.kept_bytes() > self.options.limits.memory {
+            self.full = true;
+            self.notes.add(NoteCode::TooManyExchanges, || {
+                let memory = self.options.limits.memory / 1_000_000;
+                let frame = segment.frame;
+                format!("{memory} MB are full of exchanges at packet {frame}: what comes after it is left out; give more --memory, or split the capture")
+            });
+        }
+    }
+
+    fn count(&mut self, number: usize) {
+        let conversation = &self.conversations[number];
+        let held = self.connections.get_mut(number).streams.held_bytes();
+        let now = Kept { buffers: held + conversation.kept_buffers(), requests: conversation.kept_requests() };
+        let before = std::mem::replace(&mut self.kept[number], now);
+        self.total.replace(before, now);
+    }
+
+    /// All that draws on the memory.
+    fn kept_bytes(&self) -> usize {
+        let Limits { files, fragments, .. } = self.options.limits;
+        let connections = self.connections.len() * CONNECTION_BYTES;
+        let texts = self.statements.kept_bytes();
+        let tables = self.exchanges.kept_bytes() + self.samples * SAMPLE_BYTES;
+        files + fragments + connections + texts + tables + self.total.buffers + self.total.requests
     }
 
     fn no_room_for_a_connection(&mut self) {
-        let most = self.options.limits.connections;
+        let most = self.connections.len();
         self.notes.add(NoteCode::TooManyConnections, || {
             format!(
-                "there are more than {most} connections: the packets of further ones are left out; split the capture"
+                "there are more than {most} connections: the packets of further ones are left out; give more --memory, or split the capture"
             )
         });
     }
 
-    /// The connection that was the last to grow gives up what it waits for.
-    fn make_room(&mut self, number: usize) {
-        let Limits { waiting_bytes, unanswered, .. } = self.options.limits;
+    /// One connection after the other gives up what it waits for, until an eighth of the room is free again.
+    fn make_room(&mut self) {
+        let Limits { buffers, requests, .. } = self.options.limits;
+        let (most_buffers, most_requests) = match (self.total.buffers > buffers, self.total.requests > requests) {
+            (true, false) => (buffers / 8 * 7, usize::MAX),
+            (false, true) => (usize::MAX, requests / 8 * 7),
+            _ => (buffers / 8 * 7, requests / 8 * 7),
+        };
+        for _ in 0..self.connections.len() {
+            let number = self.next_to_give_up;
+            self.next_to_give_up = (number + 1) % self.connections.len();
+            if self.total.buffers > most_buffers && self.kept[number].buffers > 0 {
+                self.give_up_buffers(number);
+            }
+            if self.total.requests > most_requests && self.kept[number].requests > 0 {
+                self.give_up_requests(number);
+            }
+            if self.total.buffers <= most_buffers && self.total.requests <= most_requests {
+                break;
+            }
+        }
+    }
+
+    fn give_up_buffers(&mut self, number: usize) {
+        let most = self.options.limits.buffers;
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let under_way = conversation.under_way();
-        if self.waiting_bytes > waiting_bytes {
-            self.waiting_bytes -= connection.streams.held_bytes();
+        if connection.streams.held_bytes() > 0 {
             while let Some(chunk) = connection.streams.finish() {
                 conversation.read(&chunk, &mut self.statements);
             }
             self.notes.add(NoteCode::TooManyWaiting, || {
-                format!(
-                    "more than {waiting_bytes} bytes waited behind missing packets: some of these were given up early"
-                )
+                format!("more than {most} bytes waited behind missing packets: some of these were given up early")
             });
         }
-        if let Some(dialogue) = conversation.dialogue_mut().filter(|_| self.under_way > unanswered) {
-            dialogue.pairing.abandon();
+        let (code, what) = match conversation {
+            Conversation::New(_) => (NoteCode::TooManyUnrecognised, "streams that were not recognised yet"),
+            _ => (NoteCode::TooManyUnfinished, "messages of which only a part had arrived"),
+        };
+        if conversation.kept_buffers() > 0 {
+            conversation.give_up_buffers(&mut self.statements);
+            self.notes
+                .add(code, || format!("more than {most} bytes of {what}: those of some connections were given up"));
+        }
+        self.take_and_count(number);
+    }
+
+    fn give_up_requests(&mut self, number: usize) {
+        let most = self.options.limits.requests;
+        if self.conversations[number].dialogue().is_some_and(|dialogue| dialogue.pairing.is_open()) {
             self.notes.add(NoteCode::TooManyUnanswered, || {
-                format!("more than {unanswered} requests waited for an answer: those of some connections were given up")
+                format!("more than {most} bytes of requests without an answer: those of some connections were given up")
             });
         }
-        self.under_way = self.under_way + conversation.under_way() - under_way;
+        self.conversations[number].give_up_requests();
+        self.take_and_count(number);
+    }
+
+    fn take_and_count(&mut self, number: usize) {
+        self.exchanges.take(number, &mut self.conversations[number], &self.statements);
+        self.count(number);
     }
 
     /// A packet that gave no segment: why, where that is a defect.

@@ -9,6 +9,7 @@ pub mod exchange;
 mod flows;
 pub mod health;
 pub mod layers;
+pub mod ledger;
 pub mod note;
 pub mod packet;
 pub mod pipeline;

@@ -64,8 +64,16 @@ pub enum NoteCode {
     TooManyUnanswered,
     /// More distinct error texts than are kept.
     TooManyErrors,
+    /// More exchanges than are kept.
+    TooManyExchanges,
+    /// More RTT samples than are kept.
+    TooManySamples,
     /// More bytes behind holes than are kept.
     TooManyWaiting,
+    /// More bytes of streams that are not recognised yet than are kept.
+    TooManyUnrecognised,
+    /// More bytes of messages that are not whole yet than are kept.
+    TooManyUnfinished,
     /// More pieces of IP datagrams than are kept.
     TooManyFragments,
 }
@@ -103,7 +111,11 @@ impl NoteCode {
             Self::TooManyStatements => "too-many-statements",
             Self::TooManyUnanswered => "too-many-unanswered",
             Self::TooManyErrors => "too-many-errors",
+            Self::TooManyExchanges => "too-many-exchanges",
+            Self::TooManySamples => "too-many-samples",
             Self::TooManyWaiting => "too-many-waiting",
+            Self::TooManyUnrecognised => "too-many-unrecognised",
+            Self::TooManyUnfinished => "too-many-unfinished",
             Self::TooManyFragments => "too-many-fragments",
         }
     }

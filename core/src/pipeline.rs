@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use crate::capture::{CaptureError, Recording, Source};
 use crate::flows::Flows;
-pub use crate::flows::{Limits, Options};
+pub use crate::flows::Options;
+pub use crate::ledger::Limits;
 use crate::packet::{Dissected, Dissector};
 use crate::table::Tables;
 
@@ -14,7 +15,7 @@ const CANCEL_INTERVAL: u64 = 4096;
 /// Read a recording from its first packet to its last.
 pub fn read(mut recording: Recording, options: &Options) -> Tables {
     let mut flows = Flows::new(options);
-    let mut dissector = Dissector::new();
+    let mut dissector = Dissector::within(options.limits.fragments);
     while let Some(packet) = recording.next_packet() {
         if packet.frame % CANCEL_INTERVAL == 0 && options.cancel.load(Ordering::Relaxed) {
             break;
@@ -29,6 +30,9 @@ pub fn read(mut recording: Recording, options: &Options) -> Tables {
         });
         if is_cut {
             recording.note_cut();
+        }
+        if flows.is_full() {
+            break;
         }
     }
     flows.finish(recording, &dissector)

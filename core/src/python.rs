@@ -19,6 +19,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source};
 use crate::conversation::Forced;
+use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use crate::pipeline::{self, Options};
 use crate::protocols::{REGISTRY, opaque};
 use crate::replay::{self, Changes, Job, Network, Waiting};
@@ -149,19 +150,23 @@ impl Recording {
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`.
 #[pyfunction]
-#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), progress=None))]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, progress=None))]
 fn read(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
     show_literals: bool,
     decode_as: BTreeMap<u16, String>,
+    memory: usize,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
+    if memory < LEAST_MEMORY {
+        return Err(PyValueError::new_err(format!("{memory} bytes of memory are too few: give at least 64 MB")));
+    }
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
     let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
     let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
-    let options = Options { show_literals, decode_as, cancel, ..Options::default() };
+    let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory) };
     let packets = py.detach(|| Packets::open(sources));
     interruption.raise()?;
     let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;

@@ -27,7 +27,7 @@ fn connections_beyond_the_limit_are_left_out() {
     let mut other = wire.packets.clone();
     other.iter_mut().for_each(|packet| with_client_port(packet, 50_000));
     wire.packets.extend(other);
-    let tables = read_within(Limits { connections: 1, ..Limits::default() }, &wire.packets);
+    let tables = read_within(Limits { connections: 5_000, ..Limits::default() }, &wire.packets);
     assert_eq!(tables.connections.len(), 1);
     assert!(codes(&tables).contains(&"too-many-connections".to_owned()));
     assert_eq!(exchanges(tables).len(), 3);
@@ -46,7 +46,7 @@ fn behind_a_hole(segments: usize) -> Wire {
 #[test]
 fn bytes_behind_holes_are_given_up_when_they_are_too_many() {
     let wire = behind_a_hole(20);
-    let tables = read_within(Limits { waiting_bytes: 5_000, ..Limits::default() }, &wire.packets);
+    let tables = read_within(Limits { buffers: 20_000, ..Limits::default() }, &wire.packets);
     assert!(codes(&tables).contains(&"too-many-waiting".to_owned()));
     assert!(!exchanges(tables).last().unwrap().complete);
     assert!(!codes(&read_within(Limits::default(), &wire.packets)).contains(&"too-many-waiting".to_owned()));
@@ -59,7 +59,7 @@ fn unanswered_requests_are_given_up_when_they_are_too_many() {
         wire.send(Client, &query(&format!("insert {number}")));
     }
     wire.send(Server, &ok(1, 1));
-    let tables = read_within(Limits { unanswered: 20, ..Limits::default() }, &wire.packets);
+    let tables = read_within(Limits { requests: 10_000, ..Limits::default() }, &wire.packets);
     assert!(codes(&tables).contains(&"too-many-unanswered".to_owned()));
     let seen: Vec<_> = exchanges(tables).into_iter().filter(|seen| seen.command == "query").collect();
     assert_eq!(seen.len(), 50);
@@ -69,25 +69,67 @@ fn unanswered_requests_are_given_up_when_they_are_too_many() {
 #[test]
 fn distinct_errors_share_one_text_when_they_are_too_many() {
     let mut wire = logged_in();
-    wire.rtt_ns = 1000;
-    let mut answers = Vec::new();
-    for number in 0..=100_000u32 {
-        let [low, high] = (1000 + (number % 30_000) as u16).to_le_bytes();
-        let state = format!("#4200{}no", number / 30_000);
-        answers.push(mysql(1, &[&[0xff, low, high][..], state.as_bytes()].concat()));
+    for number in b'0'..=b'9' {
+        wire.ask(&query("select 1"), &mysql(1, &[b"\xff\x28\x04#42", &[number; 3][..], b"no"].concat()));
     }
-    // Long packets, so that the test is quick.
-    wire.mss = 60_000;
-    for some in answers.chunks(1000) {
-        wire.send(Client, &query("select 1").repeat(some.len()));
-        wire.now_ns += 1000;
-        wire.send(Server, &some.concat());
-    }
-    let tables = wire.read();
+    let tables = read_within(Limits { errors: 500, ..Limits::default() }, &wire.packets);
     assert_eq!(codes(&tables), ["too-many-errors"]);
     let errors = tables.exchanges.into_batch().unwrap();
     let last = errors["error"].as_string::<i32>().iter().flatten().last().unwrap().to_owned();
     assert_eq!(last, "(too many distinct errors)");
+}
+
+#[test]
+fn reading_ends_when_the_memory_is_full_of_exchanges() {
+    let mut wire = logged_in();
+    for number in 0..100 {
+        wire.ask(&query(&format!("select {number}")), &result(1, 10));
+    }
+    let memory = Limits::default().files + Limits::default().fragments + 20_000;
+    let tables = read_within(Limits { memory, ..Limits::default() }, &wire.packets);
+    assert!(codes(&tables).contains(&"too-many-exchanges".to_owned()));
+    let seen = exchanges(tables);
+    assert!((20..90).contains(&seen.len()), "{}", seen.len());
+    assert!(seen.iter().rev().skip(1).all(|seen| seen.complete));
+}
+
+#[test]
+fn streams_that_are_not_recognised_give_up_when_they_are_too_many() {
+    let mut wire = logged_in();
+    for port in 50_000..50_020 {
+        let mut foreign = Wire::new();
+        foreign.handshake();
+        foreign.send(Client, &[0; 2_000]);
+        foreign.packets.iter_mut().for_each(|packet| with_client_port(packet, port));
+        wire.packets.extend(foreign.packets);
+    }
+    wire.ask(&query("select 1"), &result(1, 10));
+    let tables = read_within(Limits { buffers: 20_000, ..Limits::default() }, &wire.packets);
+    assert!(codes(&tables).contains(&"too-many-unrecognised".to_owned()));
+    assert!(exchanges(tables).iter().filter(|seen| seen.command == "query").all(|seen| seen.complete));
+}
+
+#[test]
+fn messages_of_which_a_part_arrived_are_given_up_when_they_are_too_many() {
+    let mut wire = logged_in();
+    let half = query(&"x".repeat(30_000));
+    wire.send(Client, &half[..20_000]);
+    let tables = read_within(Limits { buffers: 10_000, ..Limits::default() }, &wire.packets);
+    assert!(codes(&tables).contains(&"too-many-unfinished".to_owned()));
+}
+
+#[test]
+fn rtt_samples_beyond_the_limit_are_left_out() {
+    let mut wire = logged_in();
+    for number in 0..20 {
+        wire.ask(&query(&format!("select {number}")), &result(1, 10));
+        wire.segment(Client, ACK, b"");
+    }
+    let all = wire.read().rtt_samples().unwrap().num_rows();
+    let tables = read_within(Limits { samples: 160, ..Limits::default() }, &wire.packets);
+    assert!(all > 4, "{all}");
+    assert!(codes(&tables).contains(&"too-many-samples".to_owned()));
+    assert!(tables.rtt_samples().unwrap().num_rows() <= 5);
 }
 
 #[test]

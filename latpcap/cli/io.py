@@ -53,6 +53,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
             decode_as=dict(reading["decode_as"]),
             think_s=reading["think"] / 1000,
             rtt_baseline_ms=reading["rtt_baseline"],
+            memory=reading["memory"],
             pseudonymise=reading["pseudonymise"],
             progress=progress,
         )

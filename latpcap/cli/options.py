@@ -10,7 +10,7 @@ import click
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
-from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share
+from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share, parse_size
 
 __all__ = [
     "Duration",
@@ -21,6 +21,7 @@ __all__ = [
     "fail_if_option",
     "fix_option",
     "json_option",
+    "memory_option",
     "output_option",
     "output_options",
     "reading_options",
@@ -129,8 +130,18 @@ decode_as_option = click.option(
     help="The protocol of a server port, where latpcap does not recognise it; repeatable.",
 )
 
+memory_option = click.option(
+    "--memory",
+    type=Quantity("size", parse_size),
+    default="1GB",
+    metavar="SIZE",
+    show_default=True,
+    help="What reading may keep; what a capture has beyond it is left out, with a note.",
+)
+
 _reading_options = (
     decode_as_option,
+    memory_option,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time: kept as it is at any RTT."),
     click.option("--rtt-baseline", type=Duration(), metavar="DURATION",

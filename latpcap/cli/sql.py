@@ -8,21 +8,30 @@ from typing import Any
 import click
 
 from latpcap.cli.io import chosen_format, read_capture, warn, write_rows
-from latpcap.cli.options import output_options, reading_options
+from latpcap.cli.options import Duration, output_options, reading_options
 from latpcap.errors import UsageError
-from latpcap.tables.sql import engine
+from latpcap.tables.sql import TIMEOUT_S, engine
 
 __all__ = ["sql"]
 
 
 @click.command()
 @reading_options
+@click.option(
+    "--timeout",
+    type=Duration(),
+    default=f"{TIMEOUT_S:g}s",
+    metavar="DURATION",
+    show_default=True,
+    help="How long the query may take.",
+)
 @output_options
-def sql(file_format: str | None, output: str | None, **reading: Any) -> None:
+def sql(timeout: float, file_format: str | None, output: str | None, **reading: Any) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, health, captures and rtt_samples; `describe exchanges`
-    lists the columns of one. A query reads these and nothing else: no file, no network.
+    lists the columns of one. A query reads these and nothing else: no file, no network; it takes no longer than
+    --timeout, and no more memory than --memory.
 
     \b
     latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"
@@ -36,6 +45,6 @@ def sql(file_format: str | None, output: str | None, **reading: Any) -> None:
     engine()  # before the captures take their time
     chosen = chosen_format(file_format, output, "rows")
     capture = read_capture({**reading, "captures": captures}, output)
-    rows = capture.sql(query)
+    rows = capture.sql(query, timeout_s=timeout / 1000)
     warn(capture, reading["quiet"])
     write_rows(rows, chosen, output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.io import write_result
-from latpcap.cli.options import decode_as_option, json_option, output_option
+from latpcap.cli.options import decode_as_option, json_option, memory_option, output_option
 
 __all__ = ["verify"]
 
@@ -13,11 +13,17 @@ __all__ = ["verify"]
 @click.command()
 @click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
 @decode_as_option
+@memory_option
 @json_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @output_option
 def verify(
-    captures: tuple[str, ...], decode_as: tuple[tuple[int, str], ...], as_json: bool, quiet: bool, output: str | None
+    captures: tuple[str, ...],
+    decode_as: tuple[tuple[int, str], ...],
+    memory: int,
+    as_json: bool,
+    quiet: bool,
+    output: str | None,
 ) -> int:
     """Compare with Wireshark's own dissectors, measure by measure.
 
@@ -35,7 +41,7 @@ def verify(
     paths = [path for given in captures for path in sources.paths(given)]
     sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
-    seen = watch(lambda progress: ours.read(paths, dict(decode_as), progress), quiet=quiet)
+    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress), quiet=quiet)
     result = compare(paths, seen)
     write_result(result, as_json, output)
     return 0 if result.agrees else 1

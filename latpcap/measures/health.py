@@ -65,7 +65,20 @@ ADVICE: dict[str, tuple[str, str]] = {
     # limits
     "too-many-connections": (
         "further connections are left out",
-        "split the capture, or filter it to the database's port",
+        "give more with --memory, or filter the capture to the database's port",
+    ),
+    "too-many-exchanges": (
+        "the result is that of the packets before; all that came later is missing",
+        "give more with --memory, or split the capture",
+    ),
+    "too-many-samples": ("the baseline RTT rests on the samples before; counts are right", "give more with --memory"),
+    "too-many-unrecognised": (
+        "they count for what their ports say, or not at all",
+        "give more with --memory, or filter the capture to the database's port",
+    ),
+    "too-many-unfinished": (
+        "these exchanges are incomplete, and those that hide in what was given up are not counted",
+        "give more with --memory, or filter the capture to the database's port",
     ),
     "too-many-statements": ("further statements share one text; times are right", "split the capture"),
     "too-many-unanswered": (

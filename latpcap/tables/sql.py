@@ -1,26 +1,38 @@
 """SQL over the tables of a capture, with DuckDB (extra `sql`).
 
-A query sees the tables and nothing else: no file, no network, no extension, no variable of the program that asks. What
-it returns is a `Table` like all others: its times are in UTC with nanoseconds, sums fit 64 bits, and what no
-dataframe of numbers can hold (lists, intervals, dates) comes as text.
+A query sees the tables and nothing else: no file, no network, no extension, no variable of the program that asks. Its
+time and its memory are bounded, and so is its result. What it returns is a `Table` like all others: its times are in
+UTC with nanoseconds, sums fit 64 bits, and what no dataframe of numbers can hold (lists, intervals, dates) comes as
+text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from arro3.core import DataType
+from arro3.core import DataType, RecordBatchReader
 from arro3.core import Table as ArrowTable
 
 from latpcap.errors import UsageError
 from latpcap.tables.columns import empty
 from latpcap.tables.table import Table
+from latpcap.units import DEFAULT_MEMORY, format_s
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["engine", "query"]
+__all__ = ["TIMEOUT_S", "engine", "query"]
+
+TIMEOUT_S = 60.0
+"""How long a query may take, if nobody says."""
+AGAIN_S = 0.05
+"""A query of several statements may be between two of them when it is told to end."""
+MOST_THREADS = 4
+"""Each works in memory of its own."""
 
 CLOSED = {
     "enable_external_access": "false",
@@ -42,22 +54,72 @@ KEPT = frozenset(
 NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
 
 
-def query(tables: Mapping[str, Table], text: str) -> Table:
-    """Return the result of the last statement in `text`, a query over `tables`."""
+def query(tables: Mapping[str, Table], text: str, timeout_s: float = TIMEOUT_S, memory: int = DEFAULT_MEMORY) -> Table:
+    """Return the result of the last statement in `text`, a query over `tables`.
+
+    It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
+    """
     duck = engine()
-    connection = duck.connect(":memory:", config=CLOSED)
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
     try:
         for name, table in tables.items():
             connection.register(name, _in_zone(table, NO_ZONE))
         connection.execute("set lock_configuration = true")
-        result = connection.sql(text)
-        if result is None:
-            raise UsageError("the query returns nothing: end it with a `select`")
-        return Table(_in_zone(result.project(_plain_columns(result)), UTC), "rows")
+        with _ended_after(timeout_s, connection):
+            result = connection.sql(text)
+            if result is None:
+                raise UsageError("the query returns nothing: end it with a `select`")
+            rows = _within(memory, result.project(_plain_columns(result)))
+        return Table(_in_zone(rows, UTC), "rows")
+    except duck.InterruptException:
+        raise UsageError(
+            f"the query was ended after {format_s(timeout_s)}: ask for less, or give a --timeout"
+        ) from None
+    except duck.OutOfMemoryException:
+        raise UsageError(
+            f"the query needs more than {_megabytes(memory)}: ask for less, or give more --memory"
+        ) from None
     except duck.Error as error:
         raise UsageError(_one_line(str(error), tables)) from None
     finally:
         connection.close()
+
+
+@contextmanager
+def _ended_after(timeout_s: float, connection: Any) -> Iterator[None]:
+    """Interrupt what runs on `connection` when the time is over, until it has ended."""
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        wait_s = timeout_s
+        while not ended.wait(wait_s):
+            connection.interrupt()
+            wait_s = AGAIN_S
+
+    watch = threading.Thread(target=interrupt, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+
+
+def _within(memory: int, result: Any) -> ArrowTable:
+    """The rows, as long as they take no more than `memory` bytes."""
+    reader = RecordBatchReader.from_arrow(result)
+    batches, size = [], 0
+    for batch in reader:
+        size += batch.nbytes
+        if size > memory:
+            raise UsageError(f"the result is larger than {_megabytes(memory)}: ask for less, or give more --memory")
+        batches.append(batch)
+    return ArrowTable.from_batches(batches, schema=reader.schema)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
 
 
 def engine() -> Any:

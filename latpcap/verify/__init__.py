@@ -16,6 +16,7 @@ from typing import Any
 
 from latpcap.errors import UsageError
 from latpcap.tables import sources
+from latpcap.units import DEFAULT_MEMORY
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read
 from latpcap.verify.result import Difference, Measure, Verification
@@ -32,7 +33,7 @@ MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
 """Each gives the measures that make sense for the captures, in the order in which they are shown."""
 
 
-def verify(captures: Any, *, decode_as: dict[int, str] | None = None) -> Verification:
+def verify(captures: Any, *, decode_as: dict[int, str] | None = None, memory: int = DEFAULT_MEMORY) -> Verification:
     """Compare what latpcap and Wireshark see in `captures`: a path, a glob or a list of these.
 
     Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by content; so it is given the
@@ -40,7 +41,7 @@ def verify(captures: Any, *, decode_as: dict[int, str] | None = None) -> Verific
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     version()  # before the captures take their time
-    return compare(paths, read(paths, decode_as or {}))
+    return compare(paths, read(paths, decode_as or {}, memory))
 
 
 def compare(paths: Sequence[str], ours: Ours) -> Verification:

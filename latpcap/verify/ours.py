@@ -17,6 +17,7 @@ from latpcap.result.tables import exchange_table
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
+from latpcap.units import DEFAULT_MEMORY
 
 __all__ = ["Connection", "Exchange", "Ours", "read"]
 
@@ -119,10 +120,16 @@ class Ours:
                 yield exchange
 
 
-def read(paths: list[str], decode_as: dict[int, str], progress: Any = None) -> Ours:
+def read(paths: list[str], decode_as: dict[int, str], memory: int = DEFAULT_MEMORY, progress: Any = None) -> Ours:
     """Read `paths` as one recording, with literals: they are compared, never shown."""
     try:
-        tables = _core.read(paths, show_literals=True, decode_as=decode_as, progress=progress)  # type: ignore[arg-type]
+        tables = _core.read(
+            paths,  # type: ignore[arg-type]
+            show_literals=True,
+            decode_as=decode_as,
+            memory=memory,
+            progress=progress,
+        )
     except _core.CaptureError as error:
         raise CaptureError(str(error)) from None
     except ValueError as error:

@@ -1,10 +1,8 @@
-//! The pcapng blocks that hold no packet: interfaces, names, TLS secrets; and their options.
+//! The pcapng blocks that hold no packet, as far as anybody asks for them: interfaces and their options.
 //!
 //! ```text
-//! code u16 | length u16 | value, padded to 4      (options and name records; code 0 ends them)
+//! code u16 | length u16 | value, padded to 4      (code 0 ends them)
 //! ```
-
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::clock::Clock;
 use super::order::Order;
@@ -16,11 +14,9 @@ pub(super) mod kind {
     pub const INTERFACE: u32 = 1;
     pub const OLD_PACKET: u32 = 2;
     pub const SIMPLE_PACKET: u32 = 3;
-    pub const NAMES: u32 = 4;
     pub const STATISTICS: u32 = 5;
     pub const PACKET: u32 = 6;
     pub const JOURNAL: u32 = 9;
-    pub const SECRETS: u32 = 10;
     pub const CUSTOM: u32 = 0xbad;
     pub const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 }
@@ -30,12 +26,6 @@ const OPTION_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 const OPTION_INTERFACE_DROPS: u16 = 5;
 const OPTION_SYSTEM_DROPS: u16 = 7;
-const NAME_IPV4: u16 = 1;
-const NAME_IPV6: u16 = 2;
-
-/// What is kept of one recording's names and secrets at most: far more than any real one has.
-const MAX_NAMES: usize = 65_536;
-const MAX_SECRET_BYTES: usize = 16 * 1024 * 1024;
 /// What is kept of the blocks between two packets.
 const MAX_BLOCK_BYTES: usize = 64 * 1024 * 1024;
 
@@ -51,38 +41,16 @@ pub(super) struct Interface {
     pub dropped: u64,
 }
 
-/// A name that the capture gives to an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    pub address: IpAddr,
-    pub name: String,
-}
-
-/// What a decryption secrets block holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secret {
-    /// `0x544c534b` ("TLSK") is a TLS key log.
-    pub kind: u32,
-    pub bytes: Vec<u8>,
-}
-
-impl Secret {
-    pub const TLS_KEY_LOG: u32 = 0x544c_534b;
-}
-
 /// What capture files hold besides packets.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
-    pub names: Vec<Name>,
-    pub secrets: Vec<Secret>,
-    secret_bytes: usize,
     /// The blocks that hold no packet, as they lie in the file, where somebody wants to copy them.
     blocks: Option<Vec<u8>>,
 }
 
 impl Extras {
     pub fn keeping_blocks() -> Self {
-        Self { blocks: Some(Vec::new()), ..Self::default() }
+        Self { blocks: Some(Vec::new()) }
     }
 
     /// Keeps a block that is passed over.
@@ -98,40 +66,6 @@ impl Extras {
     /// What was kept since the last time.
     pub fn take_blocks(&mut self) -> Vec<u8> {
         self.blocks.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    pub fn names(&mut self, mut body: Cursor<'_>, order: Order) -> Result<(), TooShort> {
-        while let Some((kind, value)) = next_option(&mut body, order)? {
-            let mut value = Cursor::new(value);
-            let address = match kind {
-                NAME_IPV4 => IpAddr::V4(Ipv4Addr::from(value.array::<4>("address")?)),
-                NAME_IPV6 => IpAddr::V6(Ipv6Addr::from(value.array::<16>("address")?)),
-                _ => continue,
-            };
-            self.name(address, value);
-        }
-        Ok(())
-    }
-
-    fn name(&mut self, address: IpAddr, mut texts: Cursor<'_>) {
-        while let Ok(text) = texts.until(0, "name") {
-            if !text.is_empty() && self.names.len() < MAX_NAMES {
-                let name = String::from_utf8_lossy(text).into_owned();
-                self.names.push(Name { address, name });
-            }
-        }
-    }
-
-    pub fn secrets(&mut self, mut body: Cursor<'_>, order: Order) -> Result<(), TooShort> {
-        let kind = order.u32(&mut body, "secrets type")?;
-        let length = order.u32(&mut body, "secrets length")?;
-        let bytes = body.take(length as usize, "secrets")?;
-        if self.secret_bytes + bytes.len() <= MAX_SECRET_BYTES {
-            // Counts a little more than the bytes, so that empty ones end too.
-            self.secret_bytes += bytes.len() + size_of::<Secret>();
-            self.secrets.push(Secret { kind, bytes: bytes.to_vec() });
-        }
-        Ok(())
     }
 }
 
@@ -201,24 +135,6 @@ pub(super) fn forget_length(block: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_may_have_several_names() {
-        let body = [&[0, 1, 0, 9, 10, 0, 0, 1][..], b"a\0db\0\0\0\0", &[0, 0, 0, 0]].concat();
-        let mut extras = Extras::default();
-        assert_eq!(extras.names(Cursor::new(&body), Order::Big), Ok(()));
-        let names: Vec<_> = extras.names.iter().map(|name| name.name.as_str()).collect();
-        assert_eq!(names, ["a", "db"]);
-    }
-
-    #[test]
-    fn a_secret_is_as_long_as_it_says() {
-        let body = [0x4b, 0x53, 0x4c, 0x54, 3, 0, 0, 0, b'k', b'e', b'y', 0];
-        let mut extras = Extras::default();
-        assert_eq!(extras.secrets(Cursor::new(&body), Order::Little), Ok(()));
-        assert_eq!(extras.secrets[0].bytes, b"key");
-        assert_eq!(extras.secrets[0].kind, Secret::TLS_KEY_LOG);
-    }
 
     #[test]
     fn drops_of_the_interface_and_of_the_system_add_up() {

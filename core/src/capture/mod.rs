@@ -22,7 +22,6 @@ mod variants;
 mod zstd;
 
 pub use annotate::{AnnotateError, Comments, annotate};
-pub use blocks::{Name, Secret};
 pub use error::CaptureError;
 pub use recording::{Packet, Recording};
 pub use source::Source;

@@ -80,7 +80,7 @@ impl Pcapng {
                     continue;
                 }
             };
-            match self.take(block, buffer, at, notes, extras) {
+            match self.take(block, buffer, at, notes) {
                 Ok(Some(record)) => return Ok(Some(record)),
                 Ok(None) => extras.keep_block(buffer.slice(0, block.total)),
                 // The block's own frame holds, so what follows can be trusted.
@@ -141,7 +141,6 @@ impl Pcapng {
         buffer: &ReadBuffer,
         at: u64,
         notes: &mut Notes,
-        extras: &mut Extras,
     ) -> Result<Option<Record>, Damage> {
         let body = Cursor::new(buffer.slice(BODY, block.total - FRAMING));
         let record = match block.kind {
@@ -149,7 +148,7 @@ impl Pcapng {
             kind::SIMPLE_PACKET => self.simple_packet(body),
             kind::OLD_PACKET => self.old_packet(body),
             kind::CUSTOM | kind::CUSTOM_NOT_COPIED | kind::JOURNAL => Ok(Record::remark()),
-            _ => return self.describe(block, body, at, notes, extras).map(|()| None),
+            _ => return self.describe(block, body, at, notes).map(|()| None),
         };
         let mut record = record.map_err(|problem| problem.at(at))?;
         record.skip += BODY;
@@ -157,14 +156,7 @@ impl Pcapng {
         Ok(Some(record))
     }
 
-    fn describe(
-        &mut self,
-        block: Block,
-        body: Cursor<'_>,
-        at: u64,
-        notes: &mut Notes,
-        extras: &mut Extras,
-    ) -> Result<(), Damage> {
+    fn describe(&mut self, block: Block, body: Cursor<'_>, at: u64, notes: &mut Notes) -> Result<(), Damage> {
         let order = block.order;
         let done = match block.kind {
             kind::SECTION => return self.begin_section(block, body, at),
@@ -180,8 +172,6 @@ impl Pcapng {
             kind::STATISTICS => blocks::statistics(body, order).map(|(interface, dropped)| {
                 self.note_drops(interface, dropped, notes);
             }),
-            kind::NAMES => extras.names(body, order),
-            kind::SECRETS => extras.secrets(body, order),
             _ => Ok(()),
         };
         done.map_err(|error| Damage::short(at, error))

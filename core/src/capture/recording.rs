@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::blocks::{Extras, Name, Secret};
+use super::blocks::Extras;
 use super::error::CaptureError;
 use super::reader::Reader;
 use super::record::Record;
@@ -184,16 +184,6 @@ impl Recording {
     /// Everything that went wrong so far; each message begins with the file's name.
     pub fn notes(&self) -> Vec<Note> {
         self.files.iter().flat_map(File::named_notes).collect()
-    }
-
-    /// Names that the files read so far give to addresses.
-    pub fn names(&self) -> &[Name] {
-        &self.extras.names
-    }
-
-    /// TLS and other secrets that the files read so far hold.
-    pub fn secrets(&self) -> &[Secret] {
-        &self.extras.secrets
     }
 
     /// The size of all files as they lie on disk; `None` where one is a pipe.

@@ -75,6 +75,20 @@ impl Dialogue {
         }
     }
 
+    /// What it keeps of messages that are not whole yet.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes()
+    }
+
+    /// There is no room for messages that are not whole: they are not read.
+    pub fn give_up(&mut self) {
+        if !self.inboxes.iter().all(Inbox::is_idle) {
+            self.lose(Lost("there was no room for messages that were not whole yet".into()));
+        }
+        self.inboxes.iter_mut().for_each(Inbox::shrink);
+    }
+
     fn inbox(&mut self, side: Side) -> &mut Inbox {
         &mut self.inboxes[side as usize]
     }

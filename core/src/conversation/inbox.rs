@@ -28,6 +28,9 @@ pub struct Pending {
     pub length: u64,
 }
 
+/// A buffer that has grown beyond this is not kept for the next packet.
+const REUSED: usize = 64 << 10;
+
 #[derive(Default)]
 pub struct Inbox {
     buffer: Vec<u8>,
@@ -96,7 +99,27 @@ impl Inbox {
     }
 
     pub fn reuse(&mut self, plain: Vec<u8>) {
-        self.plain = plain;
+        if plain.capacity() <= REUSED {
+            self.plain = plain;
+        }
+    }
+
+    /// What it keeps for the moment.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        let layer = self.layer.as_ref().map_or(0, |layer| layer.kept_bytes());
+        self.buffer.capacity() + self.plain.capacity() + layer
+    }
+
+    /// Nothing is under way in it.
+    pub fn is_idle(&self) -> bool {
+        self.buffer.is_empty() && self.layer.is_none()
+    }
+
+    /// Keep no room for what may come.
+    pub fn shrink(&mut self) {
+        self.buffer.shrink_to_fit();
+        self.plain = Vec::new();
     }
 
     /// Forget everything that is not whole.

@@ -71,9 +71,39 @@ impl Conversation {
         }
     }
 
-    /// Exchanges that are under way.
-    pub fn under_way(&self) -> usize {
-        self.dialogue().map_or(0, |dialogue| dialogue.pairing.under_way())
+    /// What it keeps of bytes that are not read yet.
+    #[inline]
+    pub fn kept_buffers(&self) -> usize {
+        match self {
+            Conversation::New(recognition) => recognition.kept_bytes(),
+            Conversation::Known(dialogue) => dialogue.kept_bytes(),
+            Conversation::Foreign(_) => 0,
+        }
+    }
+
+    /// What it keeps of requests without an answer.
+    #[inline]
+    pub fn kept_requests(&self) -> usize {
+        self.dialogue().map_or(0, |dialogue| dialogue.pairing.kept_bytes())
+    }
+
+    /// There is no room for bytes that are not read yet.
+    pub fn give_up_buffers(&mut self, statements: &mut Statements) {
+        match self {
+            Conversation::New(recognition) => {
+                let known = recognition.decide();
+                *self = Conversation::decided(known, recognition, statements);
+            }
+            Conversation::Known(dialogue) => dialogue.give_up(),
+            Conversation::Foreign(_) => {}
+        }
+    }
+
+    /// There is no room for requests without an answer.
+    pub fn give_up_requests(&mut self) {
+        if let Conversation::Known(dialogue) = self {
+            dialogue.pairing.abandon();
+        }
     }
 
     /// No more bytes will come.

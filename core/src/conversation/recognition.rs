@@ -110,6 +110,14 @@ impl Recognition {
         enough.then(|| self.decide())
     }
 
+    /// What it keeps for the moment.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+            + self.seen.capacity() * size_of::<KeptChunk>()
+            + self.client.capacity()
+            + self.server.capacity()
+    }
+
     /// No more bytes, or enough of them: the port breaks the tie.
     pub fn decide(&mut self) -> Option<Recognised> {
         let protocol = self.hints.by_port?;

@@ -13,6 +13,9 @@ use crate::side::Side;
 use crate::sql::Sql;
 use crate::stream::Mark;
 
+/// Exchanges that finish with one packet, if not many are pipelined.
+const USUAL: usize = 16;
+
 struct Open {
     exchange: Exchange,
     awaits: Awaits,
@@ -211,9 +214,10 @@ impl Pairing {
         self.open.iter().filter(|open| !open.answered && !open.ends_with_next).count()
     }
 
-    /// Exchanges that are under way.
-    pub fn under_way(&self) -> usize {
-        self.open.len()
+    /// What exchanges under way take, and took: room that was needed once is kept.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.open.capacity() * size_of::<Open>() + self.finished.capacity() * size_of::<Exchange>()
     }
 
     /// Something was lost while `unanswered` requests waited for an answer.
@@ -223,9 +227,17 @@ impl Pairing {
 
     /// There is no room for more open exchanges: all end, and what answers them cannot be paired.
     pub fn abandon(&mut self) {
-        self.lose();
-        self.end_all();
-        self.distrust_next(MIN_PIPELINED);
+        if self.is_open() {
+            self.lose();
+            self.end_all();
+            self.distrust_next(MIN_PIPELINED);
+        }
+        self.open = VecDeque::new();
+    }
+
+    /// What has finished was taken, and was more than usual.
+    pub fn shrink(&mut self) {
+        self.finished.shrink_to(USUAL);
     }
 
     /// The stream becomes opaque: what is open ends when the client speaks again.

@@ -12,6 +12,8 @@ pub const DEFLATE: Wrapping = Wrapping { name: "zlib", begin: || Box::<Deflate>:
 const STEP: usize = 64 << 10;
 /// Plain bytes that one packet may become: zlib packs at most 1032 : 1 (zlib's technical notes), so more is a lie.
 const RATIO: usize = 1032;
+/// What inflate keeps: a window of 32 KiB and its tables.
+const STATE: usize = 44 << 10;
 
 /// The state of the stream; nothing can be read any more once a byte of it is missing.
 struct Deflate {
@@ -49,6 +51,10 @@ impl Unwrap for Deflate {
 
     fn reset(&mut self) {
         self.state = None;
+    }
+
+    fn kept_bytes(&self) -> usize {
+        if self.state.is_some() { STATE } else { 0 }
     }
 }
 

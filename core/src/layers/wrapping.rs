@@ -9,6 +9,9 @@ pub trait Unwrap: Send {
 
     /// Bytes are missing: begin anew with the next ones.
     fn reset(&mut self);
+
+    /// What it keeps for the moment.
+    fn kept_bytes(&self) -> usize;
 }
 
 /// A kind of layer: each direction of a connection gets one of its own.

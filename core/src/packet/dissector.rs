@@ -73,6 +73,11 @@ impl Dissector {
         Self::default()
     }
 
+    /// Pieces of datagrams may take so many bytes.
+    pub fn within(bytes: usize) -> Self {
+        Self { fragments: Fragments::within(bytes), ..Self::default() }
+    }
+
     /// Datagrams in pieces that were given up to make room for others.
     pub fn fragments_given_up(&self) -> u64 {
         self.fragments.given_up

@@ -6,11 +6,13 @@
 use std::collections::HashMap;
 
 use super::part::{Addresses, Fragment};
+use crate::ledger::Limits;
 
 /// As long as Linux waits for the rest of an IPv4 datagram.
 const PATIENCE_NS: u64 = 30_000_000_000;
 const MAX_DATAGRAMS: usize = 1024;
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// What a piece costs beside its bytes.
+const OVERHEAD: usize = 48;
 
 /// A datagram put together.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,13 +22,19 @@ pub(super) struct Datagram {
     pub bytes: Vec<u8>,
 }
 
-#[derive(Default)]
 pub(super) struct Fragments {
     waiting: HashMap<Key, Waiting>,
-    /// In all waiting pieces.
+    /// What all waiting pieces take, and may take.
     bytes: usize,
+    most: usize,
     /// Datagrams that had to make room.
     pub given_up: u64,
+}
+
+impl Default for Fragments {
+    fn default() -> Self {
+        Self::within(Limits::default().fragments)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,15 +67,19 @@ impl Piece {
 }
 
 impl Fragments {
+    pub fn within(bytes: usize) -> Self {
+        Self { waiting: HashMap::new(), bytes: 0, most: bytes, given_up: 0 }
+    }
+
     /// Keeps the piece; returns the datagram when this was the last one missing.
     pub fn add(&mut self, addresses: Addresses, fragment: Fragment<'_>, time_ns: i64) -> Option<Datagram> {
         let key = Key { addresses, identification: fragment.identification, protocol: fragment.protocol };
         self.forget_if_stale(&key, time_ns);
         self.make_room(fragment.part.bytes.len(), time_ns);
         let waiting = self.waiting.entry(key).or_insert_with(|| Waiting { since_ns: time_ns, ..Waiting::default() });
-        let before = waiting.bytes;
+        let before = waiting.kept_bytes();
         waiting.add(fragment);
-        self.bytes = self.bytes - before + waiting.bytes;
+        self.bytes = self.bytes - before + waiting.kept_bytes();
         if !waiting.is_whole() {
             return None;
         }
@@ -86,7 +98,7 @@ impl Fragments {
             return;
         }
         self.waiting.retain(|_, waiting| !waiting.is_stale(now_ns));
-        self.bytes = self.waiting.values().map(|waiting| waiting.bytes).sum();
+        self.bytes = self.waiting.values().map(Waiting::kept_bytes).sum();
         while !self.has_room(bytes) {
             let oldest = self.waiting.iter().min_by_key(|(_, waiting)| waiting.since_ns);
             match oldest.map(|(key, _)| *key) {
@@ -100,17 +112,21 @@ impl Fragments {
     }
 
     fn has_room(&self, bytes: usize) -> bool {
-        self.waiting.len() < MAX_DATAGRAMS && self.bytes + bytes <= MAX_BYTES
+        self.waiting.len() < MAX_DATAGRAMS && self.bytes + bytes + OVERHEAD <= self.most
     }
 
     fn remove(&mut self, key: &Key) -> Option<Waiting> {
         let waiting = self.waiting.remove(key)?;
-        self.bytes -= waiting.bytes;
+        self.bytes -= waiting.kept_bytes();
         Some(waiting)
     }
 }
 
 impl Waiting {
+    fn kept_bytes(&self) -> usize {
+        self.bytes + self.pieces.len() * OVERHEAD
+    }
+
     fn is_stale(&self, now_ns: i64) -> bool {
         now_ns.abs_diff(self.since_ns) > PATIENCE_NS
     }

@@ -24,6 +24,7 @@ mod secrets_tests;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::ledger::Limits;
 use fingerprint::{Fingerprinter, Hash};
 pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
@@ -55,13 +56,26 @@ pub struct Statements {
     /// Fingerprints of statements that held a password.
     secretive: HashSet<u32>,
     tags: Texts,
+    /// What texts may take.
+    most: usize,
     overflowed: u64,
 }
 
 impl Statements {
     /// With `show_literals` the text of a statement keeps its literals (but never its passwords).
     pub fn new(show_literals: bool) -> Statements {
-        Statements { show_literals, ..Statements::default() }
+        Statements::within(show_literals, Limits::default().statements)
+    }
+
+    /// The same, with so many bytes for texts.
+    pub fn within(show_literals: bool, bytes: usize) -> Statements {
+        Statements { show_literals, most: bytes, ..Statements::default() }
+    }
+
+    /// What all texts take.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.texts.bytes + self.tags.bytes
     }
 
     /// The statement in `text`, whatever dialect it is: its fingerprint, the text to show, and a hash of its literals.
@@ -116,7 +130,7 @@ impl Statements {
 
     fn tags_of(&mut self, text: &[u8]) -> u32 {
         let tags = tags::tags(text, self.show_literals);
-        if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, Room::TAGS).unwrap_or(NO_TAGS) }
+        if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, self.most / TAGS).unwrap_or(NO_TAGS) }
     }
 
     /// How many texts are kept.
@@ -152,7 +166,7 @@ impl Statements {
     }
 
     fn fingerprint(&mut self) -> u32 {
-        self.texts.number(&self.reader.fingerprint, Room::ALL).unwrap_or_else(|| {
+        self.texts.number(&self.reader.fingerprint, self.most / TAGS * (TAGS - 1)).unwrap_or_else(|| {
             self.overflowed += 1;
             self.texts.number_of_others()
         })
@@ -162,7 +176,7 @@ impl Statements {
     /// leave a part of the room to fingerprints.
     fn raw(&mut self, text: &[u8], fingerprint: u32) -> u32 {
         self.reader.keep_raw(text);
-        self.texts.number(&self.reader.raw, Room::RAW).unwrap_or_else(|| {
+        self.texts.number(&self.reader.raw, self.most / 4 * 3).unwrap_or_else(|| {
             self.overflowed += 1;
             fingerprint
         })
@@ -172,18 +186,10 @@ impl Statements {
 /// No code of an error is longer.
 const LONGEST_CODE: usize = 40;
 
-/// How much may be kept.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    texts: usize,
-    bytes: usize,
-}
-
-impl Room {
-    const ALL: Room = Room { texts: 1_000_000, bytes: 256 << 20 };
-    const TAGS: Room = Room { texts: 100_000, bytes: 16 << 20 };
-    const RAW: Room = Room { texts: Room::ALL.texts / 4 * 3, bytes: Room::ALL.bytes / 4 * 3 };
-}
+/// Tags have the part of the room that this divides it by.
+const TAGS: usize = 16;
+/// What a text costs beside its bytes.
+const OVERHEAD: usize = 96;
 
 /// What all texts share for which there is no room.
 const OTHERS: &str = "(too many distinct statements)";
@@ -197,12 +203,12 @@ struct Texts {
 }
 
 impl Texts {
-    /// The number of `text`, which is kept if there is room.
-    fn number(&mut self, text: &str, room: Room) -> Option<u32> {
+    /// The number of `text`, which is kept if all of them then take no more than `most` bytes.
+    fn number(&mut self, text: &str, most: usize) -> Option<u32> {
         if let Some(number) = self.numbers.get(text) {
             return Some(*number);
         }
-        let fits = self.list.len() < room.texts && self.bytes + text.len() <= room.bytes;
+        let fits = self.bytes + text.len() + OVERHEAD <= most;
         fits.then(|| self.keep(text))
     }
 
@@ -213,7 +219,7 @@ impl Texts {
     fn keep(&mut self, text: &str) -> u32 {
         let number = self.list.len() as u32;
         let text: Arc<str> = text.into();
-        self.bytes += text.len();
+        self.bytes += text.len() + OVERHEAD;
         self.list.push(Arc::clone(&text));
         self.numbers.insert(text, number);
         number
@@ -224,7 +230,7 @@ impl Texts {
 mod tests {
     use super::*;
 
-    const SMALL: Room = Room { texts: 2, bytes: 10 };
+    const SMALL: usize = 10 + 2 * OVERHEAD;
 
     #[test]
     fn equal_statements_share_one_number() {
@@ -313,7 +319,7 @@ mod tests {
     #[test]
     fn statements_without_room_are_counted() {
         let mut statements = Statements::new(false);
-        statements.texts.bytes = Room::ALL.bytes;
+        statements.texts.bytes = statements.most;
         let first = statements.sql(b"select a");
         let second = statements.sql(b"select b");
         assert_eq!(first.fingerprint, second.fingerprint);
@@ -323,7 +329,7 @@ mod tests {
     #[test]
     fn texts_with_literals_leave_room_for_fingerprints() {
         let mut statements = Statements::new(true);
-        statements.texts.bytes = Room::RAW.bytes;
+        statements.texts.bytes = statements.most / 4 * 3;
         let sql = statements.sql(b"select 1");
         assert_eq!(statements.text(sql.text), "select ?");
         assert_eq!(statements.overflowed(), 1);

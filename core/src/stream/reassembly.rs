@@ -263,7 +263,10 @@ impl Reassembly {
         match blocked {
             Some(side) if finishing || self.patience_is_over(side) => self.give_up(side),
             None if finishing => self.unseen_end(),
-            _ => None,
+            _ => {
+                self.released = Vec::new();
+                None
+            }
         }
     }
 

@@ -7,9 +7,8 @@ use arrow_array::{ArrayRef, StringArray};
 
 use super::columns::Kind;
 
-/// Error texts that are kept.
-const MAX_ERRORS: usize = 100_000;
-const MAX_ERROR_BYTES: usize = 64 << 20;
+/// What a text costs beside its bytes.
+const OVERHEAD: usize = 96;
 /// What all errors share for whose texts there is no room.
 const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 
@@ -18,7 +17,9 @@ const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 pub struct Errors {
     texts: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
-    bytes: usize,
+    /// What they take, and may take.
+    pub bytes: usize,
+    pub most: usize,
     /// Errors that came when there was no room left for a text of their own.
     pub overflowed: u64,
 }
@@ -30,7 +31,7 @@ impl Errors {
         if let Some(number) = known(self, text) {
             return number;
         }
-        if self.texts.len() < MAX_ERRORS && self.bytes + text.len() <= MAX_ERROR_BYTES {
+        if self.bytes + text.len() + OVERHEAD <= self.most {
             return self.keep(text);
         }
         self.overflowed += 1;
@@ -39,7 +40,7 @@ impl Errors {
 
     fn keep(&mut self, text: &str) -> u32 {
         let text: Arc<str> = text.into();
-        self.bytes += text.len();
+        self.bytes += text.len() + OVERHEAD;
         self.texts.push(Arc::clone(&text));
         let number = self.texts.len() as u32 - 1;
         self.numbers.insert(text, number);

@@ -46,6 +46,9 @@ macro_rules! columns {
             $(pub(super) $name: Column<$kind>,)*
         }
 
+        /// What a row takes.
+        const ROW_BYTES: usize = 0 $(+ size_of::<<$kind as Kind>::Stored>())*;
+
         impl ExchangeColumns {
             fn push(&mut self, mut row: Row) {
                 $(
@@ -100,6 +103,19 @@ columns! {
 }
 
 impl ExchangeColumns {
+    /// Texts of errors may take so many bytes.
+    pub fn within(error_bytes: usize) -> ExchangeColumns {
+        let mut columns = ExchangeColumns::default();
+        columns.error.kind.most = error_bytes;
+        columns
+    }
+
+    /// What the rows and their texts take.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.stream.rows.len() * ROW_BYTES + self.error.kind.bytes
+    }
+
     /// Take the exchanges that a conversation has finished.
     pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) {
         let Some(dialogue) = conversation.dialogue_mut() else { return };
@@ -109,6 +125,7 @@ impl ExchangeColumns {
         for exchange in dialogue.pairing.finished() {
             self.push(Row::new(connection as u32, exchange, statements));
         }
+        dialogue.pairing.shrink();
     }
 
     /// How many errors came when there was no room left for a text of their own.

@@ -159,19 +159,18 @@ impl Tables {
 
     /// One row a clean in-stream RTT sample.
     pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
-        let samples: Vec<_> = (0u32..)
-            .zip(self.connections.iter())
-            .flat_map(|(stream, connection)| {
+        let samples = || {
+            (0u32..).zip(self.connections.iter()).flat_map(|(stream, connection)| {
                 connection.samples.iter().map(move |&(side, sample)| (stream, side, sample))
             })
-            .collect();
+        };
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|&(stream, ..)| stream)))),
-            ("by_server", booleans(samples.iter().map(|&(_, side, _)| side == Side::Client))),
-            ("time", times(samples.iter().map(|(.., sample)| Some(sample.time_ns)))),
-            ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples.iter().map(|(.., sample)| sample.rtt_ns)))),
-            ("segments", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.segments)))),
-            ("in_flight", Arc::new(UInt32Array::from_iter_values(samples.iter().map(|(.., sample)| sample.in_flight)))),
+            ("stream", Arc::new(UInt32Array::from_iter_values(samples().map(|(stream, ..)| stream)))),
+            ("by_server", booleans(samples().map(|(_, side, _)| side == Side::Client))),
+            ("time", times(samples().map(|(.., sample)| Some(sample.time_ns)))),
+            ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples().map(|(.., sample)| sample.rtt_ns)))),
+            ("segments", Arc::new(UInt32Array::from_iter_values(samples().map(|(.., sample)| sample.segments)))),
+            ("in_flight", Arc::new(UInt32Array::from_iter_values(samples().map(|(.., sample)| sample.in_flight)))),
         ])
     }
 
@@ -230,7 +229,11 @@ fn address(endpoint: Endpoint) -> String {
 
 fn severity(note: &Note) -> &'static str {
     match note.code {
-        NoteCode::FileDamaged | NoteCode::FileUnreadable | NoteCode::OneDirection => "error",
+        NoteCode::FileDamaged
+        | NoteCode::FileUnreadable
+        | NoteCode::OneDirection
+        | NoteCode::TooManyConnections
+        | NoteCode::TooManyExchanges => "error",
         NoteCode::DuplicatePackets
         | NoteCode::Reordered
         | NoteCode::Offloaded

@@ -75,6 +75,11 @@ impl Unwrap for MysqlCompression {
 
     fn reset(&mut self) {
         self.packet = Vec::new();
+        self.zstd = Zstd::default();
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.packet.capacity() + self.zstd.kept_bytes()
     }
 }
 
@@ -95,9 +100,20 @@ fn packet_length(bytes: &[u8]) -> usize {
 
 /// A zstd decoder, made when the first frame comes.
 #[derive(Default)]
-struct Zstd(Option<Box<FrameDecoder>>);
+struct Zstd {
+    decoder: Option<Box<FrameDecoder>>,
+    /// The most that a frame held: the decoder keeps room for it.
+    longest: usize,
+}
+
+/// What a zstd decoder keeps beside the window.
+const DECODER: usize = 256 << 10;
 
 impl Zstd {
+    fn kept_bytes(&self) -> usize {
+        if self.decoder.is_some() { DECODER + self.longest } else { 0 }
+    }
+
     /// What a whole packet holds, appended to `plain`.
     fn unpack(&mut self, packet: &[u8], plain: &mut Vec<u8>) -> Result<(), Lost> {
         let header = Header::read(packet)?;
@@ -119,7 +135,8 @@ impl Zstd {
     }
 
     fn frame(&mut self, body: &[u8], limit: usize, plain: &mut Vec<u8>) -> Result<(), Lost> {
-        let decoder = self.0.get_or_insert_default();
+        self.longest = self.longest.max(limit);
+        let decoder = self.decoder.get_or_insert_default();
         let (head, window, rest) = with_honest_window(body, limit);
         let source = head.chain(window.as_slice()).chain(rest);
         let frame = StreamingDecoder::new_with_decoder(source, &mut **decoder)

@@ -1,0 +1,98 @@
+//! What may be kept: one sum, of which everything that grows with the input has its share.
+//!
+//! The shares add up to the whole (docs/hostile-input.md shows them). Nothing takes more than its own, but for the
+//! exchanges: these also have what the others leave. Only so much is reserved as is used.
+
+/// What is kept where nobody says how much may be: 1 GB.
+pub const DEFAULT_MEMORY: usize = 1_000_000_000;
+/// With less, files of a usual kind could not be opened.
+pub const LEAST_MEMORY: usize = 64_000_000;
+
+/// How many parts the whole is divided into.
+const PARTS: usize = 64;
+
+/// Bytes that may be kept, by what they are kept for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// All together.
+    pub memory: usize,
+    /// Read buffers, the windows of compressed files, descriptions of interfaces.
+    pub files: usize,
+    /// Pieces of IP datagrams.
+    pub fragments: usize,
+    /// TCP connections.
+    pub connections: usize,
+    /// Segments behind holes, streams that are not recognised yet, messages of which a part has arrived.
+    pub buffers: usize,
+    /// Requests without an answer.
+    pub requests: usize,
+    /// Texts of statements, and their tags.
+    pub statements: usize,
+    /// Texts of errors.
+    pub errors: usize,
+    /// RTT samples.
+    pub samples: usize,
+    // What is left is for the exchanges.
+}
+
+impl Limits {
+    /// The shares of `memory` bytes.
+    pub fn of(memory: usize) -> Limits {
+        let parts = |parts: usize| memory / PARTS * parts;
+        Limits {
+            memory,
+            files: parts(9),
+            fragments: parts(1),
+            connections: parts(16),
+            buffers: parts(8),
+            requests: parts(4),
+            statements: parts(8),
+            errors: parts(2),
+            samples: parts(4),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::of(DEFAULT_MEMORY)
+    }
+}
+
+/// Bytes that one connection keeps for the moment, or all together do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub buffers: usize,
+    pub requests: usize,
+}
+
+impl Kept {
+    /// The sum, once a connection that kept `before` keeps `now`.
+    #[inline]
+    pub fn replace(&mut self, before: Kept, now: Kept) {
+        self.buffers = self.buffers + now.buffers - before.buffers;
+        self.requests = self.requests + now.requests - before.requests;
+    }
+
+    /// More than may be kept.
+    #[inline]
+    pub fn is_beyond(&self, limits: &Limits) -> bool {
+        self.buffers > limits.buffers || self.requests > limits.requests
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_leave_the_exchanges_a_fifth_at_least() {
+        for memory in [LEAST_MEMORY, DEFAULT_MEMORY, usize::MAX] {
+            let Limits { files, fragments, connections, buffers, requests, statements, errors, samples, .. } =
+                Limits::of(memory);
+            let others = [files, fragments, connections, buffers, requests, statements, errors, samples];
+            let left = memory - others.iter().sum::<usize>();
+            assert!(left >= memory / PARTS * 12, "{memory}");
+        }
+    }
+}
