@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import mysql_wire
 import pytest
 from conftest import Fixture
 
 from latpcap import CaptureError, UsageError
 from latpcap.report.terminal import render
-from latpcap.report.verification import render_html
+from latpcap.report.verification import render_html, summary
 from latpcap.verify import Verification, compare, ours, verify
 from latpcap.verify.ours import Exchange, Ours
 
@@ -133,6 +134,51 @@ def test_no_statement_is_shown(nplus1: Path) -> None:
     for text in (render(result), render_html(result), json.dumps(result.to_dict())):
         assert "a `select` of " in text
         assert "salaries" not in text
+
+
+# --- what it does not reach ------------------------------------------------------------------------------------------
+
+
+def test_statements_that_are_no_utf_8_are_compared(tmp_path: Path) -> None:
+    texts = [
+        *(b"select 'caf\xe9 au lait'", "select '日本' from t".encode("gbk"), "select 'é'".encode()),
+        *(b"select 'a\x1fb'", b"select '\xff\xfe'\r\n", b"\xe9", b" ", b"select '\\x41\x7f'"),
+    ]
+    calls = [(mysql_wire.message(0, b"\x03" + text), mysql_wire.result(1)) for text in texts]
+    (tmp_path / "x.pcap").write_bytes(mysql_wire.capture(calls))
+    (measure,) = (each for each in verify(tmp_path / "x.pcap").measures if each.name == "MySQL statements")
+    assert (measure.latpcap, measure.wireshark, measure.equal) == (len(texts),) * 3
+
+
+def test_a_statement_that_a_nul_ends_for_wireshark_is_explained(tmp_path: Path) -> None:
+    texts = ["select 'ab'".encode("utf-16-le"), b"select _binary 'a\0b' from x", b"\0select 2", b""]
+    calls = [(mysql_wire.message(0, b"\x03" + text), mysql_wire.result(1)) for text in texts]
+    (tmp_path / "x.pcap").write_bytes(mysql_wire.capture(calls))
+    result = verify(tmp_path / "x.pcap")
+    assert unexplained(result) == {}
+    assert not spoiled(tmp_path / "x.pcap", lambda each: replace(each, statement="select 'a'"), 3).agrees
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("firebird/fbclient3-nplus1", "of 1 connection: what Firebird says is not compared"),
+        ("mysql/tls13-nplus1-50", "statements and answers of 1 connection: encrypted, so neither"),
+        ("mysql/compressed-zlib", "statements and answers of 1 connection: compressed, and Wireshark"),
+        ("mysql/refused", "there is no database traffic, only packets, streams and handshakes"),
+    ],
+)
+def test_what_was_not_compared_is_said(fixture: Callable[[str], Fixture], name: str, line: str) -> None:
+    result = verify(fixture(name).path)
+    assert any(line in each for each in result.unchecked)
+    assert line in " ".join(render(result).split())
+    assert line in render_html(result)
+    assert result.to_dict()["unchecked"] == list(result.unchecked)
+    assert not summary(result).endswith("agree on everything.")
+
+
+def test_where_all_was_compared_nothing_is_left_to_say(nplus1: Path) -> None:
+    assert verify(nplus1).unchecked == ()
 
 
 # --- tshark is not itself --------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from latpcap.report.terminal import parts_of
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 
-__all__ = ["render_html"]
+__all__ = ["render_html", "summary"]
 
 MAX_SHOWN = 10
 """Unexplained differences that are shown of each measure."""
@@ -33,6 +33,9 @@ def _verification(result: Verification) -> Iterator[RenderableType]:
     )
     for measure in result.measures:
         yield from map(Text, _differences(measure))
+    if result.unchecked:
+        yield Text("\nNot compared")
+        yield from (Text(f"  {line}") for line in result.unchecked)
 
 
 def summary(result: Verification) -> str:
@@ -41,7 +44,8 @@ def summary(result: Verification) -> str:
     explained = sum(measure.explained for measure in result.measures)
     if unexplained:
         return f"latpcap and Wireshark {result.wireshark} differ: {unexplained:,} differences are unexplained."
-    besides = f", but for {explained:,} differences with known reasons" if explained else " on everything"
+    whole = " on everything that was compared" if result.unchecked else " on everything"
+    besides = f", but for {explained:,} differences with known reasons" if explained else whole
     return f"latpcap and Wireshark {result.wireshark} agree{besides}."
 
 
@@ -77,4 +81,5 @@ def render_html(result: Verification) -> str:
     listed = "".join(
         f"<li>{html.escape(line.strip())}</li>" for measure in result.measures for line in _differences(measure)
     )
-    return f"<p>{html.escape(summary(result))}</p><table><tr>{head}</tr>{rows}</table><ul>{listed}</ul>"
+    missing = "".join(f"<li>Not compared: {html.escape(line)}</li>" for line in result.unchecked)
+    return f"<p>{html.escape(summary(result))}</p><table><tr>{head}</tr>{rows}</table><ul>{listed}{missing}</ul>"

@@ -20,6 +20,7 @@ from latpcap.units import DEFAULT_MEMORY
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read
 from latpcap.verify.result import Difference, Measure, Verification
+from latpcap.verify.unchecked import unchecked
 from latpcap.verify.wireshark import Dissection, dissect, version
 
 __all__ = ["Difference", "Measure", "Verification", "compare", "verify"]
@@ -50,7 +51,8 @@ def compare(paths: Sequence[str], ours: Ours) -> Verification:
     if not paths or "-" in paths:
         raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
     theirs = dissect(paths, ours.ports)
-    return Verification(tuple(paths), wireshark_version, tuple(_all(ours, theirs)), theirs.complaint)
+    measured = tuple(_all(ours, theirs))
+    return Verification(tuple(paths), wireshark_version, measured, theirs.complaint, tuple(unchecked(ours, theirs)))
 
 
 def _all(ours: Ours, theirs: Dissection) -> Iterator[Measure]:

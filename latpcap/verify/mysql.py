@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
-from latpcap.verify.texts import described, paired
+from latpcap.verify.texts import described, is_shown_in_part, paired
 from latpcap.verify.wireshark import Dissection, Query
 
 __all__ = ["COMMANDS", "measures"]
@@ -33,6 +33,7 @@ LOGIN = "Wireshark takes a message of the login for a command"
 CONTENT = "Wireshark takes the file that LOAD DATA LOCAL sends for commands"
 ATTRIBUTES = "Wireshark misreads the values of query attributes, and with them the statement"
 CUT = "the snap length cut the statement: Wireshark shows nothing of it, latpcap its beginning"
+NUL = "a NUL ends the statement for Wireshark (and an empty one is shown as none); latpcap reads on"
 HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 
 Place = tuple[int, int, str]
@@ -98,24 +99,39 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
     own = [(each.stream, each.statement or "", each) for each in exchanges if each.command in WITH_STATEMENT]
     queries = [(each.stream, each.text, each) for each in theirs.queries["mysql"]]
     only_ours, only_theirs, equal = paired(own, queries)
+    shown = {(query.stream, query.frame): query for query in only_theirs}
+    cut = {
+        (each.stream, each.request_end_frame)
+        for each in only_ours
+        if _ends_early(each, shown.get((each.stream, each.request_end_frame)))
+    }
     differences = [
         *(
             Difference(
                 f"frame {each.request_end_frame}",
                 described(each.statement or ""),
                 None,
-                _why_no_query(each, ours, theirs),
+                NUL if (each.stream, each.request_end_frame) in cut else _why_no_query(each, ours, theirs),
             )
             for each in only_ours
         ),
         *(
             Difference(
-                f"frame {each.frame}", None, described(each.text, each.length), _why_no_statement(each, ours, theirs)
+                f"frame {each.frame}",
+                None,
+                described(each.text, each.length),
+                NUL if (each.stream, each.frame) in cut else _why_no_statement(each, ours, theirs),
             )
             for each in only_theirs
         ),
     ]
     return Measure("MySQL statements", len(own), len(queries), equal, tuple(differences))
+
+
+def _ends_early(exchange: Exchange, shown: Query | None) -> bool:
+    """Wireshark shows the statement's beginning, or of one that is empty or begins so nothing."""
+    statement = exchange.statement or ""
+    return not statement or is_shown_in_part(statement, "" if shown is None else shown.text)
 
 
 def _why_no_query(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:

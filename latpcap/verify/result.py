@@ -76,6 +76,8 @@ class Verification(Displayed):
     measures: tuple[Measure, ...]
     complaint: str | None = None
     """What tshark said about a file that it read only in part."""
+    unchecked: tuple[str, ...] = ()
+    """What was not compared, and why: a line each."""
 
     @property
     def agrees(self) -> bool:
@@ -90,5 +92,6 @@ class Verification(Displayed):
             "wireshark": self.wireshark,
             "agrees": self.agrees,
             "complaint": self.complaint,
+            "unchecked": list(self.unchecked),
             "measures": [measure.to_dict() for measure in self.measures],
         }

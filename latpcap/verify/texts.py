@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["comparable", "described", "paired"]
+__all__ = ["COMPARED", "comparable", "described", "is_shown_in_part", "paired"]
 
 Own = TypeVar("Own")
 Other = TypeVar("Other")
@@ -26,6 +26,17 @@ def comparable(statement: str) -> str:
     ("select ' '", "select ' '")
     """
     return NOT_PLAIN.sub(" ", ESCAPED.sub(" ", statement[: 2 * COMPARED])).strip()[:COMPARED]
+
+
+def is_shown_in_part(statement: str, shown: str) -> bool:
+    r"""Does `shown` end where something that is no text begins in `statement`? For Wireshark a NUL ends a text.
+
+    >>> is_shown_in_part("select 'a\N{REPLACEMENT CHARACTER}b'", "select 'a"), is_shown_in_part("select 12", "select 1")
+    (True, False)
+    """
+    whole, part = comparable(statement), comparable(shown)
+    begins = whole.startswith(part) and whole[len(part) : len(part) + 1] in ("", " ")
+    return begins and "\N{REPLACEMENT CHARACTER}" in statement
 
 
 def described(statement: str, length: int | None = None) -> str:

@@ -30,8 +30,8 @@ FIELDS = (
 )
 """Where a header comes several times (tunnels), the innermost is last."""
 
-JOIN = "\x1f"
-"""Between several values of one field: tshark escapes it where a capture contains it."""
+JOIN = "\r"
+"""Between several values of one field: of all that may stand there, tshark escapes it where a capture contains it."""
 
 KEPT_TEXT = 65_536
 """Characters of a statement that are kept: latpcap keeps no more either."""
@@ -189,7 +189,7 @@ def dissect(paths: Sequence[str], ports: Mapping[str, set[int]]) -> Dissection:
         command = [_program("tshark"), "-n", "-r", source, *_options(ports)]
         process = stack.enter_context(_run(command, given, errors, environment))
         for line in process.stdout:
-            cells = line.decode("utf-8", "replace").rstrip("\r\n").split("\t")
+            cells = line.decode("utf-8", "replace").removesuffix("\n").split("\t")
             found.add(
                 {
                     name: cell.split(JOIN) if cell else []

@@ -1,0 +1,44 @@
+"""What the comparison does not reach: said, so that nobody takes agreement for more than it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from latpcap.verify.ours import Connection, Ours
+from latpcap.verify.texts import COMPARED
+from latpcap.verify.wireshark import Dissection
+
+__all__ = ["unchecked"]
+
+NAMES = {"firebird": "Firebird", "oracle": "Oracle", "opaque": "opaque", "turns": "opaque"}
+"""Protocols of which nothing above TCP is compared."""
+
+
+def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
+    """Yield what was read and not compared, a line each."""
+    databases = [connection for connection in ours.connections if connection.protocol is not None]
+    if not databases and not theirs.speaks:
+        yield "statements and answers: there is no database traffic, only packets, streams and handshakes"
+    for name in sorted({NAMES[each.protocol] for each in databases if each.protocol in NAMES}):
+        count = sum(NAMES.get(each.protocol or "") == name for each in databases)
+        yield f"requests, statements and answers of {_some(count)}: what {name} says is not compared"
+    for which, why in KINDS:
+        count = sum(which(each) for each in databases if each.protocol not in NAMES)
+        if count:
+            yield f"statements and answers of {_some(count)}: {why}"
+    if long := sum(len(each.statement or "") > COMPARED for part in ours.exchanges.values() for each in part):
+        yield f"the ends of {long:,} statements: of each the first {COMPARED:,} characters are compared"
+    if theirs.complaint:
+        yield "what follows where tshark gave up"
+
+
+KINDS: tuple[tuple[Callable[[Connection], bool], str], ...] = (
+    (lambda each: each.encrypted, "encrypted, so neither of the two can read them"),
+    (lambda each: each.compressed, "compressed, and Wireshark inflates nothing"),
+    (lambda each: each.replication, "what a replication stream pushes is in no count"),
+)
+"""Connections whose content one of the two cannot read, and why."""
+
+
+def _some(count: int) -> str:
+    return "1 connection" if count == 1 else f"{count:,} connections"
