@@ -165,7 +165,7 @@ def test_a_statement_that_a_nul_ends_for_wireshark_is_explained(tmp_path: Path) 
         ("firebird/fbclient3-nplus1", "of 1 connection: what Firebird says is not compared"),
         ("mysql/tls13-nplus1-50", "statements and answers of 1 connection: encrypted, so neither"),
         ("mysql/compressed-zlib", "statements and answers of 1 connection: compressed, and Wireshark"),
-        ("mysql/refused", "there is no database traffic, only packets, streams and handshakes"),
+        ("mysql/refused", "latpcap reads no database traffic here, only packets, streams and handshakes"),
     ],
 )
 def test_what_was_not_compared_is_said(fixture: Callable[[str], Fixture], name: str, line: str) -> None:

@@ -18,7 +18,7 @@ def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
     """Yield what was read and not compared, a line each."""
     databases = [connection for connection in ours.connections if connection.protocol is not None]
     if not databases and not theirs.speaks:
-        yield "statements and answers: there is no database traffic, only packets, streams and handshakes"
+        yield "statements and answers: latpcap reads no database traffic here, only packets, streams and handshakes"
     for name in sorted({NAMES[each.protocol] for each in databases if each.protocol in NAMES}):
         count = sum(NAMES.get(each.protocol or "") == name for each in databases)
         yield f"requests, statements and answers of {_some(count)}: what {name} says is not compared"

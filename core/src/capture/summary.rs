@@ -77,10 +77,12 @@ impl CaptureFile {
 }
 
 fn cut_short(record: &Record, frame: u64) -> String {
-    format!(
-        "packets were cut when they were captured (frame {frame}: {} of {} bytes); capture with -s 0 to see them whole",
-        record.length, record.original_length
-    )
+    let what = match u64::from(record.original_length).checked_sub(record.length as u64) {
+        // The file says that it is whole.
+        None | Some(0) => format!("frame {frame} ends before its IP datagram"),
+        Some(_) => format!("frame {frame}: {} of {} bytes", record.length, record.original_length),
+    };
+    format!("packets were cut when they were captured ({what}); capture with -s 0 to see them whole")
 }
 
 fn went_back(back_ns: i64, frame: u64) -> String {

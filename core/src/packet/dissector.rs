@@ -24,7 +24,7 @@ pub enum Dissected<'a> {
     Aggregate(&'a [u8]),
     /// Encrypted below IP, by what is named.
     Encrypted(&'static str),
-    /// A piece of a datagram that the snap length cut.
+    /// No TCP segment: an IP datagram, or a piece of one, whose end was not captured.
     Cut,
     /// Headers that contradict themselves, or that the snap length cut.
     Malformed(Malformed),
@@ -42,7 +42,7 @@ pub enum Malformed {
 
 impl Dissected<'_> {
     /// Is some of the packet's IP datagram missing? What the snap length takes behind it (padding, check sequences) is
-    /// not missed, nor is what belongs to no TCP segment.
+    /// not missed.
     pub fn is_cut(&self, packet: &Packet<'_>) -> bool {
         match self {
             Dissected::Tcp(segment) => segment.payload.len() < segment.wire_length as usize,
@@ -147,7 +147,7 @@ fn walk<'a>(
     packet: &Packet<'_>,
     fragments: Option<&mut Fragments>,
 ) -> Walk<'a> {
-    let mut next = start;
+    let (mut next, mut is_cut) = (start, false);
     for _ in 0..MAX_HEADERS {
         next = match step(next, &mut addresses) {
             Ok(next) => next,
@@ -171,7 +171,9 @@ fn walk<'a>(
             Next::Aggregate(part) => return Walk::Done(Dissected::Aggregate(part.bytes)),
             Next::Encrypted(what) => return Walk::Done(Dissected::Encrypted(what)),
             Next::Cut => return Walk::Done(Dissected::Cut),
+            Next::Nothing if is_cut => return Walk::Done(Dissected::Cut),
             Next::Nothing => return Walk::Done(Dissected::Other),
+            Next::Protocol(_, part) => is_cut = part.is_cut(),
             _ => {}
         }
     }

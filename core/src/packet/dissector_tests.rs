@@ -263,7 +263,9 @@ fn only_what_is_missing_of_the_datagram_counts_as_cut() {
     let fragment = ethernet(&ip(6, 4, &[7; 64]));
     assert!(is_cut(packet(ETHERNET, &fragment[..60])), "a piece of a datagram");
     let other = ethernet(&ip(1, 0, &[7; 64]));
-    assert!(!is_cut(packet(ETHERNET, &other[..60])), "no TCP");
+    assert!(is_cut(packet(ETHERNET, &other[..60])), "no TCP");
+    let no_ip = [&[2; 12], &[8, 6][..], &[0; 28]].concat();
+    assert!(!is_cut(Packet { original_length: 99, ..packet(ETHERNET, &no_ip) }), "no IP");
     let padded = [ethernet(&tcp(b"")), vec![0; 6]].concat();
     assert!(!is_cut(Packet { original_length: 64, ..packet(ETHERNET, &padded[..54]) }), "padding");
 }
