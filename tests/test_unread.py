@@ -106,7 +106,7 @@ PRELOGIN = b"\0\0\x0b\0\x06\x01\0\x11\0\x01\xff" + b"\x10\0\0\0\0\0\x02"
         ("SQL Server", 1433, b"\x12\x01\0\x1a\0\0\0\0" + PRELOGIN, b"\x04\x01\0\x1a\0\0\0\0" + PRELOGIN),
         ("Redis", 6379, b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n"),
         (
-            "Elasticsearch",
+            "Elasticsearch or OpenSearch",
             9200,
             b"GET / HTTP/1.1\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nX-elastic-product: Elasticsearch\r\n\r\n",

@@ -35,8 +35,9 @@ const OTHERS: &[(&str, &[u16], Speaks)] = &[
     ("Informix", &[9088], informix),
     ("Tarantool", &[3301], tarantool),
     ("HBase", &[16_000, 16_020], hbase),
-    ("Elasticsearch", &[9200, 9300], elasticsearch),
     ("CouchDB", &[5984], |_, server| http_header(server, "server", "couchdb")),
+    ("ArangoDB", &[8529], |_, server| http_header(server, "server", "arangodb")),
+    ("Elasticsearch or OpenSearch", &[9200, 9300], elasticsearch),
     ("InfluxDB", &[8086], |_, server| http_header(server, "x-influxdb-version", "")),
 ];
 
@@ -45,17 +46,21 @@ const OTHERS: &[(&str, &[u16], Speaks)] = &[
 /// More than the header of any message here.
 const LONGEST_HEADER: usize = 24;
 
-/// Do these bytes hold one message behind the other, each as long as it says? Only the last may be cut. `length` gives
-/// none where no message begins.
-fn are_messages(bytes: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> bool {
+/// The messages at hand, each as long as `length` says, which gives none where no message begins.
+fn messages<'a>(bytes: &'a [u8], length: impl Fn(&[u8]) -> Option<usize>) -> impl Iterator<Item = &'a [u8]> {
     let mut rest = bytes;
-    while let Some(length) = length(rest).filter(|&length| length > 0) {
-        match rest.get(length..) {
-            Some([]) | None => return true,
-            Some(after) => rest = after,
-        }
-    }
-    rest.len() < LONGEST_HEADER && rest.len() < bytes.len()
+    std::iter::from_fn(move || {
+        let length = length(rest).filter(|&length| length > 0)?;
+        let message = &rest[..length.min(rest.len())];
+        rest = &rest[message.len()..];
+        Some(message)
+    })
+}
+
+/// Do these bytes hold one message behind the other? Only the last may be cut.
+fn are_messages(bytes: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> bool {
+    let told: usize = messages(bytes, length).map(<[u8]>::len).sum();
+    told > 0 && bytes.len() - told < LONGEST_HEADER
 }
 
 fn u16_be(bytes: &[u8], at: usize) -> Option<u16> {
@@ -80,6 +85,8 @@ fn is_text(bytes: &[u8]) -> bool {
 
 /// Text in lines that end as those of Redis and Memcached do: the first one's words.
 fn first_line(bytes: &[u8]) -> Option<Vec<&str>> {
+    const LONGEST: usize = 512;
+    let bytes = &bytes[..bytes.len().min(LONGEST)];
     let end = bytes.windows(2).position(|window| window == b"\r\n")?;
     let line = str::from_utf8(&bytes[..end]).ok().filter(|line| is_text(line.as_bytes()))?;
     Some(line.split(' ').collect())
@@ -94,6 +101,8 @@ const TDS_BATCH: u8 = 1;
 const TDS_OLD_LOGIN: u8 = 2;
 const TDS_RPC: u8 = 3;
 const TDS_ANSWER: u8 = 4;
+const TDS_ATTENTION: u8 = 6;
+const TDS_BULK: u8 = 7;
 const TDS_TRANSACTION: u8 = 14;
 const TDS_NORMAL: u8 = 15;
 const TDS_LOGIN: u8 = 16;
@@ -102,7 +111,7 @@ const TDS_PRELOGIN: u8 = 18;
 fn tds_length(bytes: &[u8], types: &[u8]) -> Option<usize> {
     let &[kind, status, _, _, _, _, _, 0] = bytes.first_chunk::<TDS_HEADER>()? else { return None };
     let length = usize::from(u16_be(bytes, 2)?);
-    (types.contains(&kind) && status < 0x20 && length > TDS_HEADER).then_some(length)
+    (types.contains(&kind) && status < 0x20 && length >= TDS_HEADER).then_some(length)
 }
 
 /// What only SQL Server's clients send first: a list of options, or the login of TDS 7.
@@ -139,7 +148,7 @@ fn is_prelogin(body: &[u8], length: usize) -> bool {
 
 /// Any client of TDS: an old login, or requests that a server answers in kind.
 fn tds(client: &[u8], server: &[u8]) -> bool {
-    const REQUESTS: [u8; 4] = [TDS_BATCH, TDS_RPC, TDS_TRANSACTION, TDS_NORMAL];
+    const REQUESTS: [u8; 6] = [TDS_BATCH, TDS_RPC, TDS_ATTENTION, TDS_BULK, TDS_TRANSACTION, TDS_NORMAL];
     let answers = are_messages(server, |bytes| tds_length(bytes, &[TDS_ANSWER]));
     if tds_length(client, &[TDS_OLD_LOGIN]).is_some() {
         return is_old_login(&client[TDS_HEADER..]) && (server.is_empty() || answers);
@@ -148,14 +157,15 @@ fn tds(client: &[u8], server: &[u8]) -> bool {
     asks && (answers || server.is_empty() && is_batch(client))
 }
 
-/// Host, user and password, 30 bytes each, and how many of these are used.
+/// Host, user and password, 30 bytes each, and how many of these are used; a password need not be text.
 fn is_old_login(body: &[u8]) -> bool {
-    body.chunks(31).take(3).all(|field| match field {
-        [text @ .., used] if text.len() == 30 => {
-            usize::from(*used) <= text.len() && (*used == 0 || is_text(&text[..usize::from(*used)]))
-        }
-        _ => false,
-    }) && body.len() >= 3 * 31
+    body.get(92).is_some_and(|&used| used <= 30)
+        && body.chunks(31).take(2).all(|field| match field {
+            [text @ .., used] if text.len() == 30 => {
+                usize::from(*used) <= text.len() && (*used == 0 || is_text(&text[..usize::from(*used)]))
+            }
+            _ => false,
+        })
 }
 
 /// SQL in one packet, without an answer: in ASCII or in UTF-16, behind its headers where it has some.
@@ -187,8 +197,14 @@ fn mongodb(client: &[u8], server: &[u8]) -> bool {
     };
     let asks = are_messages(client, |bytes| length(bytes, &ASKED));
     match server {
-        [] => asks && is_mongodb_request(client),
-        _ => asks && are_messages(server, |bytes| length(bytes, &ANSWERED)) && u32_le(client, 4) == u32_le(server, 8),
+        _ if !asks => false,
+        [] => is_mongodb_request(client),
+        _ => {
+            let answered = u32_le(server, 8);
+            let mut asked = messages(client, |bytes| length(bytes, &ASKED));
+            are_messages(server, |bytes| length(bytes, &ANSWERED))
+                && asked.any(|message| u32_le(message, 4) == answered)
+        }
     }
 }
 
@@ -234,6 +250,13 @@ fn memcached(client: &[u8], server: &[u8]) -> bool {
             let stored = matches!(answered[..], ["STORED" | "NOT_STORED" | "EXISTS" | "NOT_FOUND"]);
             numbers.len() >= 3 && numbers[..3].iter().all(is_number) && stored
         }
+        ["gat" | "gats", _, _, ..] => matches!(answered[..], ["VALUE", _, _, _, ..] | ["END"]),
+        ["mg" | "ms" | "md" | "ma", _, ..] => matches!(answered[..], ["HD" | "EN" | "NS" | "NF" | "EX" | "VA", ..]),
+        ["delete", _, ..] => matches!(answered[..], ["DELETED" | "NOT_FOUND"]),
+        ["touch", _, _, ..] => matches!(answered[..], ["TOUCHED" | "NOT_FOUND"]),
+        ["incr" | "decr", _, ref by, ..] => {
+            is_number(by) && (answered == ["NOT_FOUND"] || answered.len() == 1 && is_number(&answered[0]))
+        }
         ["stats", ..] => matches!(answered[..], ["STAT", _, ..]),
         ["version"] => matches!(answered[..], ["VERSION", _]),
         _ => false,
@@ -261,7 +284,7 @@ fn cassandra(client: &[u8], server: &[u8]) -> bool {
     const ASKED: [u8; 8] = [0x01, 0x05, 0x07, 0x09, 0x0a, 0x0b, 0x0d, 0x0f];
     const ANSWERED: [u8; 8] = [0x00, 0x02, 0x03, 0x06, 0x08, 0x0c, 0x0e, 0x10];
     const VERSIONS: &[u8] = b"\0\x0bCQL_VERSION";
-    let Some(&version) = client.first().filter(|version| (1..=5).contains(*version)) else { return false };
+    let Some(&version) = client.first().filter(|version| matches!(version, 1..=5 | 0x41 | 0x42)) else { return false };
     let at = if version < 3 { 3 } else { 4 };
     let length = |bytes: &[u8], version: u8, operations: &[u8]| {
         let operation = bytes.get(at).filter(|operation| operations.contains(operation));
@@ -300,7 +323,7 @@ fn drda(client: &[u8], server: &[u8]) -> bool {
 /// Hello: 0 | length | name; the server's begins so as well.
 fn clickhouse(client: &[u8], server: &[u8]) -> bool {
     let says = |bytes: &[u8]| matches!(bytes, [0, 10..=64, name @ ..] if name.starts_with(b"ClickHouse"));
-    says(client) || says(server) || http_header(server, "x-clickhouse-server-display-name", "")
+    says(client) || says(server) || http_header(server, "x-clickhouse-query-id", "")
 }
 
 /// length u32 | type u8; the first answer tells the ways to log in.
@@ -341,15 +364,20 @@ fn elasticsearch(client: &[u8], server: &[u8]) -> bool {
         }
         _ => None,
     };
-    http_header(server, "x-elastic-product", "elasticsearch")
-        || are_messages(client, length) && (server.is_empty() || are_messages(server, length))
+    const SEARCHED: [&[u8]; 2] = [b"\"_shards\":{\"total\":", b"You Know, for Search"];
+    let by_http = http_header(server, "x-elastic-product", "elasticsearch")
+        || is_http(server) && SEARCHED.iter().any(|told| contains(server, told));
+    by_http || are_messages(client, length) && (server.is_empty() || are_messages(server, length))
+}
+
+fn is_http(server: &[u8]) -> bool {
+    server.starts_with(b"HTTP/1.")
 }
 
 /// Does an HTTP answer begin here that has this header, its value beginning so?
 fn http_header(server: &[u8], name: &str, value: &str) -> bool {
-    let mut lines = server.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let is_http = lines.next().is_some_and(|line| line.starts_with(b"HTTP/1."));
-    is_http
+    let lines = server.split(|&byte| byte == b'\n').skip(1).map(<[u8]>::trim_ascii);
+    is_http(server)
         && lines.take_while(|line| !line.is_empty()).any(|line| {
             let mut parts = line.splitn(2, |&byte| byte == b':').map(<[u8]>::trim_ascii);
             let named = parts.next().is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
