@@ -47,7 +47,7 @@ const OTHERS: &[(&str, &[u16], Speaks)] = &[
 const LONGEST_HEADER: usize = 24;
 
 /// The messages at hand, each as long as `length` says, which gives none where no message begins.
-fn messages<'a>(bytes: &'a [u8], length: impl Fn(&[u8]) -> Option<usize>) -> impl Iterator<Item = &'a [u8]> {
+fn messages(bytes: &[u8], length: impl Fn(&[u8]) -> Option<usize>) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let length = length(rest).filter(|&length| length > 0)?;
