@@ -109,6 +109,8 @@ class Conn:
     delayed_far_ms: list[float] = field(default_factory=list)
     """In-stream samples of one segment: candidates for delayed ACKs."""
     tail_ms: float = 0.0
+    server_fin_ms: float | None = None
+    """The server hangs up so long after the last request; the client does right after it."""
     lost_bytes: int = 0
     retransmissions: int = 0
 
@@ -195,6 +197,7 @@ class Tables:
         ends = [
             row[name] for row in mine for name in ("request_end_time", "response_end_time") if row[name] is not None
         ]
+        server_fin = None if c.server_fin_ms is None else mine[-1]["request_end_time"] + _ns(c.server_fin_ms)
         data_end = max(ends) + _ns(c.tail_ms) if ends else None
         self.connection_rows.append(
             {
@@ -218,6 +221,8 @@ class Tables:
                 "syn_time": start if c.handshake else None,
                 "syn_ack_time": syn_ack if c.handshake else None,
                 "ack_time": ack if c.handshake else None,
+                "client_fin_time": None if server_fin is None else server_fin + near,
+                "server_fin_time": server_fin,
                 "handshake_retransmitted": c.handshake_retransmitted,
                 "client_mss": c.mss if c.handshake else None,
                 "server_mss": c.mss if c.handshake else None,
@@ -324,6 +329,7 @@ class Tables:
         )
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
+        types |= dict.fromkeys(("client_fin_time", "server_fin_time"), TIME)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
         types |= {"cancels": U32, "server_first": BOOL, "exchanges": U32}

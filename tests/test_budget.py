@@ -36,6 +36,18 @@ def test_handshake_greeting_and_login_are_setup() -> None:
     assert parts_ms(connection) == BUDGET | {"setup": 50}
 
 
+@pytest.mark.parametrize(("waits", "setup_s"), [(True, 0.0736), (False, 0.04)])
+def test_the_wait_for_the_server_to_hang_up_is_setup(waits: bool, setup_s: float) -> None:
+    said, connections, at_ms = [Ex(), Ex("quit", round_trips=0, answered=False)], [], 0.0
+    for exits_ms in (1, 2, 0.6, 9):
+        connections.append(Conn(said, 10, at_ms, server_fin_ms=10 + exits_ms))
+        at_ms += 20 + (10 + exits_ms if waits else 0) + 0.5
+    measured = measure(*connections)
+    assert measured.budget.setup_s == pytest.approx(setup_s)
+    assert measured.budget.client_s == pytest.approx(0.0015)
+    assert measured.round_trips.tolist() == ([3, 3, 3, 2] if waits else [2, 2, 2, 2])
+
+
 @pytest.mark.parametrize("near_share", [0, 0.4, 1])
 def test_what_the_network_took_does_not_depend_on_where_it_was_captured(near_share: float) -> None:
     last_response_on_its_way = 10 * near_share

@@ -36,6 +36,31 @@ def test_a_projection_meets_what_the_same_work_takes_there(here: float, there: f
     assert projected == pytest.approx(measured, rel=1e-6)
 
 
+def one_by_one(rtt_ms: float, *, waits: bool, pause_ms: float, near_share: float = 0.0) -> Recording:
+    """50 connections one after the other: the next one opens some time after the server has hung up, or regardless."""
+    said = [Ex("authenticate", service_ms=0.2), Ex(service_ms=0.2), Ex("quit", round_trips=0, answered=False)]
+    connections, at_ms = [], 0.0
+    for number in range(50):
+        exits_ms = 0.1 * (number * 7 % 5)
+        fin_ms = rtt_ms * (1 - near_share) + exits_ms
+        connections.append(Conn(said, rtt_ms, at_ms, near_share=near_share, server_fin_ms=fin_ms))
+        at_ms += 3 * rtt_ms + 0.4 + (rtt_ms + exits_ms if waits else 0) + pause_ms
+    return build(connections)
+
+
+@pytest.mark.parametrize(("waits", "pause_ms"), [(True, 0.1), (True, 0.5), (False, 0.1), (False, 1.6)])
+@pytest.mark.parametrize("near_share", [0, 1])
+def test_a_client_that_waits_for_the_server_to_hang_up_waits_there_as_well(
+    waits: bool, pause_ms: float, near_share: float
+) -> None:
+    near = one_by_one(1, waits=waits, pause_ms=pause_ms, near_share=near_share)
+    far = one_by_one(15, waits=waits, pause_ms=pause_ms)
+    assert Measures(near).project([15]).points[0].runtime_s == pytest.approx(far.runtime_s, rel=0.01)
+    if near_share == 0:
+        [point] = Measures(far).project([1]).points
+        assert (point.optimistic_s or 0) < near.runtime_s < (point.pessimistic_s or 0)
+
+
 def test_nearer_hosts_go_on_sooner_or_not() -> None:
     """Own time of 0.3 ms a turn: at 0.4 instead of 15 ms the central case keeps 30 %, the pessimistic all."""
     queries = [Ex(client_ms=0.1, service_ms=0.2)] * 1000
@@ -145,7 +170,7 @@ def test_a_pool_meets_what_the_same_pool_takes_there(threads: int, connections: 
 def test_a_connection_for_every_query_is_a_row_in_every_case() -> None:
     queries = [Conn(rtt_ms=1, at_ms=10 * number, exchanges=[Ex(service_ms=1)]) for number in range(50)]
     point = project(*queries, rtt_ms=[101]).points[0]
-    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.06)
+    assert point.optimistic_s == pytest.approx(point.runtime_s, rel=0.1)
 
 
 def test_the_connection_that_ends_last_is_the_pessimistic_case() -> None:

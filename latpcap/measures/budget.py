@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
+from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
 from latpcap.rtt import Baselines
 from latpcap.tables.quantiles import Grouped, running_maximum
@@ -48,7 +49,7 @@ class Budget(Plotted):
     think_s: float = 0.0
     """Stretches of client time above the threshold: never scaled."""
     setup_s: float = 0.0
-    """TCP handshakes, greetings, TLS, authentication."""
+    """TCP handshakes, greetings, TLS, authentication, waits for the server to hang up."""
     loss_s: float = 0.0
     """What retransmissions added."""
     unknown_s: float = 0.0
@@ -74,7 +75,7 @@ class Timeline:
     weight: Floats
     """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
     round_trips: Floats
-    """Round trips of each connection, its TCP handshake and greeting included."""
+    """Round trips of each connection, its TCP handshake, greeting and the wait for the server's FIN included."""
     effective: Floats
     """The same, each counted by its weight: the runtime grows by these."""
     setup_network_s: float
@@ -92,6 +93,10 @@ class _Spans:
     """Near RTT of a connection's first request: it lies in the handshake."""
     shake_begin: Ints
     shake_end: Ints
+    bye: Ints
+    """The connections whose clients waited for the server to hang up, and when."""
+    bye_begin: Ints
+    bye_end: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -
     connections, exchanges = recording.connections, recording.exchanges
     near = np.rint(baselines.near).astype(np.int64)
     runtime_ns = round(recording.runtime_s * 1e9)
-    spans = _spans(connections, exchanges, near, runtime_ns)
+    spans = _spans(connections, exchanges, near, runtime_ns, goodbyes(recording, near))
     pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
@@ -124,7 +129,8 @@ def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -
 
 def _shared_time(spans: _Spans) -> SharedTime:
     """Connections share the instants in which they are busy."""
-    return SharedTime(np.concatenate((spans.shake_begin, spans.begin)), np.concatenate((spans.shake_end, spans.end)))
+    begin = np.concatenate((spans.shake_begin, spans.begin, spans.bye_begin))
+    return SharedTime(begin, np.concatenate((spans.shake_end, spans.end, spans.bye_end)))
 
 
 def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: float) -> SharedTime:
@@ -145,7 +151,7 @@ def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: floa
 # --- stretches ------------------------------------------------------------------------------------------------------
 
 
-def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_ns: int) -> _Spans:
+def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_ns: int, closed: Ints) -> _Spans:
     """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
     connection = exchanges.connection
     is_first = np.diff(connection, prepend=-1) != 0
@@ -158,6 +164,9 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     begin = np.clip(asked, before, end)
     hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
     early = np.where(is_first, 0, np.minimum(hidden, begin - before))
+    bye = np.flatnonzero(closed != MISSING)
+    last_of = np.searchsorted(connection, bye, side="right") - 1
+    bye_begin = np.clip(exchanges.request_end[last_of] - near[bye], end[last_of], closed[bye])
     return _Spans(
         begin - early,
         end,
@@ -165,6 +174,9 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
         np.where(is_first, hidden, 0),
         np.minimum(connections.start, runtime_ns),
         np.minimum(shake_end, runtime_ns),
+        bye,
+        bye_begin,
+        closed[bye],
     )
 
 
@@ -265,6 +277,8 @@ def _add_up(
     total = shared.worth(spans.begin, spans.end - spans.begin)
     shake_length = spans.shake_end - spans.shake_begin
     shake = shared.worth(spans.shake_begin, shake_length)
+    bye_length = spans.bye_end - spans.bye_begin
+    bye_time = shared.worth(spans.bye_begin, bye_length)
     idle = shared.idle(0, runtime_ns)
     thinking = idle > think_s * 1e9
     budget = Budget(
@@ -273,13 +287,15 @@ def _add_up(
         transfer_s=_seconds(request, normal) + _seconds(response, normal),
         client_s=_seconds(idle, ~thinking),
         think_s=_seconds(idle, thinking),
-        setup_s=_seconds(shake) + _seconds(total, is_setup),
+        setup_s=_seconds(shake) + _seconds(bye_time) + _seconds(total, is_setup),
         loss_s=_seconds(service_loss, normal) + _seconds(response_loss, normal),
         unknown_s=_seconds(total, ~whole & ~is_setup),
     )
     weight = _weights(exchanges, spans, pieces, pace)
     shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
     shake_weight = _ratio(pace.worth(spans.shake_begin, shake_length), shake_length)
+    bye_weight = _ratio(pace.worth(spans.bye_begin, bye_length), bye_length)
+    bye_network = np.minimum(np.nan_to_num(baselines.baseline)[spans.bye] * bye_weight, bye_time)
     shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
     count = len(connections)
     return Timeline(
@@ -289,9 +305,13 @@ def _add_up(
         service_ns=np.where(whole, service, 0),
         own_service_ns=pieces.service + pieces.service_loss,
         weight=weight,
-        round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float) + shake_trips,
-        effective=np.bincount(exchanges.connection, exchanges.round_trips * weight, count) + shake_trips * shake_weight,
-        setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network),
+        round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float)
+        + shake_trips
+        + np.bincount(spans.bye, minlength=count),
+        effective=np.bincount(exchanges.connection, exchanges.round_trips * weight, count)
+        + shake_trips * shake_weight
+        + np.bincount(spans.bye, bye_weight, minlength=count),
+        setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network) + _seconds(bye_network),
     )
 
 

@@ -6,7 +6,6 @@ the cases of the range are named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
+from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
 from latpcap.rtt import Baselines
@@ -38,6 +38,7 @@ class Job:
     client: NDArray[np.uint32]
     opened_ns: Ints
     established_ns: Ints
+    closed_ns: Ints
     server_first: NDArray[np.bool_]
     baseline_ns: Floats
     low_ns: Floats
@@ -72,9 +73,10 @@ class Job:
         size = segment_bytes[exchanges.connection]
         stalls = ack_stalls(exchanges)
         return cls(
-            client=_hosts(connections.client),
+            client=connections.hosts.astype(np.uint32),
             opened_ns=_shifted(connections.syn, -half),
             established_ns=_shifted(connections.syn_ack, half),
+            closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), half),
             server_first=connections.server_first,
             baseline_ns=baseline,
             low_ns=low,
@@ -163,9 +165,3 @@ def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
 
 def _shifted(times: Ints, by: Ints) -> Ints:
     return np.where(times == MISSING, MISSING, times + by)
-
-
-def _hosts(clients: Sequence[str]) -> NDArray[np.uint32]:
-    """One number for each client host: the ports differ from connection to connection."""
-    hosts = [client.rpartition(":")[0] for client in clients]
-    return np.unique(hosts, return_inverse=True)[1].astype(np.uint32)

@@ -38,6 +38,9 @@ class Connections:
     syn: Ints
     syn_ack: Ints
     ack: Ints
+    client_fin: Ints
+    """When each side first said that it sends no more."""
+    server_fin: Ints
     handshake_retransmitted: Bools
     client_mss: Ints
     """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
@@ -50,6 +53,12 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self.stream)
+
+    @property
+    def hosts(self) -> Ints:
+        """One number for each client host: the ports differ from connection to connection."""
+        hosts = [client.rpartition(":")[0] for client in self.client]
+        return np.unique(hosts, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +234,8 @@ class Recording:
             syn=self._time(table, "syn_time")[rows],
             syn_ack=self._time(table, "syn_ack_time")[rows],
             ack=self._time(table, "ack_time")[rows],
+            client_fin=self._time(table, "client_fin_time")[rows],
+            server_fin=self._time(table, "server_fin_time")[rows],
             handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
             client_mss=columns.column(table, "client_mss").ints(MISSING)[rows],
             server_mss=columns.column(table, "server_mss").ints(MISSING)[rows],

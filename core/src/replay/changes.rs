@@ -1,7 +1,7 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
 use super::columns::columns;
-use super::turn::{HANDSHAKE, Starts, Turn};
+use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
 use super::{Job, UNSEEN};
 
 columns! {
@@ -36,7 +36,7 @@ impl Changes {
     /// The turn with the fixes made. Its bytes are sent all the same.
     pub fn apply(&self, job: &Job, turn: &Turn) -> Turn {
         let mut turn = *turn;
-        if turn.row == HANDSHAKE || job.request_ns[turn.row as usize] == UNSEEN {
+        if turn.row == HANDSHAKE || turn.row == GOODBYE || job.request_ns[turn.row as usize] == UNSEEN {
             if self.closed[turn.connection as usize] {
                 (turn.trips, turn.service) = (0.0, turn.service.min(0.0));
             }

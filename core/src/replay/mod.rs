@@ -21,7 +21,7 @@ pub use columns::{Cell, Source};
 pub use lanes::Waiting;
 use locks::Lock;
 use run::{Bulk, FEW_SEGMENTS, Run, Side, Stretch};
-use turn::{HANDSHAKE, Turn};
+use turn::{GOODBYE, HANDSHAKE, Turn};
 
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
@@ -35,6 +35,8 @@ columns! {
         /// SYN and SYN/ACK.
         opened_ns: i64,
         established_ns: i64,
+        /// The server's FIN, where the client waited for it.
+        closed_ns: i64,
         server_first: bool,
         /// The baseline RTT, and the ends of its range.
         baseline_ns: f64,
@@ -213,7 +215,7 @@ impl Replay {
     /// How many segments the request and the response have.
     fn segments(&self, turn: &Turn) -> [f64; 2] {
         match turn.row {
-            HANDSHAKE => [0.0, 0.0],
+            HANDSHAKE | GOODBYE => [0.0, 0.0],
             row => [self.segments[0][row as usize], self.segments[1][row as usize]],
         }
     }
@@ -233,6 +235,7 @@ mod tests {
             client: vec![0],
             opened_ns: vec![UNSEEN],
             established_ns: vec![UNSEEN],
+            closed_ns: vec![UNSEEN],
             server_first: vec![false],
             baseline_ns: vec![MS as f64],
             low_ns: vec![MS as f64],
@@ -392,6 +395,7 @@ mod tests {
         job.connection[24..].fill(1);
         job.connection.sort_unstable();
         (job.client, job.opened_ns, job.established_ns) = (vec![0; 2], vec![UNSEEN; 2], vec![UNSEEN; 2]);
+        job.closed_ns = vec![UNSEEN; 2];
         (job.server_first, job.near_ns) = (vec![false; 2], vec![0.0; 2]);
         (job.baseline_ns, job.low_ns, job.high_ns) = (vec![MS as f64; 2], vec![MS as f64; 2], vec![MS as f64; 2]);
         (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2], vec![f64::INFINITY; 2]);

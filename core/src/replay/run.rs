@@ -1,7 +1,7 @@
 //! One pass over the turns of a job.
 
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
-use super::turn::{HANDSHAKE, Starts, Turn};
+use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
 use super::{Job, Network, Replay};
 
 /// A transfer of many segments.
@@ -202,8 +202,10 @@ impl<'a> Run<'a> {
             return 0.0;
         }
         let hit = |packets: f64| 1.0 - (1.0 - loss).powf(packets);
-        if turn.row == HANDSHAKE {
-            return turn.trips * hit(2.0) * SYN_TIMEOUT_NS;
+        match turn.row {
+            HANDSHAKE => return turn.trips * hit(2.0) * SYN_TIMEOUT_NS,
+            GOODBYE => return turn.trips * hit(2.0) * (self.network.timeout_ns + rtt),
+            _ => {}
         }
         let cost = |segments: f64| {
             hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.network.timeout_ns + rtt }

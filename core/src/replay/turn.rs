@@ -7,8 +7,10 @@ use super::{Job, UNSEEN};
 
 /// Stands for the exchange of a TCP handshake.
 pub const HANDSHAKE: u32 = u32::MAX;
+/// Stands for the exchange of a client's good-bye and the server's FIN.
+pub const GOODBYE: u32 = u32::MAX - 1;
 
-/// One exchange, or one TCP handshake; times in ns.
+/// One exchange, one TCP handshake, or the wait for the server to hang up; times in ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     pub connection: u32,
@@ -86,6 +88,7 @@ pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
             cut.exchange(row, &mut state);
             row += 1;
         }
+        cut.goodbye(connection, &state);
     }
     cut.in_order(waiting)
 }
@@ -171,6 +174,18 @@ impl Cut<'_> {
         self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         *left = Left { asked: sent, answered, first: false };
+    }
+
+    /// The client waits until the server hangs up, too.
+    fn goodbye(&mut self, connection: usize, left: &Left) {
+        let closed = self.job.closed_ns[connection];
+        if closed == UNSEEN || left.first {
+            return;
+        }
+        let (begin, end) = (left.asked, (closed as f64).max(left.asked));
+        let service = end - begin - self.job.baseline_ns[connection];
+        let turn = Turn { round_trips: 1.0, service, answered: true, row: GOODBYE, ..EMPTY };
+        self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
     }
 
     fn push(&mut self, connection: usize, turn: Turn, span: Span) {

@@ -21,6 +21,8 @@ pub struct Connection {
     /// The handshake showed who the client is; otherwise it was assumed from the ports.
     pub oriented: bool,
     pub handshake: Handshake,
+    /// When the client, and the server, first said that it sends no more.
+    pub fin_ns: [Option<i64>; 2],
     pub advertised: Advertised,
     pub refused: bool,
     pub first_ns: i64,
@@ -91,6 +93,7 @@ impl Connection {
             server,
             oriented,
             handshake: Handshake::default(),
+            fin_ns: [None; 2],
             advertised: Advertised::default(),
             refused: false,
             first_ns: segment.time_ns,
@@ -136,6 +139,9 @@ impl Connection {
         self.packets[side as usize] += 1;
         if self.handshake.ack_ns.is_none() || segment.flags.has(Flags::SYN) {
             self.handshake(side, segment);
+        }
+        if segment.flags.has(Flags::FIN) {
+            self.fin_ns[side as usize].get_or_insert(segment.time_ns);
         }
         self.advertised.note(side, segment);
         if side == Side::Server && segment.flags.has(Flags::RST) {
@@ -258,6 +264,7 @@ impl Connection {
         self.streams.swap_sides();
         self.advertised.swap_sides();
         self.packets.swap(0, 1);
+        self.fin_ns.swap(0, 1);
         for (side, _) in &mut self.samples {
             *side = side.other();
         }

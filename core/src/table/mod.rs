@@ -103,7 +103,7 @@ impl Tables {
         let former = |get: fn(&Session) -> &[String]| {
             strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
         };
-        let handshake = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
+        let time = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
         batch(vec![
             ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
             ("client", strings(rows.iter().map(|row| Some(address(row.connection.client))))),
@@ -124,9 +124,11 @@ impl Tables {
             ("start", times(rows.iter().map(|row| Some(row.connection.first_ns)))),
             ("end", times(rows.iter().map(|row| Some(row.connection.last_ns)))),
             ("data_end", times(rows.iter().map(|row| row.connection.last_data_ns))),
-            ("syn_time", handshake(|connection| connection.handshake.syn_ns)),
-            ("syn_ack_time", handshake(|connection| connection.handshake.syn_ack_ns)),
-            ("ack_time", handshake(|connection| connection.handshake.ack_ns)),
+            ("syn_time", time(|connection| connection.handshake.syn_ns)),
+            ("syn_ack_time", time(|connection| connection.handshake.syn_ack_ns)),
+            ("ack_time", time(|connection| connection.handshake.ack_ns)),
+            ("client_fin_time", time(|connection| connection.fin_ns[0])),
+            ("server_fin_time", time(|connection| connection.fin_ns[1])),
             ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
             ("client_mss", mss(Side::Client)),
             ("server_mss", mss(Side::Server)),

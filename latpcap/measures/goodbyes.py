@@ -1,0 +1,81 @@
+"""Which clients wait for the server to hang up.
+
+A client that says good-bye and goes on only with the server's FIN (Node's `await client.end()`) waits for one round
+trip. No read of the program brings data with it, so it is none of the connection's `round_trips`, as the TCP handshake
+is none: the budget's set-up and the projection count it.
+
+Nothing on the connection shows it; the client's next connection does. A host waits if, more often than not, it opens
+that after the FIN, sooner than the FIN took, and more regularly after the FIN than after its own good-bye.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import MISSING, Recording
+
+__all__ = ["goodbyes"]
+
+FEWEST = 3
+"""Connections opened after a FIN that show how a host goes on."""
+
+
+def goodbyes(recording: Recording, near: Ints) -> Ints:
+    """When the server's FIN passed for which each connection's client waited; `MISSING` where it waited for none.
+
+    `near` is the part of each connection's RTT between client and capture, in ns.
+    """
+    connections = recording.connections
+    half, hosts, said, fin = near // 2, connections.hosts, _said(recording), connections.server_fin
+    hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
+    left, told = said[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
+    opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)
+    waits = _host_waits(hosts[hung_up], left, told, _next(hosts, opened, hosts[hung_up], left))
+    until = np.full(len(fin), MISSING)
+    until[hung_up] = np.where(waits, fin[hung_up], MISSING)
+    return until
+
+
+def _said(recording: Recording) -> Ints:
+    """When the client said good-bye, as the last thing on its connection; `MISSING` where it did not."""
+    exchanges = recording.exchanges
+    last = np.diff(exchanges.connection, append=-1) != 0
+    goodbye = last & exchanges.is_for("disconnect") & (exchanges.response == MISSING)
+    said = np.full(len(recording.connections), MISSING)
+    said[exchanges.connection[goodbye]] = exchanges.request_end[goodbye]
+    return said
+
+
+def _next(hosts: Ints, opened: Ints, host: Ints, after: Ints) -> Ints:
+    """When each `host` opened a connection next `after` a time; `MISSING` for never."""
+    order = np.lexsort((opened, hosts))
+    _, places = np.unique(np.concatenate((opened[order], after)), return_inverse=True)
+    width = len(places) + 1
+    keys = hosts[order] * width + places[: len(order)]
+    found = np.searchsorted(keys, host * width + places[len(order) :], side="right")
+    there = np.minimum(found, len(order) - 1)
+    same = (found < len(order)) & (hosts[order][there] == host)
+    return np.where(same, opened[order][there], MISSING)
+
+
+def _host_waits(hosts: Ints, left: Ints, told: Ints, opened: Ints) -> Bools:
+    """For each connection: does its host wait for the FIN? All times are the client's."""
+    count = int(hosts.max(initial=-1)) + 1
+    followed = opened != MISSING
+    late = followed & (opened >= told)
+    later = np.bincount(hosts[late], minlength=count)
+    often = (later >= FEWEST) & (2 * later > np.bincount(hosts[followed], minlength=count))
+    took, _ = _usual(hosts[late], (told - left)[late], count)
+    pause, irregular = _usual(hosts[late], (opened - told)[late], count)
+    _, otherwise = _usual(hosts[late], (opened - left)[late], count)
+    patient: Bools = often & (pause <= took) & (irregular < otherwise)
+    return patient[hosts]
+
+
+def _usual(hosts: Ints, lengths: Ints, count: int) -> tuple[Ints, Ints]:
+    """The median of each host's lengths, and how far from it they are (median); -1 for none."""
+    median = np.nan_to_num(Grouped.of(hosts, lengths, count).quantile(0.5), nan=-1.0).astype(np.int64)
+    off = np.abs(lengths - median[hosts])
+    return median, np.nan_to_num(Grouped.of(hosts, off, count).quantile(0.5), nan=-1.0).astype(np.int64)
