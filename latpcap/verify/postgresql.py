@@ -17,6 +17,7 @@ ENDS_READY = frozenset({"query", "sync", "function_call"})
 CUT = "the snap length cut the packet: Wireshark shows nothing of a message that it cannot see whole"
 HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
+IN_SQL = "prepared by `PREPARE … AS`: Wireshark shows that statement, latpcap what it prepared"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
 REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no PostgreSQL there"
@@ -71,6 +72,10 @@ def _is_known(ours: Ours, query: Query) -> bool:
 def _why_not_shown(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:
     if (exchange.statement or "").startswith("EXECUTE "):
         return BY_NAME
+    text = comparable(exchange.statement or "")
+    texts = (comparable(query.text) for query in theirs.queries["postgresql"] if query.stream == exchange.stream)
+    if any(text in shown and shown.lower().startswith("prepare ") for shown in texts):
+        return IN_SQL
     return _why(ours, theirs, exchange.stream, exchange.request_frame, exchange.request_end_frame)
 
 

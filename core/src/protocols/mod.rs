@@ -19,7 +19,7 @@ use crate::cursor::Lost;
 use crate::layers::Wrapping;
 use crate::session::Session;
 use crate::side::Side;
-use crate::sql::{Dialect, Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements, Use};
 
 /// Every protocol latpcap reads, in the order in which they are asked.
 pub const REGISTRY: &[&Protocol] = &[&mysql::PROTOCOL, &postgresql::PROTOCOL, &oracle::PROTOCOL, &firebird::PROTOCOL];
@@ -160,6 +160,16 @@ impl Request {
     /// A request for whose answer the client waits.
     pub fn new(command: &'static str, purpose: Purpose) -> Request {
         Request { command, purpose, sql: None, awaits: Awaits::Answer, ends_previous: false }
+    }
+
+    /// A text of SQL and what it is for.
+    pub fn using(command: &'static str, used: Use) -> Request {
+        let (purpose, sql) = match used {
+            Use::Prepares(sql) => (Purpose::Prepare, sql),
+            Use::Runs(sql) => (Purpose::Execute, sql),
+            Use::Closes(sql) => (Purpose::Close, sql),
+        };
+        Request { sql, ..Request::new(command, purpose) }
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `VALUES (1, 2), (3, 4)` | `values (?, ?)+`: the first row stands for all |
 //! | a word | in lower case |
 //! | `` `Name` ``, `"Name"` | as it is, or `?`, see below |
+//! | a name that a program made up: `savepoint sa_savepoint_1` | `?`, see [`super::made_up`] |
 //! | a comment, blanks | one blank; none inside of brackets, one around comparisons |
 //! | `/*+ hint */`, `/*!40101 … */` | kept, its literals removed |
 //! | a quote, comment or dollar quote that nothing closes | `?` for all that follows |
@@ -35,6 +36,7 @@ use std::ops::Range;
 use super::credentials;
 use super::fold::{Effect, List, Rows, Show};
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
+use super::made_up::MadeUp;
 use super::secrets::Secrets;
 use super::visible;
 
@@ -189,6 +191,7 @@ struct Composer<'a> {
     /// Where the passwords stand, as far as the statement can be shown.
     places: &'a mut Vec<Range<usize>>,
     secrets: Secrets,
+    made_up: MadeUp,
     rows: Rows,
     list: Option<List>,
     /// The opening bracket of a list may follow.
@@ -210,6 +213,7 @@ impl<'a> Composer<'a> {
             text,
             places,
             secrets: Secrets::default(),
+            made_up: MadeUp::default(),
             rows: Rows::default(),
             list: None,
             list_opens_with: None,
@@ -249,15 +253,20 @@ impl<'a> Composer<'a> {
         Reading { parameters: self.literals.value(), doubtful_from }
     }
 
-    /// What a token is, once it is known what stands around it.
+    /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
     fn kind_of(&mut self, token: &Token<'_>, lexer: &Lexer<'_>) -> Kind {
         self.backtick_seen |= token.kind == Kind::Name;
-        match token.kind {
+        let kind = match token.kind {
             Kind::DoubleQuoted if self.is_name(token, lexer) => Kind::Name,
             Kind::DoubleQuoted => Kind::Literal,
             Kind::Word | Kind::Name if visible::width(token.bytes) > LONGEST_NAME => Kind::Literal,
             kind => kind,
+        };
+        if !self.made_up.takes(token, kind, lexer) {
+            return kind;
         }
+        self.literals.add(token.bytes);
+        Kind::Placeholder
     }
 
     fn is_name(&self, token: &Token<'_>, lexer: &Lexer<'_>) -> bool {

@@ -65,7 +65,7 @@ const ONE_ROW_TABLES: &[&str] = &["dual", "rdb$database", "sys.dual", "sysibm.sy
 
 impl StatementKind {
     pub fn of(fingerprint: &str) -> StatementKind {
-        let text = without_hints(fingerprint);
+        let text = without_frame(without_hints(fingerprint));
         if is_ping(text) {
             StatementKind::Ping
         } else if starts_with_any(text, WRITES) {
@@ -78,6 +78,8 @@ impl StatementKind {
             StatementKind::Begin
         } else if is_end(text) {
             StatementKind::End
+        } else if starts_with(text, "declare") && text.contains("; fetch ") {
+            StatementKind::Read
         } else if starts_with(text, "fetch") {
             StatementKind::Fetch
         } else {
@@ -110,6 +112,17 @@ fn without_hints(mut text: &str) -> &str {
             None => return text,
         }
     }
+}
+
+/// Without what some drivers (psqlODBC) send before a statement in the same text: what they do is done beside it.
+fn without_frame(mut text: &str) -> &str {
+    while let Some((first, rest)) = text.split_once("; ") {
+        if first != "begin" && !starts_with_any(first, &["savepoint", "release", "close"]) {
+            break;
+        }
+        text = rest;
+    }
+    text
 }
 
 /// What follows `words` at the beginning of `text`, where a word ends there.
@@ -203,6 +216,18 @@ mod tests {
             ["with d as (delete from t returning a) select a from d", "with u as (update t set a = ?) select ?"];
         assert_eq!(kinds(&texts), ["write", "write"]);
         assert_eq!(kinds(&["with u as (select updated set from t) select a from u"]), ["read"]);
+    }
+
+    #[test]
+    fn what_a_driver_sends_before_a_statement_says_not_what_it_does() {
+        let texts = [
+            "begin; declare ? cursor with hold for select a from t; fetch ? in ?",
+            "savepoint ?; insert into t values (?)",
+            "release ?; savepoint ?",
+            "close ?; commit",
+            "begin; p(?); end",
+        ];
+        assert_eq!(kinds(&texts), ["read", "write", "session", "end", "other"]);
     }
 
     #[test]

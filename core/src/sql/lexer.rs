@@ -159,6 +159,7 @@ fn is_keyword(word: &[u8]) -> bool {
 }
 
 /// The tokens of a text.
+#[derive(Clone)]
 pub struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -8,6 +8,8 @@ pub mod fingerprint;
 mod fold;
 mod kind;
 mod lexer;
+mod made_up;
+mod named;
 mod redact;
 mod secrets;
 mod tags;
@@ -28,6 +30,7 @@ use crate::ledger::Limits;
 use fingerprint::{Fingerprinter, Hash};
 pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
+pub use named::{Names, Use};
 use template::Templates;
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].

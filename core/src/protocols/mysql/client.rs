@@ -139,7 +139,9 @@ impl Mysql {
             commands::QUERY => {
                 let attributes = self.capabilities.agreed(login::QUERY_ATTRIBUTES);
                 let text = commands::query_text(payload, attributes);
-                request.sql = sql(text, packet, context.statements);
+                let plain = sql(text, packet, context.statements);
+                let used = context.statements.named(DIALECT, text, plain, &mut self.prepared);
+                *request = Request::using(request.command, used);
             }
             commands::PREPARE => {
                 request.sql = sql(payload, packet, context.statements);

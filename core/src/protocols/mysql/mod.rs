@@ -140,6 +140,10 @@ impl Decoder for Mysql {
         recognise::begins_command(bytes)
     }
 
+    fn missed_requests(&mut self) {
+        self.prepared.forget_named();
+    }
+
     fn resume(&mut self) {
         self.phase = Phase::Commands;
         self.open.clear();

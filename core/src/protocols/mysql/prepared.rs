@@ -1,12 +1,14 @@
 //! The statements a connection has prepared, so that an execute can show its SQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::commands::LAST_PREPARED;
-use crate::sql::{Sql, Statements};
+use crate::sql::{Names, Sql, Statements};
 
 /// More than any connection has open at a time (the server's own default limit is 16,382 for all together).
 const KEPT: usize = 65_536;
+/// Names that SQL gave. A session that leaves more behind is not read worse for forgetting them all.
+const KEPT_NAMES: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
 struct Statement {
@@ -22,6 +24,8 @@ pub struct Prepared {
     statements: BTreeMap<u32, Statement>,
     /// What the last prepare asked for, whether it was answered yet or not.
     newest: Option<Sql>,
+    /// Those that SQL has named: `PREPARE name FROM '…'`.
+    named: HashMap<Box<[u8]>, Option<Sql>>,
 }
 
 impl Prepared {
@@ -83,6 +87,32 @@ impl Prepared {
     /// Packets are missing: a prepare may be among them.
     pub fn forget_newest(&mut self) {
         self.newest = None;
+    }
+
+    /// Requests are missing: each name may have been given to another statement.
+    pub fn forget_named(&mut self) {
+        self.named.clear();
+    }
+}
+
+impl Names for Prepared {
+    fn give(&mut self, name: &[u8], sql: Option<Sql>) {
+        if self.named.len() >= KEPT_NAMES {
+            self.named.clear();
+        }
+        self.named.insert(name.into(), sql);
+    }
+
+    fn get(&self, name: &[u8]) -> Option<Sql> {
+        *self.named.get(name)?
+    }
+
+    fn remove(&mut self, name: &[u8]) -> Option<Sql> {
+        self.named.remove(name)?
+    }
+
+    fn clear(&mut self) {
+        self.named.clear();
     }
 }
 

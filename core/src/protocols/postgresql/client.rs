@@ -23,6 +23,8 @@ pub struct Requests {
     group: Option<Group>,
     /// Something was sent that no Sync and no Flush has followed yet.
     unflushed: bool,
+    /// Something was sent that no Sync has followed yet, or perhaps was.
+    unsynced: bool,
 }
 
 /// The messages of the extended protocol that are one exchange.
@@ -111,7 +113,13 @@ impl Requests {
     pub fn resume(&mut self) {
         self.group = None;
         self.unflushed = false;
+        self.unsynced = true;
         self.names.forget_unnamed();
+    }
+
+    /// Requests were not captured.
+    pub fn missed(&mut self) {
+        self.names.missed_requests();
     }
 
     /// The first message of a connection.
@@ -130,8 +138,8 @@ impl Requests {
         let body = message.bytes.get(HEADER..).unwrap_or_default();
         match tag {
             b'Q' => {
-                let sql = statement(body, context.statements);
-                self.cycle(Request { sql, ..Request::new("query", Purpose::Execute) }, Answer::Query, answers)
+                let request = self.query(body, context.statements);
+                self.cycle(request, Answer::Query, answers)
             }
             b'F' => self.cycle(Request::new("function_call", Purpose::Other), Answer::Function, answers),
             b'S' => self.sync(answers),
@@ -150,11 +158,25 @@ impl Requests {
         }
     }
 
+    /// A text, which may prepare, run or close a statement by its name.
+    fn query(&mut self, body: &[u8], statements: &mut Statements) -> Request {
+        let text = text(body);
+        self.names.read_for(self.exchange.wrapping_add(1));
+        let sql = statement(body, statements);
+        Request::using("query", statements.named(DIALECT, &text, sql, &mut self.names))
+    }
+
+    /// The server has refused what the exchange asked: a name that it gave stands for what it stood for before.
+    pub fn refused(&mut self, exchange: u32) {
+        self.names.refused(exchange);
+    }
+
     /// A request that ReadyForQuery ends.
     fn cycle(&mut self, request: Request, answer: Answer, answers: &mut Answers) -> Result<Meaning, Lost> {
         let request = Request { awaits: self.awaits(), ..request };
         self.begin();
         self.unflushed = false;
+        self.unsynced = false;
         answers.expect(answer, self.exchange)?;
         Ok(Meaning::Request(request))
     }
@@ -171,10 +193,13 @@ impl Requests {
 
     fn sync(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
         if self.group.is_none() || !answers.is_newest(self.exchange) {
-            return self.cycle(Request::new("sync", Purpose::Other), Answer::Sync, answers);
+            // One that ends nothing asks whether the server is there (sqlx).
+            let purpose = if self.unsynced { Purpose::Other } else { Purpose::Ping };
+            return self.cycle(Request::new("sync", purpose), Answer::Sync, answers);
         }
         self.group = None;
         self.unflushed = false;
+        self.unsynced = false;
         answers.expect(Answer::Sync, self.exchange)?;
         Ok(Meaning::MoreWithoutWait)
     }
@@ -194,6 +219,7 @@ impl Requests {
             _ => self.new_group(&step),
         };
         self.unflushed = true;
+        self.unsynced = true;
         answers.expect(step.answer, self.exchange)?;
         Ok(meaning)
     }

@@ -146,6 +146,7 @@ impl Postgresql {
         match message.bytes {
             [b'Z', _, _, _, _, status, ..] => context.session.transaction = transaction(*status),
             [b'K', _, _, _, _, key @ ..] => context.session.cancel_key = Some(hash(key)),
+            [b'E', ..] => self.answers.oldest_exchange().into_iter().for_each(|refused| self.requests.refused(refused)),
             _ => {}
         }
         self.answers.message(message, context)
@@ -215,6 +216,10 @@ impl Decoder for Postgresql {
             Phase::Version2(_) => true,
             _ => framing::begins_request(bytes),
         }
+    }
+
+    fn missed_requests(&mut self) {
+        self.requests.missed();
     }
 
     fn resume(&mut self) {

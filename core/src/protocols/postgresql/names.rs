@@ -1,12 +1,13 @@
 //! Statements and portals that a session has named, and what stands behind them.
 //!
-//! They are read from the client's messages alone, in their order: pipelining does not disturb that.
+//! They are read from the client's messages alone, in their order: pipelining does not disturb that. Parse and
+//! `PREPARE` name the same statements.
 
 use std::collections::HashMap;
 
 use super::DIALECT;
 use super::framing::NAME_MAX;
-use crate::sql::{Sql, Statements};
+use crate::sql::{self, Sql, Statements};
 
 /// Names kept of a session. One that leaves more behind is not read worse for forgetting them all and beginning anew.
 const MAX_NAMES: usize = 16_384;
@@ -15,6 +16,19 @@ const MAX_NAMES: usize = 16_384;
 pub struct Names {
     statements: HashMap<Box<[u8]>, Option<Sql>>,
     portals: HashMap<Box<[u8]>, Portal>,
+    /// Names were closed, or given in a text: one may be given again, and that may be missed.
+    change: bool,
+    /// The exchange whose text is being read.
+    exchange: u32,
+    given: Option<Given>,
+}
+
+/// What a name stood for before a text gave it anew.
+#[derive(Debug)]
+struct Given {
+    exchange: u32,
+    name: Box<[u8]>,
+    before: Option<Option<Sql>>,
 }
 
 /// A statement bound to its values, ready to run.
@@ -57,13 +71,61 @@ impl Names {
         Some(before)
     }
 
+    /// A text comes, which may give names: `exchange` is what will be refused if it is.
+    pub fn read_for(&mut self, exchange: u32) {
+        self.exchange = exchange;
+    }
+
+    /// The server has refused what `exchange` asked: the name that it gave stands for what it stood for before.
+    pub fn refused(&mut self, exchange: u32) {
+        let Some(Given { name, before, .. }) = self.given.take_if(|given| given.exchange == exchange) else { return };
+        match before {
+            Some(sql) => put(&mut self.statements, &name, sql),
+            None => _ = self.statements.remove(&name),
+        }
+    }
+
+    /// Requests were not captured. Where names change, any may stand for something else now.
+    pub fn missed_requests(&mut self) {
+        if self.change {
+            self.statements.clear();
+        }
+    }
+
     pub fn forget_unnamed(&mut self) {
         self.statements.remove(&[][..]);
         self.portals.remove(&[][..]);
     }
 
     pub fn close(&mut self, is_portal: bool, name: &[u8]) -> Option<Sql> {
-        if is_portal { self.portals.remove(key(name))?.sql } else { self.statements.remove(key(name))? }
+        if is_portal {
+            return self.portals.remove(key(name))?.sql;
+        }
+        self.change |= !name.is_empty();
+        self.statements.remove(key(name))?
+    }
+}
+
+/// What texts do with the names.
+impl sql::Names for Names {
+    fn give(&mut self, name: &[u8], sql: Option<Sql>) {
+        let name = key(name);
+        let before = self.statements.get(name).copied();
+        self.given = Some(Given { exchange: self.exchange, name: name.into(), before });
+        self.change = true;
+        self.prepare(name, sql);
+    }
+
+    fn get(&self, name: &[u8]) -> Option<Sql> {
+        *self.statements.get(key(name))?
+    }
+
+    fn remove(&mut self, name: &[u8]) -> Option<Sql> {
+        self.close(false, name)
+    }
+
+    fn clear(&mut self) {
+        self.statements.clear();
     }
 }
 

@@ -98,6 +98,11 @@ impl Answers {
         self.oldest() == Some(Answer::Startup)
     }
 
+    /// The exchange that is answered next.
+    pub fn oldest_exchange(&self) -> Option<u32> {
+        self.queue.front().map(|awaited| awaited.exchange)
+    }
+
     fn oldest(&self) -> Option<Answer> {
         self.queue.front().map(|awaited| awaited.answer)
     }

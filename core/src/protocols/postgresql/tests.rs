@@ -389,6 +389,95 @@ fn a_statement_prepared_before_the_capture_is_known_by_its_name() {
     assert_eq!(told.last().unwrap(), "becomes execute: EXECUTE S_7");
 }
 
+/// The last request.
+fn asked(fed: &Fed) -> Request {
+    match fed.meanings.last() {
+        Some(Meaning::Request(request)) => request.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The answers of a server to a text without rows.
+fn did(tag: &str) -> Vec<u8> {
+    [complete(tag), ready()].concat()
+}
+
+#[test]
+fn a_statement_prepared_by_a_text_shows_its_text_when_it_runs() {
+    let mut fed = Fed::in_session();
+    assert_eq!(fed.client(&query("PREPARE p1 (int) AS select $1")), ["query Answer: PREPARE p1 (int) AS select $1"]);
+    let prepared = asked(&fed);
+    assert_eq!(prepared.purpose, Purpose::Prepare);
+    fed.server(&did("PREPARE"));
+    let told = fed.client(&[bind("", "p1"), execute(""), sync()].concat());
+    assert_eq!(told, ["bind Answer: select $1", "becomes execute: select $1"]);
+    fed.server(&[tagged(b'2', b""), rows(1), complete("SELECT 1"), ready()].concat());
+    for (text, purpose) in [("EXECUTE p1 (7)", Purpose::Execute), ("DEALLOCATE p1", Purpose::Close)] {
+        assert_eq!(fed.client(&query(text)), [format!("query Answer: {text}")], "with literals, as it was sent");
+        let request = asked(&fed);
+        assert_eq!(request.purpose, purpose);
+        assert_eq!(request.sql.unwrap().fingerprint, prepared.sql.unwrap().fingerprint);
+        fed.server(&did("SELECT 1"));
+    }
+    fed.client(&query("PREPARE p1 AS select 2"));
+    fed.server(&did("PREPARE"));
+    assert_eq!(fed.client(&bind("", "p1")), ["bind Answer: select 2"]);
+}
+
+#[test]
+fn a_text_closes_what_parse_has_prepared() {
+    let mut fed = Fed::in_session();
+    fed.client(&[parse("_PLAN0x55d0", "select 1"), sync()].concat());
+    fed.server(&[tagged(b'1', b""), ready()].concat());
+    fed.client(&query("SAVEPOINT _s;DEALLOCATE \"_PLAN0x55d0\";RELEASE _s"));
+    let closed = asked(&fed);
+    assert_eq!((closed.purpose, fed.statements.text(closed.sql.unwrap().fingerprint)), (Purpose::Close, "select ?"));
+}
+
+#[test]
+fn a_name_whose_new_statement_is_refused_keeps_the_old_one() {
+    let mut fed = Fed::in_session();
+    fed.client(&query("prepare p as select 1"));
+    fed.server(&did("PREPARE"));
+    for (text, told) in [("prepare p as select 2", "execute: select 1"), ("prepare q as selec", "execute: EXECUTE q")] {
+        fed.client(&query(text));
+        fed.server(&[error("ERROR", "42P05"), ready()].concat());
+        let name = &text[8..9];
+        let asked = fed.client(&[bind("", name), execute(""), sync()].concat());
+        assert_eq!(asked[1], format!("becomes {told}"));
+        fed.server(&[tagged(b'2', b""), complete("SELECT 0"), ready()].concat());
+    }
+}
+
+#[test]
+fn names_that_change_are_forgotten_with_the_requests_that_were_missed() {
+    let mut fed = Fed::in_session();
+    fed.client(&[parse("s1", "select 1"), parse("s2", "select 2"), sync()].concat());
+    fed.decoder.missed_requests();
+    assert_eq!(fed.client(&bind("", "s1")), ["bind Answer: select 1"], "nothing says that names change here");
+    fed.client(&[close('S', "s1"), sync()].concat());
+    fed.decoder.missed_requests();
+    assert_eq!(fed.client(&bind("", "s2")), ["bind Answer: EXECUTE s2"]);
+}
+
+#[test]
+fn a_sync_that_ends_nothing_is_a_ping() {
+    let purpose = |fed: &Fed| asked(fed).purpose;
+    let mut fed = Fed::in_session();
+    fed.client(&[unnamed("select 1"), sync()].concat());
+    fed.server(&[answers(1, "SELECT 1"), ready()].concat());
+    assert_eq!(fed.client(&sync()), ["sync Answer"]);
+    assert_eq!(purpose(&fed), Purpose::Ping);
+    fed.server(&ready());
+    fed.client(&[parse("s1", "select 1"), flush()].concat());
+    fed.server(&tagged(b'1', b""));
+    fed.client(&sync());
+    assert_eq!(purpose(&fed), Purpose::Other, "it ends what was flushed");
+    fed.decoder.resume();
+    fed.client(&sync());
+    assert_eq!(purpose(&fed), Purpose::Other, "what it ends may not have been captured");
+}
+
 #[test]
 fn after_a_loss_the_unnamed_statement_may_be_another() {
     let mut fed = Fed::in_session();

@@ -10,9 +10,9 @@ mod properties;
 mod results;
 
 use super::*;
-use crate::protocols::{Awaits, Outcome, Request};
+use crate::protocols::{Awaits, Outcome, Purpose, Request};
 use crate::session::Session;
-use crate::sql::Statements;
+use crate::sql::{Names, Statements};
 use Side::{Client, Server};
 use packets::*;
 

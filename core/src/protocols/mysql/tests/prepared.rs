@@ -28,6 +28,29 @@ fn everything_done_with_a_statement_shows_its_sql() {
 }
 
 #[test]
+fn a_statement_prepared_by_a_text_shows_its_text_when_it_runs() {
+    let mut talk = Talk::logged_in(BASE);
+    let mut ask = |text: &str| {
+        let told = talk.ask(&query(text), &packet(1, OK)).remove(0);
+        assert_eq!(told, format!("query: {text}"), "with literals, as it was sent");
+        match &talk.meanings[0] {
+            Meaning::Request(Request { purpose, sql: Some(sql), .. }) => {
+                (*purpose, talk.statements.text(sql.fingerprint).to_owned())
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(ask("PREPARE s FROM 'do 7 + ?'"), (Purpose::Prepare, "do ? + ?".into()));
+    assert_eq!(ask("EXECUTE S USING @a"), (Purpose::Execute, "do ? + ?".into()));
+    assert_eq!(ask("DEALLOCATE PREPARE s"), (Purpose::Close, "do ? + ?".into()));
+    assert_eq!(ask("EXECUTE s"), (Purpose::Execute, "execute s".into()));
+    ask("PREPARE s FROM 'do 2'");
+    talk.decoder.missed_requests();
+    talk.ask(&query("EXECUTE s"), &packet(1, OK));
+    assert!(talk.decoder.prepared.get(b"s").is_none());
+}
+
+#[test]
 fn equal_binds_have_equal_parameters() {
     let mut talk = Talk::with_statement(BASE);
     let mut parameters = |binds: &[u8]| {
