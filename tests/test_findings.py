@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
@@ -221,6 +223,43 @@ def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
     assert (finding.code, finding.round_trips_saved) == ("delayed-ack", 0)
     # The packet waits for the timer, and for the acknowledgment to travel: at 15 ms it is sent so much sooner.
     assert finding.saved_s["15"] == pytest.approx(8 * (0.040 + 0.015), rel=0.05)
+
+
+def prepared_anew(close: Ex | None, *, in_one_packet: bool = False) -> Conn:
+    """20 changes, each prepared, executed and closed; a close may share its packet with the next prepare."""
+    sql = "update t set a = ? where b = ?"
+    steps: list[Ex] = []
+    for n in range(20):
+        shares = in_one_packet and n > 0
+        start = 4.0 * n
+        steps += [
+            Ex("stmt_prepare", sql=sql, round_trips=0 if shares else 1, at_ms=start + 0.01, waited_ms=1.0),
+            Ex("stmt_execute", sql=sql, parameters=n + 1, affected_rows=5, at_ms=start + 1.5),
+        ]
+        if close is not None:
+            steps.append(replace(close, sql=sql, at_ms=start + (4.0 if in_one_packet else 2.8)))
+    return only(*steps, protocol="postgresql")
+
+
+@pytest.mark.parametrize(
+    ("connection", "saved"),
+    [
+        (prepared_anew(None), 19),
+        (prepared_anew(Ex("stmt_close", round_trips=0, answered=False)), 19),
+        (prepared_anew(Ex("stmt_close")), 38),
+        (prepared_anew(Ex("stmt_close"), in_one_packet=True), 19),
+    ],
+    ids=["never closed", "closed without an answer", "closed with a wait (DEALLOCATE)", "closed with the next prepare"],
+)
+def test_what_is_prepared_anew_each_time_is_found_with_its_closes(connection: Conn, saved: int) -> None:
+    (finding,) = Capture(build([connection])).analyze([15]).findings
+    assert (finding.code, finding.round_trips_saved) == ("prepare-per-execute", saved)
+
+
+def test_what_is_prepared_once_and_closed_is_no_finding() -> None:
+    sql = "update t set a = ? where b = ?"
+    runs = [Ex("stmt_execute", sql=sql, parameters=n + 1, affected_rows=5) for n in range(20)]
+    assert codes(only(Ex("stmt_prepare", sql=sql), *runs, Ex("stmt_close", sql=sql))) == ["healthy"]
 
 
 def test_a_slow_server_is_told_and_nothing_is_promised() -> None:

@@ -127,6 +127,11 @@ class Evidence:
         return bools(self.exchanges.is_for("prepare", "describe") & ~self._asks_about_last_execution)
 
     @cached_property
+    def is_close(self) -> Bools:
+        """Closes a statement or cursor."""
+        return self.exchanges.is_for("close")
+
+    @cached_property
     def is_blob(self) -> Bools:
         """Opens, reads, writes or closes a blob or LOB."""
         return self.exchanges.is_for("blob")

@@ -1,9 +1,9 @@
 """Findings that overlap share out the round trips, so that none is counted twice.
 
 An exchange's round trips belong first to the findings that are *about* it (it is among their shown exchanges; a prepare
-is the prepares' own affair), the one that saves more time before the one that saves less; what no finding is about but
-goes with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what is left. A
-finding that keeps nearly nothing is dropped.
+and a close are the prepares' own affair), the one that saves more time before the one that saves less; what no finding
+is about but goes with a finding (the prepares of an N+1) is given after that, in the same order. Suggestions take what
+is left. A finding that keeps nearly nothing is dropped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _take(
     effect = candidate.effect
     is_about = np.isin(effect.rows, candidate.shown)
     if not effect.takes.prepares:
-        is_about &= ~evidence.is_prepare[effect.rows]
+        is_about &= ~(evidence.is_prepare | evidence.is_close)[effect.rows]
     mine = is_about == about
     rows = effect.rows[mine]
     saved = np.minimum(effect.saved[mine], left[rows])

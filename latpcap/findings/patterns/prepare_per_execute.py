@@ -27,11 +27,18 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     statement = exchanges.fingerprint[repeated.rows]
     for number in most_frequent(statement):
         mine = statement == number
+        prepares = repeated.rows[mine]
         again = repeated.rows[mine & (repeated.places > 0)]
+        before = repeated.rows[mine & (repeated.places < repeated.sizes[repeated.ids] - 1)]
+        gone = np.union1d(_preparing(evidence, again), _closing(evidence, before))
+        shown = np.union1d(_preparing(evidence, prepares), _closing(evidence, prepares))
         yield Candidate(
-            shown=_preparing(evidence, repeated.rows[mine]),
+            shown=shown[evidence.waits[shown]],
             effect=effect_of(
-                evidence, TAKES, _preparing(evidence, again), along=_closing(evidence, repeated.rows[mine])
+                evidence,
+                TAKES,
+                gone[evidence.waits[gone]],
+                along=np.union1d(gone[~evidence.waits[gone]], _closing_unseen(evidence, prepares)),
             ),
             fingerprint=number,
             facts={
@@ -45,7 +52,9 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
     """The prepares of each statement and connection where nearly every execution has one; and the executions."""
     exchanges = evidence.exchanges
-    prepares = np.flatnonzero(evidence.is_prepare & (evidence.unit >= 0) & evidence.waits)
+    # What shares the wait of the close before it waits as well: tokio-postgres sends both in one packet.
+    waits = evidence.waits | ((evidence.leader >= 0) & evidence.is_close[evidence.leader])
+    prepares = np.flatnonzero(evidence.is_prepare & (evidence.unit >= 0) & waits)
     # A prepare and its describe serve one execution: they are one preparation.
     firsts = np.sort(Groups.of(prepares, evidence.unit[prepares]).firsts)
     repeated = Groups.of(firsts, exchanges.connection[firsts], exchanges.fingerprint[firsts])
@@ -56,13 +65,18 @@ def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
 
 
 def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
-    """The waiting prepares and describes of the executions that `prepares` serve."""
-    serves = np.isin(evidence.unit, evidence.unit[prepares])
-    return np.flatnonzero(serves & evidence.is_prepare & evidence.waits)
+    """The prepares and describes of the executions that `prepares` serve."""
+    return np.flatnonzero(np.isin(evidence.unit, evidence.unit[prepares]) & evidence.is_prepare)
 
 
 def _closing(evidence: Evidence, prepares: Ints) -> Ints:
-    """The closes of the executions that `prepares` serve: a statement that is kept is not closed."""
+    """The closes that the server answers: of the executions that `prepares` serve."""
+    closes = evidence.is_close & (evidence.exchanges.response != MISSING)
+    return np.flatnonzero(np.isin(evidence.unit, evidence.unit[prepares]) & closes)
+
+
+def _closing_unseen(evidence: Evidence, prepares: Ints) -> Ints:
+    """The closes without an answer of the executions that `prepares` serve: a statement that is kept is not closed."""
     rows = evidence.serving_unseen(evidence.unit[prepares])
     closes: Ints = rows[(evidence.exchanges.response[rows] == MISSING) & ~evidence.exchanges.is_execution[rows]]
     return closes
