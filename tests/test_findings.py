@@ -76,6 +76,15 @@ def test_what_a_mapper_asks_the_catalog_hides_no_n_plus_one(lookups: int) -> Non
     ]
 
 
+def test_a_loop_over_the_rows_of_a_cursor_is_n_plus_one() -> None:
+    declared = Ex(sql='declare "reader" cursor for select id from parents')
+    fetches = [Ex(sql='fetch forward ? from "reader"', rows=10, parameters=2) for _ in range(4)]
+    found = Capture(build([only(declared, *fetches, *(child(n) for n in range(40)))])).analyze([15]).findings
+    assert [(each.facts["repeats"], each.facts["source"]) for each in found if each.code == "n+1"] == [
+        (40, fetches[0].sql)
+    ]
+
+
 def test_a_loop_over_the_catalog_is_one_of_its_own() -> None:
     tables = Ex(sql="select relname from pg_class where relkind = ?", rows=40, parameters=3)
     columns = [Ex(sql=COLUMNS, rows=3, parameters=900 + n) for n in range(40)]

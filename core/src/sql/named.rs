@@ -13,6 +13,9 @@ use std::borrow::Cow;
 use super::lexer::{Dialect, Kind, Lexer, Token};
 use super::{Sql, Statements};
 
+/// No server has longer names.
+const LONGEST_NAME: usize = 256;
+
 /// The statements that a session has named.
 pub trait Names {
     fn give(&mut self, name: &[u8], sql: Option<Sql>);
@@ -183,6 +186,7 @@ fn prepared<'a>(dialect: Dialect, text: &'a [u8], rest: &[Token<'a>], end: usize
 fn name_of(token: &Token<'_>) -> Option<Vec<u8>> {
     let inside = token.bytes.get(1..token.bytes.len().max(2) - 1).unwrap_or_default();
     match token.kind {
+        _ if token.bytes.len() > LONGEST_NAME => None,
         Kind::Word => Some(token.bytes.to_ascii_lowercase()),
         Kind::Name => Some(inside.to_ascii_lowercase()),
         Kind::DoubleQuoted => Some(unescaped(inside, b'"', false)),

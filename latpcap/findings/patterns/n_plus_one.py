@@ -117,10 +117,15 @@ def _sources(evidence: Evidence, groups: Groups) -> Ints:
     return np.where((of_application >= 0) & ~evidence.reads_catalog[groups.firsts], of_application, of_any)
 
 
+def _brings_rows(evidence: Evidence) -> Bools:
+    """Reads, or fetches in SQL from a cursor that was declared before."""
+    return bools(evidence.is_read | (evidence.is_fetch & evidence.exchanges.is_execution))
+
+
 def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:
     """The last query that brought several rows before each group, near it; only executions that `counts` are seen."""
     rows = evidence.unit_rows
-    several = evidence.is_read & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
+    several = _brings_rows(evidence) & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
     places = np.arange(len(several))
     last = previous(np.where(several, places, -1), evidence.stretch)
     before = groups.firsts - 1
@@ -133,7 +138,7 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:
 
 def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     """The loop has not more repeats than its source brought rows (all executions of it in the stretch together)."""
-    reads = np.flatnonzero(evidence.is_read)
+    reads = np.flatnonzero(_brings_rows(evidence))
     key = group_ids(
         np.concatenate((evidence.stretch[reads], evidence.stretch[source])),
         np.concatenate((evidence.exchanges.fingerprint[reads], evidence.exchanges.fingerprint[source])),
@@ -144,7 +149,8 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     brought = np.bincount(of_reads, np.maximum(rows, 0), count)
     unknown = np.bincount(of_reads, rows < 0, count) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
-    return (source >= 0) & enough & ~_are_two_loops(groups, reads, of_reads, of_sources)
+    fetched = evidence.is_fetch[source]
+    return (source >= 0) & enough & (fetched | ~_are_two_loops(groups, reads, of_reads, of_sources))
 
 
 def _are_two_loops(groups: Groups, reads: Ints, of_reads: Ints, of_sources: Ints) -> Bools:
