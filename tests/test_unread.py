@@ -169,6 +169,12 @@ def test_health_and_captures_always_answer(
     assert reason in done.stderr.decode()
 
 
+def test_what_hides_connections_is_told_beside_the_hint() -> None:
+    damaged = (1_700_000_009.0, b"\x41" + bytes(30))
+    with pytest.raises(NoDatabaseTraffic, match=r"name it with --decode-as PORT=PROTOCOL; packets are damaged"):
+        read([*connection(8080, (0, b"GET / HTTP/1.1\r\n\r\n")), damaged]).analyze()
+
+
 def test_a_file_that_is_cut_says_so_where_nothing_is_left(latpcap: Run, tmp_path: Path) -> None:
     path = capture_file(tmp_path / "x.pcap", [NO_TCP])
     path.write_bytes(path.read_bytes()[:-5])
@@ -304,3 +310,8 @@ def test_an_error_of_a_reader_is_told_as_one_of_the_file() -> None:
         if code == "file-unreadable"
     )
     assert "gone" in note
+
+
+def test_a_sentence_is_shown_whole(latpcap: Run, tmp_path: Path) -> None:
+    shown = latpcap("health", capture_file(tmp_path / "x.pcap", [b"abc"], 189)).stdout.decode()
+    assert "so no database traffic: latpcap cannot read 1 packet of USB (link type 189)" in shown

@@ -31,14 +31,14 @@ def why_none(recording: Recording) -> str:
     files = [path or "" for path in columns.texts(recording.captures_table, "path")]
     where = files[0] if len(files) == 1 else f"{len(files)} files"
     notes = core_notes(recording)
-    reasons = list(_told(notes, IN_THE_WAY, files))
+    hidden = list(_told(notes, IN_THE_WAY, files))
     seen = len(recording.all_connections_table)
     if seen == 0:
-        reason = "; ".join(reasons) or _without_tcp(recording)
+        reason = "; ".join(hidden) or _without_tcp(recording)
         return f"{where}: no TCP connection in it, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
-    reasons = [*_told(notes, NO_DIALOGUE, files), *reasons]
-    return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join(reasons) or HINT}"
+    known = list(_told(notes, NO_DIALOGUE, files)) or [HINT]
+    return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join([*known, *hidden])}"
 
 
 def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Iterable[str]) -> Iterator[str]:

@@ -78,6 +78,8 @@ SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATE
 
 MAX_CELLS = 60
 """Cells that a text gets in a table without chosen columns; the last column gets all it needs."""
+SENTENCE = "message"
+"""The column that is read as a whole."""
 
 
 def render(rows: Table) -> Iterator[str]:
@@ -102,10 +104,11 @@ def _render_some(rows: Table, shown: tuple[Shown, ...]) -> Iterator[str]:
 
 
 def _render_all(rows: Table) -> Iterator[str]:
-    """Every column, as wide as it needs: a line that is too long for the terminal goes on in the next one."""
-    headings = [Heading(printable(name), _side(rows, name)) for name in rows.column_names]
+    """Every column, as wide as it needs, a sentence last: a line too long for the terminal goes on in the next one."""
+    names = sorted(rows.column_names, key=lambda name: name == SENTENCE)
+    headings = [Heading(printable(name), _side(rows, name)) for name in names]
     for part, first in _parts(rows):
-        columns = [[_any(value) for value in part.column(name)] for name in rows.column_names]
+        columns = [[_any(value) for value in part.column(name)] for name in names]
         for column in columns[:-1]:
             column[:] = [cell if len(cell) <= MAX_CELLS else f"{cell[: MAX_CELLS - 1]}…" for cell in column]
         grid = Grid(headings, list(zip(*columns, strict=True)), show_header=first)

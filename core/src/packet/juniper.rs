@@ -11,8 +11,14 @@ use crate::cursor::TooShort;
 const MAGIC: [u8; 3] = *b"MGC";
 const EXTENSIONS: u8 = 0x80;
 const NO_LINK_LAYER: u8 = 0x02;
+const INCOMING: u8 = 0x01;
 
 /// The link types of Juniper whose frames are known here.
+const PPP_BUNDLE: u16 = 130;
+const FRAME_RELAY_BUNDLE: u16 = 131;
+const GGSN: u16 = 133;
+const SERVICES: u16 = 136;
+const VOICE: u16 = 183;
 const ATM_2: u16 = 135;
 const ATM_1: u16 = 137;
 const PPPOE: u16 = 167;
@@ -25,7 +31,7 @@ pub(super) fn next(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort>
     let mut cursor = part.cursor();
     // The oldest systems write no header.
     if !cursor.peek().starts_with(&MAGIC) {
-        return frame(link_type, part);
+        return frame(link_type, 0, part);
     }
     cursor.skip(MAGIC.len(), "Juniper magic")?;
     let flags = cursor.u8("Juniper flags")?;
@@ -34,13 +40,13 @@ pub(super) fn next(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort>
         cursor.skip(usize::from(length), "Juniper extensions")?;
     }
     if flags & NO_LINK_LAYER == 0 {
-        return frame(link_type, part.after(cursor.position()));
+        return frame(link_type, flags, part.after(cursor.position()));
     }
     let protocol = cursor.u32_le("Juniper protocol")?;
     datagram(protocol, part.after(cursor.position()))
 }
 
-fn frame(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
+fn frame(link_type: u16, flags: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match link_type {
         ETHERNET | PPPOE => Ok(Next::Link(link::ETHERNET, part)),
         PPP => Ok(Next::Ppp(part)),
@@ -48,6 +54,10 @@ fn frame(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
         CISCO_HDLC => ppp::cisco_hdlc(part),
         ATM_1 => atm(part.after(4)),
         ATM_2 => atm(part.after(8)),
+        PPP_BUNDLE | FRAME_RELAY_BUNDLE => Ok(bundle(part)),
+        GGSN => ggsn(part),
+        SERVICES => Ok(Next::Ip(part.after(if flags & INCOMING != 0 { 16 } else { 12 }))),
+        VOICE => Ok(Next::Ip(part.after(18))),
         _ => Ok(Next::UnknownLinkType(link_type)),
     }
 }
@@ -56,9 +66,34 @@ fn frame(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
 fn atm(part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match part.bytes {
         [0xaa, 0xaa, ..] => ethernet::llc(part),
+        [0xfe, 0xfe, 3, 0xcc, ..] => Ok(Next::Ip(part.after(4))),
+        [0, 0x21 | 0x57, ..] => Ok(Next::Ppp(part)),
         [0x45..=0x4f | 0x60..=0x6f, ..] => Ok(Next::Ip(part)),
         _ => Ok(Next::Nothing),
     }
+}
+
+/// A bundle of lines, or one of its lines: a cookie whose first byte tells its length, or none; then what it looks like.
+fn bundle(part: Part<'_>) -> Next<'_> {
+    let inner = match part.bytes {
+        [0x54, ..] => part.after(4),
+        [0x40 | 0x47, ..] => part.after(8),
+        // The cookie of the oldest cards.
+        [_, _, 0, 0x21 | 0x57, ..] | [_, _, 3, 0xcc, ..] => part.after(2),
+        _ => part,
+    };
+    match inner.bytes {
+        [0xff, 3, ..] | [0, 0x21 | 0x57, ..] | [0x21, ..] => Next::Ppp(inner),
+        [3, 0xcc, ..] => Next::Ip(inner.after(2)),
+        [0x45..=0x4f | 0x60..=0x6f, ..] => Next::Ip(inner),
+        _ => Next::Nothing,
+    }
+}
+
+/// Protocol u16, VLAN u16, little-endian.
+fn ggsn(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    let protocol = part.cursor().u16_le("Juniper protocol")?;
+    datagram(u32::from(protocol), part.after(4))
 }
 
 fn datagram(protocol: u32, part: Part<'_>) -> Result<Next<'_>, TooShort> {
@@ -89,7 +124,25 @@ mod tests {
 
     #[test]
     fn frames_of_unknown_cards_are_named_by_their_link_type() {
-        assert!(matches!(next(131, Part::whole(b"MGC\0abc")), Ok(Next::UnknownLinkType(131))));
+        assert!(matches!(next(238, Part::whole(b"MGC\0abc")), Ok(Next::UnknownLinkType(238))));
+    }
+
+    #[test]
+    fn bundles_may_begin_with_a_cookie() {
+        for cookie in [&b""[..], b"\x54\0\0\0", b"\x47\0\0\0\0\0\0\0", b"\x12\x34"] {
+            let frame_ = [b"MGC\0", cookie, &[0, 0x21, 0x45]].concat();
+            assert!(matches!(next(PPP_BUNDLE, Part::whole(&frame_)), Ok(Next::Ppp(part)) if part.bytes.len() == 3));
+        }
+        assert!(matches!(next(FRAME_RELAY_BUNDLE, Part::whole(b"MGC\0\x54\0\0\0\x03\xcc\x45")), Ok(Next::Ip(_))));
+    }
+
+    #[test]
+    fn datagrams_of_gateways_services_and_voice_cards_lie_behind_what_these_add() {
+        let ip = |link_type, bytes: &[u8]| matches!(next(link_type, Part::whole(bytes)), Ok(Next::Ip(part)) if part.bytes == [0x45]);
+        assert!(ip(GGSN, b"MGC\0\x02\0\0\0\x45"));
+        assert!(ip(SERVICES, &[&b"MGC\x01"[..], &[0; 16], b"\x45"].concat()));
+        assert!(ip(SERVICES, &[&b"MGC\0"[..], &[0; 12], b"\x45"].concat()));
+        assert!(ip(VOICE, &[&b"MGC\0"[..], &[0; 18], b"\x45"].concat()));
     }
 
     #[test]
