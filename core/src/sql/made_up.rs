@@ -151,7 +151,7 @@ fn is_date(digits: &[u8]) -> bool {
 fn is_temporary(name: &[u8]) -> bool {
     let parts = || name.split(|byte| !byte.is_ascii_alphabetic());
     let says_so = |part: &[u8]| [&b"tmp"[..], b"temp"].iter().any(|word| part.eq_ignore_ascii_case(word));
-    name.len() > LONG && is_long(name) && parts().any(says_so)
+    name.len() > LONG && name.iter().any(u8::is_ascii_digit) && is_long(name) && parts().any(says_so)
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl Statements {
                 let parameters = if unseen_values { 0 } else { values.parameters };
                 Some(Use::Runs(Some(Sql { parameters, ..prepared })))
             }
-            Step::Close(name) => Some(Use::Closes(names.remove(&name).or(sql))),
+            Step::Close(name) => Some(Use::Closes(names.remove(&name))),
             Step::CloseAll => {
                 names.clear();
                 None
@@ -328,6 +328,7 @@ mod tests {
         assert_eq!(used[2], ("runs", "prepare p as select b from t; execute p".to_owned()), "two things at once");
         assert_eq!(used[3], ("runs", "select b from t".to_owned()));
         assert_eq!(used[5], ("runs", "execute p".to_owned()));
+        assert_eq!(session(postgresql::DIALECT, &["deallocate p"]), [("closes", String::new())], "which, is unknown");
     }
 
     #[test]
