@@ -22,7 +22,7 @@ from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, parse_size
+from latpcap.units import DEFAULT_MEMORY, MAX_MS, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -55,8 +55,8 @@ def read(
     """
     from latpcap import _core
 
-    if think_s < 0 or (rtt_baseline_ms is not None and rtt_baseline_ms < 0):
-        raise UsageError("durations cannot be negative")
+    if think_s < 0 or (rtt_baseline_ms is not None and not 0 <= rtt_baseline_ms <= MAX_MS):
+        raise UsageError(f"durations cannot be negative, nor an RTT above {MAX_MS:g} ms")
     resolved = sources.resolve(source)
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory = parse_size(memory) if isinstance(memory, str) else memory
@@ -221,6 +221,6 @@ def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:
     if rtt_ms is None:
         return None
     asked = [float(rtt_ms)] if isinstance(rtt_ms, int | float) else [float(value) for value in rtt_ms]
-    if any(not value >= 0 or value == float("inf") for value in asked):
-        raise UsageError("an RTT is a number of milliseconds from 0 on")
+    if not all(0 <= value <= MAX_MS for value in asked):
+        raise UsageError(f"an RTT is a number of milliseconds from 0 on, and not above {MAX_MS:g}")
     return asked

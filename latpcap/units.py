@@ -20,7 +20,7 @@ import re
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "format_ms", "format_s", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms"]
-__all__ += ["DEFAULT_MEMORY", "parse_share", "parse_size"]
+__all__ += ["DEFAULT_MEMORY", "MAX_MS", "parse_share", "parse_size"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""

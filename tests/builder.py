@@ -23,6 +23,7 @@ TEXT, BOOL = DataType.string(), DataType.bool()
 TROUBLES = (
     *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
     *("duplicate_acks", "zero_windows", "timeouts", "timeout_ns", "stalls", "stalled_ns", "clock_steps"),
+    "clock_stepped_ns",
 )
 
 
@@ -108,6 +109,10 @@ class Conn:
     near_ms: list[float] = field(default_factory=list)
     delayed_far_ms: list[float] = field(default_factory=list)
     """In-stream samples of one segment: candidates for delayed ACKs."""
+    delayed_near_ms: list[float] = field(default_factory=list)
+    far_answer_ms: float | None = None
+    """The fastest data of the server that acknowledges the client's."""
+    near_answer_ms: float | None = None
     tail_ms: float = 0.0
     server_fin_ms: float | None = None
     """The server hangs up so long after the last request; the client does right after it."""
@@ -198,6 +203,7 @@ class Tables:
             row[name] for row in mine for name in ("request_end_time", "response_end_time") if row[name] is not None
         ]
         server_fin = None if c.server_fin_ms is None else mine[-1]["request_end_time"] + _ns(c.server_fin_ms)
+        timed = c.handshake and not c.handshake_retransmitted
         data_end = max(ends) + _ns(c.tail_ms) if ends else None
         self.connection_rows.append(
             {
@@ -224,6 +230,10 @@ class Tables:
                 "client_fin_time": None if server_fin is None else server_fin + near,
                 "server_fin_time": server_fin,
                 "handshake_retransmitted": c.handshake_retransmitted,
+                "server_handshake_ns": syn_ack - start if timed else None,
+                "client_handshake_ns": ack - syn_ack if timed else None,
+                "server_answer_ns": None if c.far_answer_ms is None else _ns(c.far_answer_ms),
+                "client_answer_ns": None if c.near_answer_ms is None else _ns(c.near_answer_ms),
                 "client_mss": c.mss if c.handshake else None,
                 "server_mss": c.mss if c.handshake else None,
                 "client_window_bytes": c.window_bytes if c.handshake else None,
@@ -244,6 +254,7 @@ class Tables:
             (True, c.far_ms, 2),
             (False, c.near_ms, 2),
             (True, c.delayed_far_ms, 1),
+            (False, c.delayed_near_ms, 1),
         ):
             self.sample_rows += [(stream, by_server, _ns(value), segments) for value in values]
 
@@ -330,6 +341,8 @@ class Tables:
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
         types |= dict.fromkeys(("client_fin_time", "server_fin_time"), TIME)
+        halves = ("server_handshake_ns", "client_handshake_ns", "server_answer_ns", "client_answer_ns")
+        types |= dict.fromkeys(halves, I64)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
         types |= {"cancels": U32, "server_first": BOOL, "exchanges": U32}

@@ -69,9 +69,10 @@ def test_without_database_traffic_there_is_nothing_to_analyze() -> None:
         capture(Conn(protocol=None)).analyze()
 
 
-def test_a_negative_rtt_is_refused() -> None:
+@pytest.mark.parametrize("rtt_ms", [-1, float("nan"), float("inf"), 1e308])
+def test_an_rtt_that_is_none_is_refused(rtt_ms: float) -> None:
     with pytest.raises(UsageError, match="from 0 on"):
-        capture(Conn(exchanges=[Ex()])).project([-1])
+        capture(Conn(exchanges=[Ex()])).project([rtt_ms])
 
 
 def test_loopback_is_warned_about() -> None:

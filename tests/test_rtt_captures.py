@@ -1,9 +1,10 @@
-"""Baselines of real captures: both ends of one run, and a clock that ticks every millisecond."""
+"""Baselines of real captures: both ends of one run, a clock that ticks every millisecond, and impossible times."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from conftest import analysed, load_fixture
@@ -66,16 +67,22 @@ def blocks(pcapng: bytes) -> Iterator[tuple[int, bytearray]]:
         at += length
 
 
-def with_ticks(pcapng: bytes, tick_ns: int) -> bytes:
-    """The capture as a clock would have stamped it that ticks every `tick_ns`."""
-    result = bytearray()
+def with_times(pcapng: bytes, time: Callable[[int, int], int]) -> bytes:
+    """The capture with other times: `time` gets each packet's number, from 0, and its time."""
+    result, number = bytearray(), 0
     for kind, block in blocks(pcapng):
         if kind == 6:  # enhanced packet block
             high, low = struct.unpack_from("<II", block, 12)
-            time = ((high << 32) | low) // tick_ns * tick_ns
-            struct.pack_into("<II", block, 12, time >> 32, time & 0xFFFFFFFF)
+            told = time(number, (high << 32) | low) % 2**64
+            struct.pack_into("<II", block, 12, told >> 32, told & 0xFFFFFFFF)
+            number += 1
         result += block
     return bytes(result)
+
+
+def with_ticks(pcapng: bytes, tick_ns: int) -> bytes:
+    """The capture as a clock would have stamped it that ticks every `tick_ns`."""
+    return with_times(pcapng, lambda _, time: time // tick_ns * tick_ns)
 
 
 @pytest.mark.parametrize("end", ["client", "server"])
@@ -94,3 +101,25 @@ def test_a_microsecond_clock_changes_nothing_that_counts() -> None:
     true, rounded = (latpcap.read(capture).analyze().paths[0].rtt for capture in (fine, with_ticks(fine, 1000)))
     assert rounded.baseline_ms == pytest.approx(true.baseline_ms, abs=0.002)
     assert rounded.method == true.method
+
+
+FIRST, LAST = -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        pytest.param(lambda number, time: FIRST if number == 0 else time, id="the first at the beginning of time"),
+        pytest.param(lambda number, time: FIRST + number if number < 2 else LAST - 10**9 + number, id="a handshake"),
+        pytest.param(lambda number, time: (FIRST, LAST)[number % 2], id="each other packet"),
+        pytest.param(lambda number, time: (FIRST, LAST)[number // 2 % 2], id="two and two"),
+        pytest.param(lambda number, time: FIRST + number if number < 50 else LAST - 10**6 + number, id="halves"),
+        pytest.param(lambda number, time: LAST, id="all at the end of time"),
+    ],
+)
+def test_times_at_both_ends_overflow_nothing(time: Callable[[int, int], int], tmp_path: Path) -> None:
+    capture = latpcap.read(with_times(load_fixture("mysql/nplus1-300-client").path.read_bytes(), time))
+    analysis = capture.analyze([0.5, 15])
+    assert analysis.summary.round_trips > 250
+    capture.report(tmp_path / "report.html")
+    assert all(part >= 0 for part in analysis.budget.parts().values())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::capture::{Packet, Recording};
+use crate::capture::{Packet, Recording, possible_time};
 use crate::conversation::{Conversation, Forced, Hints};
 use crate::health::{Health, some};
 use crate::ledger::{Kept, Limits};
@@ -110,10 +110,12 @@ impl Flows<'_> {
         let conversation = &mut self.conversations[number];
         let fresh = connection.is_fresh(segment);
         let corrected;
-        let segment = match self.clock.correction(segment, fresh, connection) {
-            0 => segment,
-            offset_ns => {
-                corrected = Segment { time_ns: segment.time_ns.saturating_add(offset_ns), ..*segment };
+        let offset_ns = self.clock.correction(segment, fresh, connection);
+        let time_ns = possible_time(segment.time_ns.saturating_add(offset_ns));
+        let segment = match time_ns == segment.time_ns {
+            true => segment,
+            false => {
+                corrected = Segment { time_ns, ..*segment };
                 &corrected
             }
         };
@@ -194,6 +196,17 @@ impl Flows<'_> {
         let texts = self.statements.kept_bytes();
         let tables = self.exchanges.kept_bytes() + self.samples * SAMPLE_BYTES;
         files + fragments + connections + texts + tables + self.total.buffers + self.total.requests
+    }
+
+    /// A segment that has its neighbour's time, as its own is wrong: nothing that it begins or ends can be timed.
+    pub fn segment_with_a_wrong_time(&mut self, segment: &Segment<'_>) {
+        let frame = segment.frame;
+        self.notes.add(NoteCode::ClockOutlier, || {
+            format!("the time of frame {frame} is far from those of the packets around it: it is taken to be theirs")
+        });
+        self.clock.steps += 1;
+        self.segment(segment);
+        self.clock.steps += 1;
     }
 
     fn no_room_for_a_connection(&mut self) {

@@ -26,6 +26,8 @@ pub enum NoteCode {
     ClockBackwards,
     /// The times of a file are multiples of a millisecond or more.
     CoarseClock,
+    /// A packet's time is far from those of the packets around it.
+    ClockOutlier,
     /// The clock was set while connections were open.
     ClockStep,
     /// Nothing of one side was captured.
@@ -92,6 +94,7 @@ impl NoteCode {
             Self::CaptureDrops => "capture-drops",
             Self::ClockBackwards => "clock-backwards",
             Self::CoarseClock => "coarse-clock",
+            Self::ClockOutlier => "clock-outlier",
             Self::ClockStep => "clock-step",
             Self::OneDirection => "one-direction",
             Self::DuplicatePackets => "duplicate-packets",

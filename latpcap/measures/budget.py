@@ -23,7 +23,7 @@ from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
-from latpcap.rtt import Baselines
+from latpcap.rtt import Baselines, Method
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -271,7 +271,7 @@ def _add_up(
     runtime_ns: int,
     think_s: float,
 ) -> Timeline:
-    is_setup, whole = exchanges.is_setup, exchanges.complete
+    is_setup, whole = exchanges.is_setup, exchanges.complete & ~_told_by_one(baselines)[exchanges.connection]
     normal = whole & ~is_setup
     request, network, service, service_loss, response, response_loss = _worths(shared, spans.begin, pieces)
     total = shared.worth(spans.begin, spans.end - spans.begin)
@@ -313,6 +313,12 @@ def _add_up(
         + np.bincount(spans.bye, bye_weight, minlength=count),
         setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network) + _seconds(bye_network),
     )
+
+
+def _told_by_one(baselines: Baselines) -> Bools:
+    """Connections whose only response is all that is known of their RTT: what of it was service cannot be told."""
+    one: Bools = (baselines.method == Method.FLOOR) & (baselines.samples < 2)
+    return one
 
 
 def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:

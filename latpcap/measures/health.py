@@ -96,6 +96,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "packets out of order are put right; where the clock was set, `clock-step` says so",
         "`reordercap IN OUT` puts the packets in order",
     ),
+    "clock-outlier": (
+        "what this packet begins or ends is not timed",
+        "nothing; many such packets: look for a fault of the capturing machine's clock",
+    ),
     "clock-step": (
         "exchanges under way are incomplete; later times are moved by what the senders' clocks say (else to no pause), "
         "and differ from the file's",

@@ -22,10 +22,10 @@ from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
-from latpcap.result.verdict import verdict
+from latpcap.result.verdict import Doubt, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.tables import columns
-from latpcap.tables.recording import Recording
+from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.times import iso
 
 __all__ = [
@@ -42,6 +42,11 @@ __all__ = [
 ]
 
 SMALL_FETCH = "small-fetch"
+
+MIN_RESPONSES = 2
+"""One response says nothing of how much of it is service."""
+LARGE_STEP = 0.1
+"""Where the clock was set by more than this part of the runtime, the runtime is not known."""
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
@@ -73,7 +78,8 @@ class Summary:
     """The same with parallel work counted once and TCP handshakes counted too: the runtime grows by these."""
     baseline_rtt_ms: float | None
     network_share: float | None
-    """The part of the runtime that waiting for the network took: 0 to 1."""
+    """The part of the runtime that waiting for the network took, 0 to 1; `None` where it cannot be told: no RTT is
+    known, there was but one response, or the capture's clock was set."""
     seconds_per_ms: float | None
     verdict: str
     """Three lines in plain words."""
@@ -238,7 +244,8 @@ class Measures:
 
     def _summary(self, projection: Projection, health: Sequence[HealthNote], *, asked: bool) -> Summary:
         exchanges, runtime_s = self.recording.exchanges, self.timeline.runtime_s
-        known = projection.baseline_rtt_ms is not None
+        doubt = self._doubt()
+        known = projection.baseline_rtt_ms is not None and doubt is None
         round_trips = int(exchanges.round_trips.sum())
         network_share = min(self.basis.network_s / runtime_s, 1.0) if known and runtime_s > 0 else None
         return Summary(
@@ -251,9 +258,17 @@ class Measures:
             network_share=network_share,
             seconds_per_ms=projection.seconds_per_ms,
             verdict=verdict(
-                self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, asked=asked
+                self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, doubt, asked=asked
             ),
         )
+
+    def _doubt(self) -> Doubt | None:
+        """Why the network's share cannot be told, though an RTT is known."""
+        exchanges = self.recording.exchanges
+        responses = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.waited != MISSING)
+        if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
+            return Doubt.CLOCK
+        return Doubt.FEW_RESPONSES if np.count_nonzero(responses) < MIN_RESPONSES else None
 
 
 def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:

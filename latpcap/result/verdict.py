@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
@@ -11,7 +12,7 @@ from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
 from latpcap.units import format_ms, format_s
 
-__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "verdict"]
+__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "verdict"]
 
 TYPICAL_RTT_MS = 15.0
 """The RTT of the verdict when none was asked for: two sites of one country."""
@@ -31,6 +32,13 @@ PART_NAMES = {
 }
 
 
+class Doubt(Enum):
+    """Why the network's share of the runtime cannot be told."""
+
+    CLOCK = "the capture's clock was set meanwhile, so what they cost in seconds is not known"
+    FEW_RESPONSES = "one response is too little to tell what part of it was the network"
+
+
 def verdict(
     base: Basis,
     budget: Budget,
@@ -38,23 +46,30 @@ def verdict(
     purposes: Sequence[PurposeResult],
     projection: Projection,
     health: Sequence[HealthNote],
+    doubt: Doubt | None = None,
     *,
     asked: bool,
 ) -> str:
     """Return the verdict; `asked` says that the user chose the projection's RTTs."""
+    cost = _cost(base, round_trips, projection, doubt)
     if round_trips == 0:
-        return f"{_cost(base, 0, projection)}\n{_worst(health)}".rstrip()
-    besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), _besides(budget, health))))
-    return "\n".join((_cost(base, round_trips, projection), _elsewhere(base, projection, asked), besides))
+        return f"{cost}\n{_worst(health)}".rstrip()
+    largest = "" if doubt else _largest(budget)
+    besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), largest, _worst(health))))
+    return "\n".join((cost, _elsewhere(base, projection, asked, doubt), besides)).rstrip()
 
 
-def _cost(base: Basis, round_trips: int, projection: Projection) -> str:
+def _cost(base: Basis, round_trips: int, projection: Projection, doubt: Doubt | None) -> str:
     trips = f"{round_trips:,} round trip{'' if round_trips == 1 else 's'}"
     runtime = format_s(base.runtime_s)
+    if doubt is Doubt.CLOCK:
+        return f"{trips}; {doubt.value}."
     if round_trips == 0:
         return f"No request was seen in {runtime}: nothing waited for the network."
     if projection.baseline_rtt_ms is None:
         return f"{trips} in {runtime}; the RTT of this capture is unknown, so their cost is, too."
+    if doubt is not None:
+        return f"{trips} in {runtime}; {doubt.value}."
     aside = ", counted once where they ran side by side," if base.effective_round_trips < 0.95 * round_trips else ""
     share = base.network_s / base.runtime_s if base.runtime_s > 0 else 0.0
     at = format_ms(projection.baseline_rtt_ms)
@@ -62,7 +77,9 @@ def _cost(base: Basis, round_trips: int, projection: Projection) -> str:
     return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {runtime} ({share:.0%})."
 
 
-def _elsewhere(base: Basis, projection: Projection, asked: bool) -> str:
+def _elsewhere(base: Basis, projection: Projection, asked: bool, doubt: Doubt | None) -> str:
+    if doubt is Doubt.CLOCK:
+        return "No projection: capture again while the clock is left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without it: give the RTT between client and server with --rtt-baseline."
     point = _telling_point(projection, asked)
@@ -91,17 +108,13 @@ def _telling_point(projection: Projection, asked: bool) -> Point | None:
     return next((point for point in projection.points if point.rtt_ms >= least), projection.points[-1])
 
 
-def _besides(budget: Budget, health: Sequence[HealthNote]) -> str:
+def _largest(budget: Budget) -> str:
     parts = sorted(((seconds, name) for name, seconds in budget.parts().items() if seconds > 0), reverse=True)
     total = sum(seconds for seconds, _ in parts)
     if total == 0:
-        largest = "There is no time to explain."
-    else:
-        shares = [
-            f"{PART_NAMES[name]} ({seconds / total:.0%})" for seconds, name in parts[:2] if seconds >= 0.1 * total
-        ]
-        largest = f"Most time goes to {', then '.join(shares)}."
-    return f"{largest} {_worst(health)}".rstrip()
+        return "There is no time to explain."
+    shares = [f"{PART_NAMES[name]} ({seconds / total:.0%})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
+    return f"Most time goes to {', then '.join(shares)}."
 
 
 def _worst(health: Sequence[HealthNote]) -> str:

@@ -57,6 +57,7 @@ class Reason(IntEnum):
     DATA = 14
     FLOOR = 15
     FAR_RESPONSES = 16
+    COARSE_CLOCK = 17
 
 
 REASON_TEXTS = {
@@ -78,6 +79,7 @@ REASON_TEXTS = {
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
+    Reason.COARSE_CLOCK: "the capture's clock ticks once a second: no RTT can be measured",
 }
 
 

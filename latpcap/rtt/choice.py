@@ -53,6 +53,8 @@ DRIFT = 0.02
 """The mean RTT lies this much above the typical one, on links as steady as the lab's."""
 FLOOR_LOW = 0.8
 """Of the fastest responses, where handshake and acknowledgments were slower: the rest may be service."""
+FAR_OFF = 2.0
+"""Handshake and acknowledgments that took this many times as long as an answer say nothing of the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Chosen:
     value: Floats
     method: Ints
     reason: Ints
+    measured: Floats
+    """The same before responses and answers bounded it; NaN where nothing was measured."""
     samples: Ints
     """Measurements that the value rests on."""
     direct: Ints
@@ -71,8 +75,21 @@ class Chosen:
     floor: Floats
     faster: Floats
     """The response floor and the faster quarter of the responses; NaN where there are few."""
+    fastest: Floats
+    """The fastest answer; NaN where there is none."""
     deficit: Floats
     """By how much the responses were faster than the value, on the average over all of them."""
+
+    @property
+    def most(self) -> Floats:
+        """The least bound, or the value where that is less."""
+        return np.fmin(self.value, np.fmin(self.floor, self.fastest))
+
+    @property
+    def is_bound_only(self) -> Bools:
+        """Nothing was measured, or what was is far off."""
+        no_measure: Bools = (self.method == Method.FLOOR) & ~(self.measured <= FAR_OFF * self.value)
+        return no_measure
 
 
 def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
@@ -85,11 +102,12 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     faster = np.where(enough, bounds.quantile(FASTER_QUANTILE), np.nan)
     use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
     pool = _pool(half, group, count, use_h, use_a)
-    value = typical(pool, step_ns)
+    value, fastest = typical(pool, step_ns), half.answers.grouped(group, count).quantile(0)
     method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
     none = np.zeros(count)
-    chosen = Chosen(value, method, reason, pool.counts, shakes.counts + acks.counts, pool, floor, faster, none)
-    chosen = _by_responses(chosen, bounds, step_ns)
+    direct = shakes.counts + acks.counts
+    chosen = Chosen(value, method, reason, value, pool.counts, direct, pool, floor, faster, fastest, none)
+    chosen = _by_answers(_by_responses(chosen, bounds, step_ns), step_ns)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
@@ -107,7 +125,7 @@ def _reconcile(
 ) -> tuple[Bools, Bools, Ints]:
     """The rules of docs/model.md C.2, first match wins: whether handshakes and acknowledgments count, and why."""
     has_h, has_a = shakes > 0, acks > 0
-    apart = np.abs(h - a) > np.maximum(AGREE * h, BUSY_HOST_NS)
+    apart = ~_agree(h, a)
     evidence, refuted = acks >= MIN_ACKS_TO_REFUTE, h > faster * (1 + REFUTED)
     rules: list[tuple[Bools, bool, bool, Reason]] = [
         (~has_h & has_a & resent, False, True, Reason.RESENT),
@@ -154,24 +172,50 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     )
 
 
+def _by_answers(chosen: Chosen, step_ns: int) -> Chosen:
+    """No RTT is longer than the fastest answer. Only many measurements of a path that varies may typically be."""
+    few = chosen.pool.counts < MIN_FOR_DENSITY
+    most = chosen.fastest + np.where(step_ns > COARSE * chosen.fastest, step_ns, 0)
+    bounded = few & (chosen.value > most)
+    refuted = bounded & ~_agree(chosen.value, most) & (chosen.method != Method.FLOOR)
+    return replace(
+        chosen,
+        value=np.where(bounded, most, chosen.value),
+        method=np.where(refuted, Method.FLOOR, chosen.method),
+        reason=np.where(refuted, Reason.SLOW_DIRECT, chosen.reason),
+    )
+
+
+def _agree(one: Floats, other: Floats) -> Bools:
+    """They differ by no more than what busy hosts add."""
+    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, BUSY_HOST_NS)
+    return agree
+
+
 # --- how sure ---------------------------------------------------------------------------------------------------------
 
 
 def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     """The low and the high end of each group's RTT."""
-    value, pool = chosen.value, chosen.pool
+    value, measured, pool = chosen.value, chosen.measured, chosen.pool
     alone, bound = chosen.method == Method.HANDSHAKE, chosen.method == Method.FLOOR
     roots = np.sqrt(np.maximum(chosen.samples, 1))
-    tick, below, above = step_ns / roots, _beyond(value - pool.quantile(0.1)), _beyond(pool.quantile(0.75) - value)
+    tick, below, above = (
+        step_ns / roots,
+        _beyond(measured - pool.quantile(0.1)),
+        _beyond(pool.quantile(0.75) - measured),
+    )
     down = np.fmax(np.where(alone & (pool.counts < MIN_FOR_DENSITY), HANDSHAKE_NS, HOST_NS), 2 * below / roots) + tick
-    up = np.fmax(DRIFT * value, np.fmax(pool.quantile(0.5) - value, 2 * above / roots)) + HOST_NS / 4 + tick
-    up = np.where(alone, np.fmax(up, DATA_SLOWER * value), up)
+    up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
+    up = np.where(alone, np.fmax(up, DATA_SLOWER * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
-    refuted = bound & (pool.counts > 0)
-    low = np.select([refuted, bound], [np.minimum(chosen.floor, value) * FLOOR_LOW, 0.0], low)
+    low = np.select([chosen.is_bound_only, bound], [0.0, FLOOR_LOW * chosen.most], low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
-    high = np.where(bound, value + tick, np.fmin(value + up, most))
-    return low, high
+    typical_bound = np.select(
+        [np.isnan(measured), np.isnan(chosen.faster) & chosen.is_bound_only], [chosen.floor, value], measured
+    )
+    high = np.where(bound, np.fmin(np.fmax(value, typical_bound) + tick, most), np.fmin(measured + up, most))
+    return np.fmin(low, chosen.fastest), high
 
 
 def _beyond(distance: Floats) -> Floats:

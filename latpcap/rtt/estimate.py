@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from latpcap.rtt.baselines import AT_SERVER, BETWEEN, Baselines, Method, Reason
+from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, limits
 from latpcap.rtt.measured import Half, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
@@ -23,6 +23,10 @@ FAR = 4.0
 FAR_NS = 5_000_000
 MIN_FAR_RESPONSES = 20
 """A proxy is suspected where even the fastest of this many responses took `FAR` times the RTT, and `FAR_NS` more."""
+
+
+TOO_COARSE_NS = 1_000_000_000
+"""A clock that ticks no faster measures no RTT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     of_connections = _baselines(far, near, by_connection, place[path], own, step_ns, handshake)
     direct = _relevant(by_connection, place[path])
     of_connections = _from_siblings(of_connections, _each(of_paths, path), direct)
+    if step_ns >= TOO_COARSE_NS:
+        of_paths, of_connections = _unmeasured(of_paths), _unmeasured(of_connections)
     if given_ms is not None:
         return Estimate(found, _given(of_paths, given_ms), _given(of_connections, given_ms))
     return Estimate(found, of_paths, of_connections)
@@ -66,15 +72,24 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
 def _baselines(
     far: Half, near: Half, chosen: list[Chosen], place: Ints, group: Ints, step_ns: int, handshake: Floats
 ) -> Baselines:
-    """Add up the halves that matter at each place: a host's own turnaround is no network."""
+    """Add up the halves that matter at each place: a host's own turnaround is no network.
+
+    Where neither tells the place, the range holds either, and both; where both were measured, the longer one counts.
+    """
     count = len(place)
-    has_far, has_near = place != AT_SERVER, (place == AT_SERVER) | (place == BETWEEN)
+    one, other = chosen
+    either = (place == AT_UNKNOWN) & ~(one.is_bound_only | other.is_bound_only | np.isnan(one.value + other.value))
+    has_near = (place == AT_SERVER) | (place == BETWEEN) | (either & (other.value > one.value))
+    has_far = (place == BETWEEN) | ~has_near
 
     def added(of_far: Floats, of_near: Floats) -> Floats:
         return np.where(has_far, of_far, 0.0) + np.where(has_near, of_near, 0.0)
 
-    one, other = chosen
     (far_low, far_high), (near_low, near_high) = limits(one, step_ns), limits(other, step_ns)
+    far_most, near_most = (
+        np.nan_to_num(np.where(half.is_bound_only | (half.method == Method.UNKNOWN), half.most, half_high))
+        for half, half_high in ((one, far_high), (other, near_high))
+    )
     baseline = added(one.value, other.value)
     longer = np.where(has_far & has_near, np.nan_to_num(other.value) > np.nan_to_num(one.value), has_near)
     far_acks, near_acks = (half.acks.grouped(group, count) for half in (far, near))
@@ -83,9 +98,9 @@ def _baselines(
     seen = np.flatnonzero(shakes >= 0)
     return Baselines(
         baseline=baseline,
-        low=added(far_low, near_low),
-        high=added(far_high, near_high),
-        near_share=np.where(has_near, np.where(has_far, other.value / np.maximum(baseline, 1), 1.0), 0.0),
+        low=np.where(either, np.minimum(far_low, near_low), added(far_low, near_low)),
+        high=added(far_high, near_high) + np.where(place == AT_UNKNOWN, np.where(has_far, near_most, far_most), 0.0),
+        near_share=np.where(has_near & ~either, np.where(has_far, other.value / np.maximum(baseline, 1), 1.0), 0.0),
         method=np.where(longer, other.method, one.method),
         reason=np.where(longer, other.reason, one.reason),
         position=place,
@@ -93,7 +108,7 @@ def _baselines(
         in_stream_min=added(far_acks.quantile(0), near_acks.quantile(0)),
         in_stream_median=added(far_acks.quantile(0.5), near_acks.quantile(0.5)),
         in_stream_mean=added(*means),
-        floor=one.floor + np.where(has_near, np.nan_to_num(other.value), 0.0),
+        floor=one.floor + np.where(has_near & ~either, np.nan_to_num(other.value), 0.0),
         samples=np.where(longer, other.samples, one.samples),
     )
 
@@ -139,6 +154,25 @@ def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
     direct = np.isin(found.method, DIRECT) & (bounds.counts >= MIN_FAR_RESPONSES)
     suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
+
+
+def _unmeasured(found: Baselines) -> Baselines:
+    """The clock was too coarse for any of it."""
+    nothing = np.full(len(found.baseline), np.nan)
+    method, reason = np.full(len(nothing), Method.UNKNOWN), np.full(len(nothing), Reason.COARSE_CLOCK)
+    position = np.where(found.position == LOOPBACK, LOOPBACK, AT_UNKNOWN)
+    samples, none = np.zeros_like(found.samples), np.zeros(len(nothing))
+    return replace(
+        found,
+        baseline=nothing,
+        low=nothing,
+        high=np.full(len(nothing), np.inf),
+        near_share=none,
+        method=method,
+        reason=reason,
+        position=position,
+        samples=samples,
+    )
 
 
 def _given(found: Baselines, given_ms: float) -> Baselines:

@@ -7,9 +7,12 @@ client ──near half── capture point ──far half── server
                       data ───────►            far sample:     data → its ACK     near sample: the same the other way
            request ──►   ◄── response          far bound:      last request packet → first response packet
            response ─►   ◄── next request      near bound:     end of response → next request
+                      data ───────►
+                           ◄─────── data       far answer:     data → the data that acknowledges it; near: the other way
 ```
 
-A bound holds the half's RTT and the work of the host behind it: it may be longer, never shorter.
+A bound holds the half's RTT and the work of the host behind it: it may be longer, hardly shorter. An answer is a bound
+that TCP proves, whatever the messages mean: the half's RTT is no longer than the fastest one.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
 DELAYED_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
+LONGEST_NS = 2.0**62
+"""More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
 """This many measurements show where they are dense; of fewer, the lower quarter has the least of the hosts' delays."""
 COARSE = 0.1
@@ -65,62 +70,78 @@ class Half:
     acks: Values
     """Clean ones: quiet and prompt."""
     bounds: Values
+    answers: Values
+    """The fastest of each connection."""
 
 
 def halves(recording: Recording, path: Ints) -> tuple[Half, Half]:
     """The far and the near half; `path` is the path of each connection."""
     connections, exchanges, samples = recording.connections, recording.exchanges, recording.samples
     far_shakes, near_shakes = _handshakes(connections)
-    waits, turns = _waits(exchanges), _turns(exchanges)
-    far = Half(far_shakes, _clean(samples, samples.by_server, path, far_shakes, waits), waits)
-    near = Half(near_shakes, _clean(samples, ~samples.by_server, path, near_shakes, turns), turns)
+    far_side, near_side = samples.by_server, ~samples.by_server
+    far = _half(samples, far_side, path, far_shakes, _waits(exchanges), _known(connections.server_answer))
+    near = _half(samples, near_side, path, near_shakes, _turns(exchanges), _known(connections.client_answer))
     return far, near
 
 
 def whole_handshakes(connections: Connections) -> Floats:
-    """SYN → ACK of each connection, as Wireshark's iRTT; NaN where it was not seen whole and once."""
-    seen = _seen(connections)
-    return np.where(seen, connections.ack - np.where(seen, connections.syn, 0), np.nan)
-
-
-def _seen(connections: Connections) -> Bools:
-    """All three packets, each once, in their order."""
-    whole = (connections.syn != MISSING) & (connections.syn_ack != MISSING) & (connections.ack != MISSING)
-    ordered = (connections.syn <= connections.syn_ack) & (connections.syn_ack <= connections.ack)
-    once: Bools = whole & ordered & ~connections.handshake_retransmitted
-    return once
+    """SYN → ACK of each connection, as Wireshark's iRTT; NaN where it cannot be timed."""
+    far, near = connections.server_handshake, connections.client_handshake
+    timed = (far != MISSING) & (near != MISSING)
+    return np.where(timed, np.minimum(far.astype(float) + near, LONGEST_NS), np.nan)
 
 
 def _handshakes(connections: Connections) -> tuple[Values, Values]:
-    seen = np.flatnonzero(_seen(connections))
-    far = connections.syn_ack[seen] - connections.syn[seen]
-    near = connections.ack[seen] - connections.syn_ack[seen]
-    return Values(seen, far), Values(seen, near)
+    return _known(connections.server_handshake), _known(connections.client_handshake)
+
+
+def _known(of_connections: Ints) -> Values:
+    """One measurement a connection, where there is one."""
+    known = np.flatnonzero(of_connections != MISSING)
+    return Values(known, of_connections[known])
 
 
 def _waits(exchanges: Exchanges) -> Values:
-    """Request → response of exchanges that waited once. Retransmissions only make them longer: no harm to a bound."""
+    """Request → response of exchanges that waited once, and not for a retransmission."""
     usable = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited >= 0)
+    usable &= exchanges.retransmissions == 0
     return Values(exchanges.connection[usable], exchanges.waited[usable])
 
 
 def _turns(exchanges: Exchanges) -> Values:
     """Response → next request, where the client had to read that response before it went on."""
     usable = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.client >= 0)
+    sent_again = exchanges.retransmissions > 0
+    usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
     return Values(exchanges.connection[usable], exchanges.client[usable])
 
 
-def _clean(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Values) -> Values:
-    """The in-stream samples of one side that are quiet (where the path has such) and not delayed."""
+def _half(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Values, answers: Values) -> Half:
+    """One half: its acknowledgments are quiet (where the path has such) and not delayed.
+
+    One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
+    of several segments was about as late, it is a bound as any.
+    """
     count = int(path.max(initial=-1)) + 1
-    taken = Values(samples.connection[side], samples.rtt[side])
+    acks, alone = Values(samples.connection[side], samples.rtt[side]), samples.segments[side] == 1
     quiet = samples.in_flight[side] <= MAX_IN_FLIGHT
-    has_quiet = np.bincount(path[taken.connection[quiet]], minlength=count) > 0
-    taken = taken.where(quiet | ~has_quiet[path[taken.connection]])
-    least = np.full(count, np.iinfo(np.int64).max - DELAYED_NS)
-    for values in (taken, shakes, bounds):
+    has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
+    of_interest = quiet | ~has_quiet[path[acks.connection]]
+    acks, alone = acks.where(of_interest), alone[of_interest]
+    confirmed = _least(path, count, shakes, acks.where(~alone))
+    least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
+    group = path[acks.connection]
+    prompt = acks.ns < least[group] + DELAYED_NS
+    unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
+    return Half(shakes, acks.where(prompt & ~unsure), bounds + acks.where(unsure), answers)
+
+
+def _least(path: Ints, count: int, *several: Values) -> Ints:
+    """The least measurement of each path; far beyond all where there is none."""
+    least = np.full(count, np.iinfo(np.int64).max - 2 * DELAYED_NS)
+    for values in several:
         np.minimum.at(least, path[values.connection], values.ns)
-    return taken.where(taken.ns < (least + DELAYED_NS)[path[taken.connection]])
+    return least
 
 
 # --- the typical one of many ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Method
+from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
 from latpcap.rtt.choice import Chosen
 from latpcap.tables.recording import Connections
 
@@ -16,7 +16,9 @@ __all__ = ["Paths", "host", "paths", "position"]
 ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""
 TURNAROUND_NS = 50_000
-"""A half below this is a host's own turnaround, not a network."""
+"""A half below this is a host's own turnaround, where the other is no more than bounded."""
+SURELY_NETWORK_NS = 100_000
+"""A busy host's turnaround is no longer: where both halves are, the capture was taken in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +52,24 @@ def host(endpoint: str) -> str:
 
 
 def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
-    """The position of each path. A half that was not measured is at most its bound."""
+    """The position of each path, where one half excludes the other. One that was not measured is at most its bound."""
     one_host = np.array([client == host(server) for client, server in zip(found.client, found.server, strict=True)])
     a, b = _measured(far), _measured(near)
-    a_most, b_most = np.fmin(a, far.floor), np.fmin(b, near.floor)
     rules = [
         (one_host.astype(bool), LOOPBACK),
-        ((a >= ONE_SIDED * b_most) | ((b_most < TURNAROUND_NS) & (np.isnan(a) | (a >= TURNAROUND_NS))), AT_CLIENT),
-        ((b >= ONE_SIDED * a_most) | ((a_most < TURNAROUND_NS) & (np.isnan(b) | (b >= TURNAROUND_NS))), AT_SERVER),
-        (a + b < 2 * TURNAROUND_NS, AT_CLIENT),
-        (~np.isnan(a + b), BETWEEN),
+        ((a >= ONE_SIDED * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
+        ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
+        (np.minimum(a, b) >= SURELY_NETWORK_NS, BETWEEN),
     ]
     return np.select([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
 
 
+def _turns_around(half: Chosen, other: Chosen) -> NDArray[np.bool_]:
+    """A half is so short that a host does it alone, and the other, no more than bounded, may be far longer."""
+    alone: NDArray[np.bool_] = (half.floor < TURNAROUND_NS) & (other.most >= ONE_SIDED * half.floor)
+    return alone
+
+
 def _measured(half: Chosen) -> NDArray[np.float64]:
     """The RTT of a half where more than an upper bound is known."""
-    return np.where((half.method == Method.FLOOR) & (half.pool.counts == 0), np.nan, half.value)
+    return np.where(half.is_bound_only, np.nan, half.value)

@@ -42,6 +42,14 @@ class Connections:
     """When each side first said that it sends no more."""
     server_fin: Ints
     handshake_retransmitted: Bools
+    server_handshake: Ints
+    """SYN → SYN/ACK, `MISSING` where it cannot be timed."""
+    client_handshake: Ints
+    """SYN/ACK → ACK, likewise."""
+    server_answer: Ints
+    """The fastest data of the server that acknowledge the client's, after these; `MISSING` where there is none."""
+    client_answer: Ints
+    """The same the other way round."""
     client_mss: Ints
     """The largest segment that the client takes, in bytes; `MISSING` where its SYN was not captured."""
     server_mss: Ints
@@ -216,6 +224,12 @@ class Recording:
         return max(float(last - self.start_ns), 0.0) / 1e9
 
     @cached_property
+    def clock_stepped_s(self) -> float:
+        """By how much the capture's clock was set, forwards and backwards, as the database connections show."""
+        stepped = columns.column(self.all_connections_table, "clock_stepped_ns").values[self.database_rows]
+        return float(stepped.sum(dtype=float)) / 1e9
+
+    @cached_property
     def connections(self) -> Connections:
         """The database connections."""
         table, rows = self.all_connections_table, self.database_rows
@@ -223,6 +237,10 @@ class Recording:
         def picked(name: str) -> list[str]:
             values = columns.texts(table, name)
             return [values[row] or "" for row in rows]
+
+        def ints(name: str) -> Ints:
+            picked: Ints = columns.column(table, name).ints(MISSING)[rows]
+            return picked
 
         return Connections(
             stream=columns.column(table, "stream").values[rows].astype(np.int64),
@@ -237,10 +255,14 @@ class Recording:
             client_fin=self._time(table, "client_fin_time")[rows],
             server_fin=self._time(table, "server_fin_time")[rows],
             handshake_retransmitted=columns.column(table, "handshake_retransmitted").values[rows],
-            client_mss=columns.column(table, "client_mss").ints(MISSING)[rows],
-            server_mss=columns.column(table, "server_mss").ints(MISSING)[rows],
-            client_window=columns.column(table, "client_window_bytes").ints(MISSING)[rows],
-            server_window=columns.column(table, "server_window_bytes").ints(MISSING)[rows],
+            server_handshake=ints("server_handshake_ns"),
+            client_handshake=ints("client_handshake_ns"),
+            server_answer=ints("server_answer_ns"),
+            client_answer=ints("client_answer_ns"),
+            client_mss=ints("client_mss"),
+            server_mss=ints("server_mss"),
+            client_window=ints("client_window_bytes"),
+            server_window=ints("server_window_bytes"),
             server_first=columns.column(table, "server_first").values[rows],
         )
 

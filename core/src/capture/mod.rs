@@ -7,6 +7,7 @@ mod compressed;
 mod error;
 mod frames;
 mod identify;
+mod leap;
 mod lz4;
 mod order;
 mod pcap;
@@ -23,6 +24,7 @@ mod zstd;
 
 pub use annotate::{AnnotateError, Comments, annotate};
 pub use error::CaptureError;
+pub use leap::{Leaps, possible_time};
 pub use recording::{Packet, Recording};
 pub use source::Source;
-pub use summary::CaptureFile;
+pub use summary::{CaptureFile, CutPacket};

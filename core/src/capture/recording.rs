@@ -10,7 +10,7 @@ use super::error::CaptureError;
 use super::reader::Reader;
 use super::record::Record;
 use super::source::Source;
-use super::summary::CaptureFile;
+use super::summary::{CaptureFile, CutPacket, cut_short};
 use crate::note::{Note, NoteCode, Notes};
 
 /// With more files than these, each is opened again when its turn comes: a ring buffer has thousands.
@@ -131,13 +131,11 @@ impl Recording {
         }
     }
 
-    /// The packet that was given last lacks some of its IP datagram.
-    pub fn note_cut(&mut self) {
-        let frame = self.frames;
-        if let Some(file) = self.current.and_then(|current| self.files.get_mut(current))
-            && let State::Open(_, record) = &file.state
-        {
-            file.summary.cut(record, frame, &mut file.notes);
+    /// A packet of the file that is read (at the end: of the last one) lacks some of its IP datagram.
+    pub fn note_cut(&mut self, packet: CutPacket) {
+        let file = self.current.unwrap_or(self.files.len().saturating_sub(1));
+        if let Some(file) = self.files.get_mut(file) {
+            file.notes.add(NoteCode::SnapLength, || cut_short(packet));
         }
     }
 

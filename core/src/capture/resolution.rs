@@ -2,8 +2,11 @@
 
 /// Ticks from here on hide what is to be measured.
 const COARSE_NS: u64 = 1_000_000;
-/// No clock ticks more slowly; what is farther apart says nothing of the clock.
+/// No finer clock ticks more slowly; what is farther apart says nothing of the clock,
 const MAX_TICK_NS: u64 = 100_000_000;
+/// but for whole seconds: so many of them are no chance.
+const SECOND_NS: u64 = 1_000_000_000;
+const MIN_WHOLE_SECONDS: u64 = 4;
 /// Fewer packets prove nothing.
 const MIN_PACKETS: u64 = 16;
 
@@ -43,6 +46,7 @@ impl Resolution {
         let least_ns = self.least_step_ns?;
         let shared = self.equal >= self.packets / 4 && least_ns >= COARSE_NS * 9 / 10;
         match self.divisor_ns >= COARSE_NS {
+            true if self.are_whole_seconds() => Some(SECOND_NS),
             _ if self.packets < MIN_PACKETS => None,
             true => Some(self.divisor_ns),
             false => shared.then_some(least_ns),
@@ -52,7 +56,11 @@ impl Resolution {
     /// The tick of any clock; `None` where it does not show.
     pub fn tick_ns(&self) -> Option<u64> {
         let fine_ns = (self.packets >= MIN_PACKETS && self.least_step_ns.is_some()).then_some(self.divisor_ns);
-        self.coarse_ns().or(fine_ns).filter(|&tick_ns| tick_ns <= MAX_TICK_NS)
+        self.coarse_ns().or(fine_ns).filter(|&tick_ns| tick_ns <= MAX_TICK_NS || tick_ns == SECOND_NS)
+    }
+
+    fn are_whole_seconds(&self) -> bool {
+        self.packets >= MIN_WHOLE_SECONDS && self.divisor_ns.is_multiple_of(SECOND_NS)
     }
 }
 
@@ -96,9 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn no_clock_ticks_once_a_second() {
-        let seconds = resolution((0..20).map(|n| n * 1_000_000_000));
-        assert_eq!((seconds.coarse_ns(), seconds.tick_ns()), (Some(1_000_000_000), None));
+    fn whole_seconds_are_the_coarsest_clock() {
+        for apart_ns in [1_000_000_000, 30_000_000_000] {
+            let seconds = resolution((0..4).map(|n| n * apart_ns));
+            assert_eq!((seconds.coarse_ns(), seconds.tick_ns()), (Some(1_000_000_000), Some(1_000_000_000)));
+        }
+        assert_eq!(resolution((0..3).map(|n| n * 1_000_000_000)).tick_ns(), None);
     }
 
     #[test]

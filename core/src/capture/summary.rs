@@ -4,6 +4,14 @@ use super::record::Record;
 use super::resolution::Resolution;
 use crate::note::{Note, NoteCode, Notes};
 
+/// A packet that was captured in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutPacket {
+    pub frame: u64,
+    pub length: usize,
+    pub original_length: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
     pub path: String,
@@ -43,12 +51,6 @@ impl CaptureFile {
         }
     }
 
-    /// Some of the packet's IP datagram was not captured: not every byte that is missing of a packet is.
-    #[cold]
-    pub(super) fn cut(&self, record: &Record, frame: u64, notes: &mut Notes) {
-        notes.add(NoteCode::SnapLength, || cut_short(record, frame));
-    }
-
     #[inline]
     fn pass(&mut self, time_ns: i64, frame: u64, notes: &mut Notes) {
         if time_ns < self.previous_time_ns {
@@ -76,11 +78,13 @@ impl CaptureFile {
     }
 }
 
-fn cut_short(record: &Record, frame: u64) -> String {
-    let what = match u64::from(record.original_length).checked_sub(record.length as u64) {
+/// Some of the packet's IP datagram was not captured: not every byte that is missing of a packet is.
+pub(super) fn cut_short(packet: CutPacket) -> String {
+    let CutPacket { frame, length, original_length } = packet;
+    let what = match u64::from(original_length).checked_sub(length as u64) {
         // The file says that it is whole.
         None | Some(0) => format!("frame {frame} ends before its IP datagram"),
-        Some(_) => format!("frame {frame}: {} of {} bytes", record.length, record.original_length),
+        Some(_) => format!("frame {frame}: {length} of {original_length} bytes"),
     };
     format!("packets were cut when they were captured ({what}); capture with -s 0 to see them whole")
 }

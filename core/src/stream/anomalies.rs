@@ -39,6 +39,8 @@ pub struct Anomalies {
     pub cut: Tally,
     /// The capture's clock was set while the connection was there.
     pub clock_steps: Tally,
+    /// By how much in all, forwards or backwards.
+    pub clock_stepped_ns: i64,
     /// Segments with which a side stopped the other.
     pub zero_windows: Tally,
 }
@@ -65,6 +67,7 @@ impl Anomalies {
         self.offloaded.join(other.offloaded);
         self.cut.join(other.cut);
         self.clock_steps.join(other.clock_steps);
+        self.clock_stepped_ns = self.clock_stepped_ns.saturating_add(other.clock_stepped_ns);
         self.zero_windows.join(other.zero_windows);
     }
 }

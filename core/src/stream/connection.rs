@@ -33,6 +33,8 @@ pub struct Connection {
     pub streams: Reassembly,
     /// Clean in-stream samples, with the side whose data was acknowledged.
     pub samples: Vec<(Side, RttSample)>,
+    /// The fastest acknowledgment of each side's data that carried data itself: the RTT to the other side is no longer.
+    pub fastest_answer_ns: [Option<i64>; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
     pub anomalies: Anomalies,
@@ -60,6 +62,9 @@ pub struct Handshake {
     pub ack_ns: Option<i64>,
     /// A SYN or SYN/ACK was sent more than once: the times may belong to different duplicates.
     pub retransmitted: bool,
+    /// The half that each side answers cannot be timed: what it answers was sent more than once before it did, or the
+    /// capture's clock was set meanwhile.
+    ambiguous: [bool; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +108,7 @@ impl Connection {
             last_data_ns: None,
             streams: Reassembly::default(),
             samples: Vec::new(),
+            fastest_answer_ns: [None; 2],
             packets: [0; 2],
             anomalies: Anomalies::default(),
             duplicates: Duplicates::default(),
@@ -153,9 +159,16 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
         }
-        if let Some(sample) = accepted.sample {
-            self.samples.push((side.other(), sample));
-            self.acknowledged(side.other(), sample);
+        match accepted.sample {
+            Some(sample) if sample.pure => {
+                self.samples.push((side.other(), sample));
+                self.acknowledged(side.other(), sample);
+            }
+            Some(bound) => {
+                let fastest_ns = &mut self.fastest_answer_ns[side.other() as usize];
+                *fastest_ns = Some(fastest_ns.map_or(bound.rtt_ns, |fastest_ns| fastest_ns.min(bound.rtt_ns)));
+            }
+            None => {}
         }
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
@@ -173,8 +186,9 @@ impl Connection {
     #[inline]
     pub fn clock_step(&mut self, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
         let step = self.clocks.step(self.side(segment), segment, fresh);
-        if step.is_some() {
+        if let Some(more_ns) = step {
             self.anomalies.clock_steps.add(segment.frame);
+            self.anomalies.clock_stepped_ns = self.anomalies.clock_stepped_ns.saturating_add(more_ns.saturating_abs());
         }
         step
     }
@@ -185,6 +199,7 @@ impl Connection {
         let is_new = std::mem::replace(&mut self.known_steps, steps) != steps;
         if is_new {
             self.streams.forget_times();
+            self.handshake.forget_times();
             self.paces = [Pace::default(); 2];
         }
         is_new
@@ -265,6 +280,7 @@ impl Connection {
         self.advertised.swap_sides();
         self.packets.swap(0, 1);
         self.fin_ns.swap(0, 1);
+        self.fastest_answer_ns.swap(0, 1);
         for (side, _) in &mut self.samples {
             *side = side.other();
         }
@@ -285,21 +301,39 @@ impl Handshake {
             _ => false,
         };
         self.retransmitted |= again;
+        // What comes once more only after it was answered, leaves no doubt what was answered.
+        self.ambiguous[side.other() as usize] |= again && self.answer_ns(side.other()).is_none();
         again
     }
 
-    /// SYN → ACK, where each was sent once.
+    /// The capture's clock was set: a half that is under way cannot be timed.
+    fn forget_times(&mut self) {
+        for (asked_ns, side) in [(self.syn_ns, Side::Server), (self.syn_ack_ns, Side::Client)] {
+            self.ambiguous[side as usize] |= asked_ns.is_some() && self.answer_ns(side).is_none();
+        }
+    }
+
+    /// When `side` answered: with its SYN/ACK or its ACK.
+    fn answer_ns(&self, side: Side) -> Option<i64> {
+        match side {
+            Side::Client => self.ack_ns,
+            Side::Server => self.syn_ack_ns,
+        }
+    }
+
+    /// SYN → ACK, where each half can be timed.
     fn rtt_ns(&self) -> Option<i64> {
         Some(self.half_ns(Side::Client)? + self.half_ns(Side::Server)?)
     }
 
     /// Between the capture point and one side, there and back: what that side took to answer in the handshake.
-    fn half_ns(&self, side: Side) -> Option<i64> {
-        let (asked, answered) = match side {
-            Side::Client => (self.syn_ack_ns, self.ack_ns),
-            Side::Server => (self.syn_ns, self.syn_ack_ns),
+    pub fn half_ns(&self, side: Side) -> Option<i64> {
+        let asked_ns = match side {
+            Side::Client => self.syn_ack_ns,
+            Side::Server => self.syn_ns,
         };
-        answered?.checked_sub(asked?).filter(|&half_ns| half_ns >= 0 && !self.retransmitted)
+        let half_ns = self.answer_ns(side)?.checked_sub(asked_ns?)?;
+        (half_ns >= 0 && !self.ambiguous[side as usize]).then_some(half_ns)
     }
 }
 

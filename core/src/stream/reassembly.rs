@@ -45,7 +45,7 @@ pub struct Reassembly {
 pub struct Accepted<'a> {
     /// Bytes that can be read now.
     pub chunk: Option<Chunk<'a>>,
-    /// The RTT between the capture point and the *receiver* of the acknowledged data.
+    /// The RTT between the capture point and the *receiver* of the acknowledged data, or a bound of it.
     pub sample: Option<RttSample>,
     pub sending: Sending,
     /// It acknowledges once more what it did before, while data is on its way.

@@ -1,16 +1,21 @@
 //! In-stream round-trip times: data → the acknowledgment that covers it (RFC 6298 §3, Karn's rule).
+//!
+//! A pure ACK comes at once, so it measures. One that carries data waited for the application, so it only bounds: the
+//! RTT is no longer. As it acknowledges the very bytes, it proves that, whatever the messages in them say.
 
 use std::collections::VecDeque;
 
 /// Segments in flight that are remembered per direction; older ones give no sample.
 const IN_FLIGHT: usize = 1024;
 
-/// One clean measurement on a connection.
+/// Data and the acknowledgment of its last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// When the acknowledgment passed.
     pub time_ns: i64,
     pub rtt_ns: i64,
+    /// The acknowledgment carried no data: a measurement, not just a bound.
+    pub pure: bool,
     /// Data segments that the acknowledgment covered: one alone may have been delayed by its receiver.
     pub segments: u32,
     /// Segments that were under way when the newest of these was sent, itself included: behind many it had to queue.
@@ -44,8 +49,7 @@ impl InFlight {
         self.segments.retain(|sent| sent.end <= offset);
     }
 
-    /// The other side acknowledged everything before `offset`. Only a pure ACK is a sample: one that carries data
-    /// waited for the application.
+    /// The other side acknowledged everything before `offset`; `pure`: by a packet without data.
     pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<RttSample> {
         let mut newest = None;
         let mut segments = 0;
@@ -59,7 +63,7 @@ impl InFlight {
         }
         let Sent { end, time_ns: sent_ns, in_flight } = newest?;
         let rtt_ns = time_ns - sent_ns;
-        (pure && end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, segments, in_flight })
+        (end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, pure, segments, in_flight })
     }
 }
 
@@ -76,10 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_carries_the_acknowledgment_gives_none() {
+    fn an_answer_that_carries_the_acknowledgment_is_a_bound_only() {
         let mut flight = InFlight::default();
         flight.sent(100, 1_000);
-        assert_eq!(flight.acknowledged(100, 5_000, false), None);
+        let bound = flight.acknowledged(100, 5_000, false).unwrap();
+        assert_eq!((bound.rtt_ns, bound.pure), (4_000, false));
         assert_eq!(flight.acknowledged(100, 6_000, true), None);
     }
 

@@ -9,7 +9,7 @@ pub use exchanges::ExchangeColumns;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, TimestampNanosecondType, UInt32Type, UInt64Type};
+use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
 use arrow_array::{
     ArrayRef, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
@@ -104,6 +104,11 @@ impl Tables {
             strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
         };
         let time = |get: fn(&Connection) -> Option<i64>| times(rows.iter().map(|row| get(row.connection)));
+        let handshake_half =
+            |side| optional::<Int64Type>(rows.iter().map(|row| row.connection.handshake.half_ns(side)));
+        let fastest_answer = |asked: Side| {
+            optional::<Int64Type>(rows.iter().map(|row| row.connection.fastest_answer_ns[asked as usize]))
+        };
         batch(vec![
             ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
             ("client", strings(rows.iter().map(|row| Some(address(row.connection.client))))),
@@ -130,6 +135,10 @@ impl Tables {
             ("client_fin_time", time(|connection| connection.fin_ns[0])),
             ("server_fin_time", time(|connection| connection.fin_ns[1])),
             ("handshake_retransmitted", booleans(rows.iter().map(|row| row.connection.handshake.retransmitted))),
+            ("server_handshake_ns", handshake_half(Side::Server)),
+            ("client_handshake_ns", handshake_half(Side::Client)),
+            ("server_answer_ns", fastest_answer(Side::Client)),
+            ("client_answer_ns", fastest_answer(Side::Server)),
             ("client_mss", mss(Side::Client)),
             ("server_mss", mss(Side::Server)),
             ("client_window_bytes", window(Side::Client)),
@@ -156,6 +165,7 @@ impl Tables {
             ("stalls", anomaly(|anomalies| anomalies.stalls)),
             ("stalled_ns", spans(|anomalies| anomalies.stalled_ns)),
             ("clock_steps", anomaly(|anomalies| anomalies.clock_steps)),
+            ("clock_stepped_ns", spans(|anomalies| anomalies.clock_stepped_ns)),
         ])
     }
 

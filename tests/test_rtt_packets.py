@@ -1,0 +1,231 @@
+"""What single packets prove of the RTT, and what they do not; what the clock's errors do. Captured at the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mysql_wire
+import numpy as np
+import pytest
+from conftest import FIXTURES, read_fixture
+from test_health import RTT_MS, SERVICE_MS, Packet, Talk, read, talk
+
+import latpcap
+from latpcap.result.analysis import RttResult
+from latpcap.rtt import estimate_paths
+
+YEAR_MS = 365 * 86_400_000.0
+FIRST_REQUEST = 5
+"""Of `talk()`: behind handshake, greeting and login, from 0."""
+
+
+def rtt(packets: list[Packet]) -> RttResult:
+    [path] = read(packets).analyze().paths
+    return path.rtt
+
+
+def running(made: Callable[[Talk], None]) -> list[Packet]:
+    """The packets of a connection whose beginning was not captured."""
+    dialogue = Talk()
+    dialogue.connect()
+    first = len(dialogue.packets)
+    made(dialogue)
+    return dialogue.packets[first:]
+
+
+def acknowledge(dialogue: Talk, sender: int, after_ms: float) -> None:
+    dialogue.wait(after_ms)
+    dialogue.send(sender)
+
+
+# --- acknowledgments --------------------------------------------------------------------------------------------------
+
+
+def test_a_lone_delayed_acknowledgment_is_no_rtt() -> None:
+    def one_query(dialogue: Talk) -> None:
+        dialogue.queries(1)
+        acknowledge(dialogue, 0, 38.3)
+
+    found = rtt(running(one_query))
+    assert (found.baseline_ms, found.low_ms) == (pytest.approx(RTT_MS + SERVICE_MS), 0)
+    assert found.position == "unknown"
+
+
+def test_the_next_request_proves_that_an_acknowledgment_came_late() -> None:
+    def two_queries(dialogue: Talk) -> None:
+        dialogue.queries(2)
+        acknowledge(dialogue, 0, 122.0)
+
+    found = rtt(running(two_queries))
+    assert found.baseline_ms == pytest.approx(RTT_MS + SERVICE_MS)
+    assert found.high_ms is not None
+    assert found.high_ms < RTT_MS + SERVICE_MS + 1
+
+
+def test_one_answer_that_is_faster_than_the_handshake_bounds_the_rtt() -> None:
+    packets = talk(1)
+    slow = [packets[0].later(-30), *packets[1:]]
+    found = rtt(slow)
+    assert found.baseline_ms == pytest.approx(RTT_MS + SERVICE_MS)
+    assert found.low_ms == 0
+    assert found.reason == "handshake and acknowledgments were slower than the faster responses, an upper bound"
+
+
+def test_an_answer_to_a_part_of_the_request_proves_nothing_of_the_whole() -> None:
+    """Of a pipeline: what the server says meanwhile does not acknowledge what was sent last."""
+    dialogue = Talk()
+    dialogue.connect()
+    dialogue.queries(3)
+    dialogue.send(0, mysql_wire.query("SELECT 1"))
+    dialogue.wait(RTT_MS - 0.3)
+    late = mysql_wire.query("SELECT 2")
+    before = dialogue.sequence[0]
+    dialogue.send(0, late)
+    dialogue.sequence[0] = before
+    dialogue.wait(0.3)
+    dialogue.send(1, mysql_wire.result(1))
+    dialogue.sequence[0] = before + len(late)
+    dialogue.wait(RTT_MS)
+    dialogue.send(1, mysql_wire.result(1))
+    assert rtt(dialogue.packets).baseline_ms == pytest.approx(RTT_MS, rel=0.01)
+
+
+# --- retransmissions --------------------------------------------------------------------------------------------------
+
+
+def test_a_wait_for_a_retransmission_is_no_rtt() -> None:
+    def again(dialogue: Talk) -> None:
+        dialogue.send(0, mysql_wire.query("SELECT 1"))
+        request = dialogue.packets[-1]
+        dialogue.wait(205)
+        dialogue.packets.append(request.again(205))
+        dialogue.wait(RTT_MS)
+        dialogue.send(1, mysql_wire.result(1))
+
+    assert rtt(running(again)).method == "unknown"
+
+
+def test_a_syn_ack_that_came_twice_leaves_the_half_that_it_answers() -> None:
+    packets = talk()
+    syn, syn_ack, ack, *rest = packets
+    late = [packet.later(1000) for packet in rest]
+    found = read([syn, syn_ack, syn_ack.again(1000), ack.later(1000), *late])
+    connections = found._recording.connections
+    assert connections.handshake_retransmitted.all()
+    assert connections.server_handshake.tolist() == [RTT_MS * 1e6]
+    assert (connections.client_handshake < 0).all()
+    [path] = found.analyze().paths
+    assert path.rtt.baseline_ms == pytest.approx(RTT_MS, rel=0.01)
+
+
+def test_a_syn_ack_that_comes_again_when_it_was_answered_spoils_nothing() -> None:
+    syn, syn_ack, ack, *rest = talk()
+    found = read([syn, syn_ack, ack, syn_ack.again(1), *rest])
+    connections = found._recording.connections
+    assert (connections.server_handshake.tolist(), connections.client_handshake.tolist()) == ([RTT_MS * 1e6], [11_000])
+    assert found.analyze().paths[0].rtt.handshake_ms == pytest.approx(RTT_MS + 0.011)
+
+
+def test_a_syn_that_was_sent_twice_leaves_the_clients_half() -> None:
+    syn, *rest = talk()
+    connections = read([syn.later(-1000), syn.again(0), *rest])._recording.connections
+    assert (connections.server_handshake < 0).all()
+    assert connections.client_handshake.tolist() == [11_000]
+
+
+# --- clocks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("off_ms", [46 * YEAR_MS, -46 * YEAR_MS, 3_600_000.0, -5_000.0])
+@pytest.mark.parametrize("index", [1, 2, FIRST_REQUEST, FIRST_REQUEST + 1, 20])
+def test_one_wrong_time_spoils_nothing_but_its_own(off_ms: float, index: int) -> None:
+    packets = talk()
+    clean = read(packets).analyze()
+    packets[index] = packets[index].later(off_ms)
+    found = read(packets).analyze()
+    assert found.summary.runtime_s == pytest.approx(clean.summary.runtime_s, abs=0.01)
+    assert found.summary.round_trips == clean.summary.round_trips
+    assert found.summary.baseline_rtt_ms == pytest.approx(clean.summary.baseline_rtt_ms, rel=0.5)
+    assert {note.code for note in found.health} >= {"clock-outlier"}
+    assert found.budget.unknown_s < 2 * (RTT_MS + SERVICE_MS) / 1000
+
+
+def test_a_first_packet_that_is_years_off_is_wrong() -> None:
+    packets = talk()
+    packets[0] = packets[0].later(46 * YEAR_MS)
+    assert read(packets).analyze().summary.runtime_s < 1
+
+
+def test_a_large_step_leaves_no_verdict_in_seconds() -> None:
+    packets = talk()
+    set_back = [*packets[:20], *(packet.later(-3_600_000) for packet in packets[20:])]
+    summary = read(set_back).analyze().summary
+    assert summary.network_share is None
+    first, second, *_ = summary.verdict.split("\n")
+    assert first == (
+        "21 round trips; the capture's clock was set meanwhile, so what they cost in seconds is not known."
+    )
+    assert second == "No projection: capture again while the clock is left alone."
+
+
+def test_a_small_step_leaves_it() -> None:
+    packets = talk(200)
+    summary = read([*packets[:20], *(packet.later(-3) for packet in packets[20:])]).analyze().summary
+    assert summary.network_share is not None
+
+
+def test_a_clock_of_whole_seconds_measures_no_rtt() -> None:
+    packets = [packet.later(-packet.at_ms + 1000 * (number // 2)) for number, packet in enumerate(talk(10))]
+    found = read(packets).analyze()
+    [path] = found.paths
+    assert (path.rtt.baseline_ms, path.rtt.position) == (None, "unknown")
+    assert "ticks once a second" in path.rtt.reason
+    assert found.summary.network_share is None
+    assert "coarse-clock" in {note.code for note in found.health}
+
+
+# --- a share of the network -------------------------------------------------------------------------------------------
+
+
+def test_one_response_tells_no_share_of_the_network() -> None:
+    found = read(running(lambda dialogue: dialogue.queries(1))).analyze()
+    assert found.summary.network_share is None
+    assert found.summary.verdict.startswith("1 round trip in 3 ms;")
+    assert "one response is too little to tell what part of it was the network" in found.summary.verdict
+    assert "%" not in found.summary.verdict
+    assert (found.budget.network_s, found.budget.service_s) == (0, 0)
+
+
+def test_two_responses_do() -> None:
+    assert read(running(lambda dialogue: dialogue.queries(2))).analyze().summary.network_share is not None
+
+
+# --- every fixture ----------------------------------------------------------------------------------------------------
+
+NAMES = sorted(
+    str(path.relative_to(FIXTURES)).split(".pcap")[0] for path in FIXTURES.rglob("*.pcap*") if path.suffix != ".toml"
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_baseline_is_above_the_fastest_answer_of_its_path(name: str) -> None:
+    """But for paths that were measured so often that their own measurements say what is typical."""
+    capture = read_fixture(name)
+    try:
+        found = estimate_paths(capture._recording)
+    except latpcap.NoDatabaseTraffic:
+        return
+    of_paths, path = found.of_paths, found.paths.of_connection
+    connections = capture._recording.connections
+    fastest = np.full(len(found.paths), np.inf)
+    places = [of_paths.position_name(at) for at in path]
+    for at, answers in (
+        (("client", "loopback"), connections.server_answer),
+        (("server",), connections.client_answer),
+    ):
+        known = np.flatnonzero((answers > 0) & np.array([place in at for place in places], bool))
+        np.minimum.at(fastest, path[known], answers[known])
+    tick_ns = capture._recording.tick_ns
+    assert not (of_paths.low > fastest + tick_ns).any()
+    few = of_paths.samples < 10
+    assert not (of_paths.baseline > fastest + tick_ns)[few].any()
