@@ -401,6 +401,11 @@ impl Flows<'_> {
                     )
                 });
             }
+            if dialogue.session.implausible_rows {
+                self.notes.add(NoteCode::ImplausibleRows, || {
+                    format!("connection {stream}: the server's count of some rows fits neither what was asked for nor what came; it is left out")
+                });
+            }
             for _ in 0..dialogue.losses {
                 self.notes.add(NoteCode::Unreadable, || {
                     let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");

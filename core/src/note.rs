@@ -58,6 +58,8 @@ pub enum NoteCode {
     Unreadable,
     /// Rows were counted without their format.
     EstimatedRows,
+    /// Counts of rows contradicted what was asked for or came.
+    ImplausibleRows,
     /// More TCP connections than are kept.
     TooManyConnections,
     /// More distinct statements than are kept.
@@ -110,6 +112,7 @@ impl NoteCode {
             Self::OtherDatabase => "other-database",
             Self::Unreadable => "unreadable",
             Self::EstimatedRows => "estimated-rows",
+            Self::ImplausibleRows => "implausible-rows",
             Self::TooManyConnections => "too-many-connections",
             Self::TooManyStatements => "too-many-statements",
             Self::TooManyUnanswered => "too-many-unanswered",

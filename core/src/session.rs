@@ -17,6 +17,8 @@ pub struct Session {
     pub replication: bool,
     /// Rows whose format was not captured are among those counted: their number was inferred from the packets around them.
     pub estimated_rows: bool,
+    /// The server's count of some rows contradicts what was asked for or came: their number is left out.
+    pub implausible_rows: bool,
     /// Whether a transaction is open, as the server last said: `idle`, `open` or `failed`.
     pub transaction: Option<&'static str>,
     /// A hash of what another connection must present to cancel what runs on this one.

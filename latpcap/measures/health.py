@@ -155,6 +155,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture the connection from its beginning, without loss",
     ),
     "estimated-rows": ("row counts may be off", "capture the connection from its beginning"),
+    "implausible-rows": ("these rows are in no count", "compare with the client's own counts"),
     "incomplete-exchanges": ("they count as round trips, but their times are used nowhere", "see the notes above"),
     "unknown-time": ("this time is neither network nor service", "capture without loss, from the beginning"),
     # the baseline RTT

@@ -81,11 +81,14 @@ impl Pairing {
             }
             Meaning::Unrelated => {}
             Meaning::Several(meanings) => {
-                // The bytes are counted once, with the first.
+                // The bytes are counted once, with the first that they belong to.
                 let mut span = *span;
                 for meaning in meanings {
+                    let counted = meaning != Meaning::Ended;
                     self.message(meaning, &span);
-                    span.length = 0;
+                    if counted {
+                        span.length = 0;
+                    }
                 }
             }
         }

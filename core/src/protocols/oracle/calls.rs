@@ -9,7 +9,7 @@
 //! The sequence counts 1…255 (JDBC: 1…127) and begins again at 1; go-ora always sends 0. From 23ai on a token follows it. Nothing says
 //! how long a piggyback is: the next header is known by its sequence.
 
-use super::encodings::{Family, pointer, universal};
+use super::encodings::{Family, Writing};
 use crate::cursor::Cursor;
 use crate::protocols::Purpose;
 
@@ -19,10 +19,14 @@ pub const ONE_WAY: u8 = 0x1a;
 pub const HEADER: usize = 3;
 
 /// Function codes that the decoder treats in a way of its own.
+pub const PARSE: u8 = 3;
 pub const REEXECUTE: u8 = 4;
 pub const FETCH: u8 = 5;
+pub const CLOSE_CURSOR: u8 = 8;
+pub const PARSE_AND_EXECUTE: u8 = 39;
 pub const PARSE_V7: u8 = 62;
 pub const EXECUTE_V7: u8 = 71;
+pub const OTHER_PARSE_V7: u8 = 74;
 pub const REEXECUTE_AND_FETCH: u8 = 78;
 pub const EXECUTE: u8 = 94;
 pub const LOB: u8 = 96;
@@ -34,17 +38,20 @@ pub const PIPELINE_END: u8 = 200;
 const SEQUENCE_STEP: u8 = 16;
 /// After these it begins again at 1: JDBC, all others.
 const LAST_SEQUENCES: [u8; 2] = [127, 255];
+/// Begins a row of bind values.
+const ROW: u8 = 7;
 const CLOSED_AT_ONCE: u64 = 65_535;
-const OCI_POINTER: &[u8] = &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+/// 64-bit clients leave out four bytes before the list of cursors.
+const GAPS: [usize; 2] = [0, 4];
 
 /// The name of a function's exchange, and what it is for; `None` for unknown codes.
 pub fn command(function: u8) -> Option<(&'static str, Purpose)> {
     Some(match function {
         2 => ("open_cursor", Purpose::Other),
-        3 | PARSE_V7 | 74 => ("parse", Purpose::Prepare),
+        PARSE | PARSE_V7 | OTHER_PARSE_V7 => ("parse", Purpose::Prepare),
         REEXECUTE => ("reexecute", Purpose::Execute),
         FETCH | 72 => ("fetch", Purpose::Fetch),
-        8 => ("close_cursor", Purpose::Close),
+        CLOSE_CURSOR => ("close_cursor", Purpose::Close),
         9 => ("logoff", Purpose::Disconnect),
         10 | 43 | 98 | 119 => ("describe", Purpose::Describe),
         11 => ("define", Purpose::Other),
@@ -52,7 +59,7 @@ pub fn command(function: u8) -> Option<(&'static str, Purpose)> {
         14 => ("commit", Purpose::End),
         15 => ("rollback", Purpose::End),
         20 | 120 => ("cancel", Purpose::Cancel),
-        39 | EXECUTE_V7 | EXECUTE => ("execute", Purpose::Execute),
+        PARSE_AND_EXECUTE | EXECUTE_V7 | EXECUTE => ("execute", Purpose::Execute),
         59 => ("version", Purpose::Setup),
         76 => ("procedure", Purpose::Other),
         REEXECUTE_AND_FETCH => ("reexecute_fetch", Purpose::Execute),
@@ -125,20 +132,43 @@ pub struct Found<'a> {
     pub header: Header,
     /// Begins at the call's header.
     pub bytes: &'a [u8],
-    pub closed_cursors: Vec<u32>,
+    pub closed: Closed,
     pub begins_pipeline: bool,
+}
+
+/// The cursors that a message closes.
+#[derive(Debug, PartialEq)]
+pub enum Closed {
+    These(Vec<u32>),
+    /// Some, but which could not be read.
+    Unknown,
+}
+
+impl Default for Closed {
+    fn default() -> Closed {
+        Closed::These(Vec::new())
+    }
+}
+
+impl Closed {
+    fn and(self, other: Closed) -> Closed {
+        match (self, other) {
+            (Closed::These(some), Closed::These(others)) => Closed::These([some, others].concat()),
+            _ => Closed::Unknown,
+        }
+    }
 }
 
 /// Walks over the piggybacks to the call. A message of piggybacks alone is named by the last of them.
 pub fn find(message: &[u8]) -> Option<Found<'_>> {
     let header = Header::read(message)?;
-    let mut found = Found { header, bytes: message, closed_cursors: Vec::new(), begins_pipeline: false };
+    let mut found = Found { header, bytes: message, closed: Closed::default(), begins_pipeline: false };
     while found.header.kind == PIGGYBACK {
         found.begins_pipeline |= found.header.function == PIPELINE_BEGIN;
         let Some((at, closed)) = after_piggyback(found.header, found.bytes) else {
             break;
         };
-        found.closed_cursors.extend(closed);
+        found.closed = found.closed.and(closed);
         found.bytes = found.bytes.get(at..)?;
         found.header = Header::read(found.bytes)?;
     }
@@ -146,39 +176,39 @@ pub fn find(message: &[u8]) -> Option<Found<'_>> {
 }
 
 /// Where the header after this piggyback is, and the cursors that it closes.
-fn after_piggyback(header: Header, bytes: &[u8]) -> Option<(usize, Vec<u32>)> {
-    let closing = || token_lengths(bytes).into_iter().find_map(|token| closing(header, bytes, token));
-    if header.function == CLOSE_CURSORS
-        && let Some(closing) = closing()
-    {
-        return Some(closing);
+fn after_piggyback(header: Header, bytes: &[u8]) -> Option<(usize, Closed)> {
+    let next = || (HEADER..bytes.len()).find(|&at| next_header(header, bytes, at).is_some());
+    if header.function != CLOSE_CURSORS {
+        return next().map(|at| (at, Closed::default()));
     }
-    let is_next = |at: &usize| next_header(header, bytes, *at).is_some();
-    (HEADER..bytes.len()).find(is_next).map(|at| (at, Vec::new()))
+    closing(header, bytes).or_else(|| next().map(|at| (at, Closed::Unknown)))
 }
 
 fn next_header(previous: Header, bytes: &[u8], at: usize) -> Option<Header> {
     Header::known(bytes.get(at..)?).filter(|header| header.is_next_after(previous.sequence))
 }
 
-/// Close cursors, as thin clients and as OCI write it.
-fn closing(header: Header, bytes: &[u8], token: usize) -> Option<(usize, Vec<u32>)> {
+/// Close cursors, in whichever way it is written: the next header has to come right behind.
+fn closing(header: Header, bytes: &[u8]) -> Option<(usize, Closed)> {
+    token_lengths(bytes).into_iter().find_map(|token| {
+        Writing::ALL.into_iter().find_map(|writing| {
+            let gaps = if writing.family == Family::Universal { &GAPS[..1] } else { &GAPS };
+            gaps.iter().find_map(|&gap| {
+                let (at, closed) = closed(bytes, HEADER + token, writing, gap)?;
+                next_header(header, bytes, at).map(|_| (at, Closed::These(closed)))
+            })
+        })
+    })
+}
+
+fn closed(bytes: &[u8], at: usize, writing: Writing, gap: usize) -> Option<(usize, Vec<u32>)> {
     let mut cursor = Cursor::new(bytes);
-    cursor.skip(HEADER + token, "token").ok()?;
-    let wide = cursor.peek().starts_with(OCI_POINTER);
-    let count = if wide {
-        cursor.skip(OCI_POINTER.len(), "pointer").ok()?;
-        u64::from(cursor.u32_le("cursors").ok()?)
-    } else {
-        pointer(&mut cursor).filter(|&present| present)?;
-        universal(&mut cursor)?
-    };
-    let number = |cursor: &mut Cursor<'_>| {
-        if wide { cursor.u32_le("cursor").ok() } else { universal(cursor)?.try_into().ok() }
-    };
-    let closed = (0..count.min(CLOSED_AT_ONCE)).map(|_| number(&mut cursor)).collect::<Option<Vec<u32>>>()?;
-    let at = cursor.position();
-    next_header(header, bytes, at).map(|_| (at, closed))
+    cursor.skip(at, "header").ok()?;
+    writing.pointer(&mut cursor).filter(|&present| present)?;
+    let count = writing.number(&mut cursor).filter(|&count| count <= CLOSED_AT_ONCE)?;
+    cursor.skip(gap, "gap").ok()?;
+    let closed = (0..count).map(|_| writing.cursor_number(&mut cursor)).collect::<Option<Vec<u32>>>()?;
+    Some((cursor.position(), closed))
 }
 
 /// How many bytes the token after a header may take: none, a universal number, or one of OCI's two fixed widths.
@@ -189,16 +219,24 @@ pub fn token_lengths(bytes: &[u8]) -> [usize; 5] {
 
 /// FETCH: a cursor and how many rows. That it consumes the whole message shows how it is written.
 pub fn fetch(bytes: &[u8]) -> Option<(u32, u64, Family)> {
-    (token_lengths(bytes).into_iter()).find_map(|token| {
-        let arguments = bytes.get(HEADER + token..)?;
-        let mut cursor = Cursor::new(arguments);
-        if arguments.len() == 8 && token != 1 {
-            let id = cursor.u32_le("cursor").ok()?;
-            return Some((id, cursor.u32_le("rows").ok()?.into(), Family::Wide));
-        }
-        let id = universal(&mut cursor)?.try_into().ok()?;
-        let rows = universal(&mut cursor)?;
-        (cursor.is_empty() && id != 0).then_some((id, rows, Family::Universal))
+    token_lengths(bytes).into_iter().find_map(|token| {
+        Writing::NUMBERS.into_iter().find_map(|writing| {
+            let mut cursor = Cursor::new(bytes.get(HEADER + token..)?);
+            let id = writing.cursor_number(&mut cursor).filter(|&id| id != 0)?;
+            let rows = writing.number(&mut cursor)?;
+            cursor.is_empty().then_some((id, rows, writing.family))
+        })
+    })
+}
+
+/// The cursor that a call closes or names first.
+pub fn first_cursor(bytes: &[u8]) -> Option<u32> {
+    token_lengths(bytes).into_iter().find_map(|token| {
+        Writing::NUMBERS.into_iter().find_map(|writing| {
+            let mut cursor = Cursor::new(bytes.get(HEADER + token..)?);
+            let id = writing.cursor_number(&mut cursor).filter(|&id| id != 0)?;
+            cursor.is_empty().then_some(id)
+        })
     })
 }
 
@@ -211,35 +249,42 @@ pub struct Reexecution<'a> {
 }
 
 pub fn reexecution(bytes: &[u8]) -> Option<Reexecution<'_>> {
-    token_lengths(bytes).into_iter().find_map(|token| {
-        let mut cursor = Cursor::new(bytes.get(HEADER + token..)?);
-        let id = universal(&mut cursor)?.try_into().ok()?;
-        let rows = universal(&mut cursor)?;
-        universal(&mut cursor)?;
-        universal(&mut cursor)?;
-        let ends_well = matches!(cursor.peek_u8(), None | Some(7));
-        (ends_well && id != 0).then(|| Reexecution { cursor: id, rows, binds: cursor.rest() })
-    })
+    let read =
+        |token| Writing::NUMBERS.into_iter().find_map(|writing| reexecution_in(bytes.get(HEADER + token..)?, writing));
+    token_lengths(bytes).into_iter().find_map(read)
+}
+
+fn reexecution_in(arguments: &[u8], writing: Writing) -> Option<Reexecution<'_>> {
+    let mut cursor = Cursor::new(arguments);
+    let id = writing.cursor_number(&mut cursor).filter(|&id| id != 0)?;
+    let rows = writing.number(&mut cursor)?;
+    writing.number(&mut cursor)?;
+    if writing.family == Family::Universal {
+        writing.number(&mut cursor)?;
+    }
+    let ends_well = matches!(cursor.peek_u8(), None | Some(ROW));
+    ends_well.then(|| Reexecution { cursor: id, rows, binds: cursor.rest() })
 }
 
 /// The command of a LOB operation. Those that read serve the query the locator came from.
 pub fn lob(bytes: &[u8]) -> &'static str {
-    let operation = token_lengths(bytes).into_iter().find_map(|token| lob_operation(bytes.get(HEADER + token..)?));
-    operation.unwrap_or("lob")
+    let read =
+        |token| Writing::ALL.into_iter().find_map(|writing| lob_operation(bytes.get(HEADER + token..)?, writing));
+    token_lengths(bytes).into_iter().find_map(read).unwrap_or("lob")
 }
 
-fn lob_operation(arguments: &[u8]) -> Option<&'static str> {
+fn lob_operation(arguments: &[u8], writing: Writing) -> Option<&'static str> {
     let mut cursor = Cursor::new(arguments);
-    pointer(&mut cursor)?;
-    universal(&mut cursor)?;
-    pointer(&mut cursor)?;
+    writing.pointer(&mut cursor)?;
+    writing.number(&mut cursor)?;
+    writing.pointer(&mut cursor)?;
     for _ in 0..3 {
-        universal(&mut cursor)?;
+        writing.number(&mut cursor)?;
     }
     for _ in 0..3 {
-        pointer(&mut cursor)?;
+        writing.pointer(&mut cursor)?;
     }
-    Some(match universal(&mut cursor)? {
+    Some(match writing.number(&mut cursor)? {
         1 => "lob_length",
         2 => "lob_read",
         0x20 => "lob_trim",
@@ -260,21 +305,24 @@ fn lob_operation(arguments: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::encodings::Order;
     use super::*;
+
+    const OCI_PRESENT: [u8; 8] = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
 
     #[test]
     fn a_piggyback_that_closes_cursors_is_walked_over() {
         let message = b"\x11\x69\x08\x01\x01\x01\x01\x02\x03\x5e\x09\x02\x80\x21";
         let found = find(message).unwrap();
         assert_eq!((found.header.function, found.header.sequence), (EXECUTE, 9));
-        assert_eq!(found.closed_cursors, [2]);
+        assert_eq!(found.closed, Closed::These(vec![2]));
     }
 
     #[test]
     fn piggybacks_with_tokens_lead_to_their_call() {
         let message = b"\x11\x69\x0e\x00\x01\x01\x04\x01\x05\x01\x04\x01\x03\x01\x02\x03\x09\x0f\x00";
         let found = find(message).unwrap();
-        assert_eq!((found.header.function, found.closed_cursors), (9, vec![5, 4, 3, 2]));
+        assert_eq!((found.header.function, found.closed), (9, Closed::These(vec![5, 4, 3, 2])));
     }
 
     #[test]
@@ -286,10 +334,10 @@ mod tests {
     #[test]
     fn cursors_closed_by_oci_are_fixed_width_numbers() {
         let mut message = b"\x11\x69\x05".to_vec();
-        message.extend(OCI_POINTER);
+        message.extend(OCI_PRESENT);
         message.extend(b"\x02\0\0\0\x03\0\0\0\x04\0\0\0\x03\x0e\x06");
         let found = find(&message).unwrap();
-        assert_eq!((found.header.function, found.closed_cursors), (14, vec![3, 4]));
+        assert_eq!((found.header.function, found.closed), (14, Closed::These(vec![3, 4])));
     }
 
     #[test]
@@ -308,7 +356,7 @@ mod tests {
     fn a_fetch_is_read_with_and_without_token_and_from_oci() {
         assert_eq!(fetch(b"\x03\x05\x17\x01\x0a\x01\x64"), Some((10, 100, Family::Universal)));
         assert_eq!(fetch(b"\x03\x05\x06\x00\x01\x01\x01\x64"), Some((1, 100, Family::Universal)));
-        assert_eq!(fetch(b"\x03\x05\x1d\x02\0\0\0\x19\0\0\0"), Some((2, 25, Family::Wide)));
+        assert_eq!(fetch(b"\x03\x05\x1d\x02\0\0\0\x19\0\0\0"), Some((2, 25, Family::Wide(Order::Little))));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the client's packets mean.
 
-use super::calls::{self, Found};
+use super::calls::{self, Closed, Found};
 use super::connect::{self, Connect};
 use super::cursors::Statement;
 use super::framing::{DataFlags, Kind, Packet};
@@ -71,9 +71,11 @@ impl Oracle {
     }
 
     fn forget_calls(&mut self) {
-        self.calls.clear();
+        for call in std::mem::take(&mut self.calls) {
+            self.cursors.forget_count(call.cursor);
+        }
         self.answered = false;
-        self.response.clear();
+        self.begin_response();
     }
 
     // --- connecting -------------------------------------------------------------------------------------------------
@@ -197,22 +199,33 @@ impl Oracle {
     // --- calls ------------------------------------------------------------------------------------------------------
 
     fn call(&mut self, found: &Found<'_>, cut: bool, context: &mut Context<'_>) -> Begun {
-        for &cursor in &found.closed_cursors {
-            self.cursors.close(cursor);
+        match &found.closed {
+            Closed::These(closed) => closed.iter().for_each(|&cursor| self.cursors.close(cursor)),
+            Closed::Unknown => self.forget_statements(),
         }
         self.sequence = found.header.sequence;
+        if found.header.function != calls::FETCH {
+            self.nameless = None;
+        }
         let (command, purpose) = calls::command(found.header.function).unwrap_or(("call", Purpose::Other));
         let mut begun =
             Begun { one_way: found.header.kind == calls::ONE_WAY, ..Begun::new(command, purpose, Answer::Plain) };
         begun.begins_pipeline = found.begins_pipeline;
         begun.call.sequence = Some(found.header.sequence);
         match found.header.function {
-            calls::EXECUTE | calls::PARSE_V7 | calls::EXECUTE_V7 | 3 | 39 | 74 => {
-                self.execute(&mut begun, found, cut, context.statements)
-            }
+            calls::EXECUTE
+            | calls::PARSE
+            | calls::PARSE_V7
+            | calls::PARSE_AND_EXECUTE
+            | calls::EXECUTE_V7
+            | calls::OTHER_PARSE_V7 => self.execute(&mut begun, found, cut, context.statements),
             calls::FETCH => self.fetch(&mut begun, found.bytes),
             calls::REEXECUTE | calls::REEXECUTE_AND_FETCH => self.reexecute(&mut begun, found),
             calls::LOB => self.lob(&mut begun, found.bytes),
+            calls::CLOSE_CURSOR => match calls::first_cursor(found.bytes) {
+                Some(cursor) => self.cursors.close(cursor),
+                None => self.forget_statements(),
+            },
             calls::PIPELINE_END => begun.ends_pipeline = true,
             _ if command == "authenticate" => {
                 begun.call.answer = Answer::Logon;
@@ -227,10 +240,11 @@ impl Oracle {
         begun.call.answer = Answer::Rows;
         let execution = match found.header.function {
             calls::EXECUTE => Execution::read(found.bytes),
-            _ => Execution::read_version_7(found.bytes),
+            calls::PARSE => Execution::read_version_7(found.bytes, false),
+            _ => Execution::read_version_7(found.bytes, true),
         };
         let Some(execution) = execution else {
-            begun.call.executes = true;
+            (begun.call.executes, begun.call.parses) = (true, true);
             begun.call.statement = statement_of(statement::guess(found.bytes).as_deref(), statements);
             begun.sql = begun.call.statement.sql;
             return;
@@ -239,12 +253,18 @@ impl Oracle {
         let call = &mut begun.call;
         (call.cursor, call.asked) = (execution.cursor, execution.rows);
         (call.executes, call.fetches) = (execution.executes(), execution.fetches());
-        let (new, partial) = read_statement(found.bytes, &execution, cut, statements);
-        call.statement = if execution.text_length == 0 { self.cursors.statement(execution.cursor) } else { new };
-        if found.header.function == calls::PARSE_V7 {
-            self.cursors.remember(execution.cursor, call.statement);
+        if execution.only_fetches() {
+            begun.purpose = Purpose::Fetch;
         }
-        if execution.text_length == 0 && execution.executes() {
+        let (new, partial) = read_statement(found.bytes, &execution, cut, statements);
+        call.parses = execution.text_length > 0;
+        if call.parses {
+            call.statement = new;
+            self.cursors.replace(execution.cursor, new);
+        } else {
+            call.statement = self.cursors.statement(execution.cursor);
+        }
+        if !call.parses && execution.executes() {
             call.statement.sql =
                 call.statement.sql.map(|sql| Statements::with_parameters(sql, &found.bytes[execution.after..]));
         }
@@ -259,10 +279,19 @@ impl Oracle {
         (call.answer, call.fetches) = (Answer::Rows, true);
         if let Some((cursor, rows, family)) = calls::fetch(bytes) {
             self.shape.family = Some(family);
+            if let Some(statement) = self.nameless_query() {
+                self.cursors.name(cursor, statement);
+            }
             (call.cursor, call.asked) = (cursor, rows);
             call.statement = self.cursors.statement(cursor);
             begun.sql = call.statement.sql;
         }
+    }
+
+    /// The query just executed, where its answer did not show which cursor it has.
+    fn nameless_query(&mut self) -> Option<Statement> {
+        let open = self.calls.back().filter(|call| call.begins_cursor() && call.executes).map(|call| call.statement);
+        self.nameless.take().or(open)
     }
 
     fn reexecute(&mut self, begun: &mut Begun, found: &Found<'_>) {

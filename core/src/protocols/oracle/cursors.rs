@@ -21,12 +21,44 @@ struct Entry {
     rows: Option<u64>,
 }
 
+/// How many rows an answer brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    Known(u64),
+    /// Counted from where nobody has seen.
+    Unknown,
+    /// The count contradicts what was asked for or came.
+    Implausible,
+}
+
+impl Rows {
+    pub fn known(self) -> Option<u64> {
+        match self {
+            Rows::Known(rows) => Some(rows),
+            Rows::Unknown | Rows::Implausible => None,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Cursors(HashMap<u32, Entry>);
 
 impl Cursors {
     pub fn statement(&self, cursor: u32) -> Statement {
         self.0.get(&cursor).map(|entry| entry.statement).unwrap_or_default()
+    }
+
+    /// A client parses a new text with a cursor that it has: what it stood for is gone.
+    pub fn replace(&mut self, cursor: u32, statement: Statement) {
+        self.close(cursor);
+        self.remember(cursor, statement);
+    }
+
+    /// The client fetches from this cursor right after it has executed `statement`.
+    pub fn name(&mut self, cursor: u32, statement: Statement) {
+        if !self.0.contains_key(&cursor) {
+            self.remember(cursor, statement);
+        }
     }
 
     /// The server has named the cursor of a statement.
@@ -56,15 +88,25 @@ impl Cursors {
     }
 
     /// The rows of one fetch, from a count that runs on from fetch to fetch. `asked`: it brings no more than this.
-    pub fn fetched(&mut self, cursor: u32, count: u64, asked: u64, is_last: bool) -> Option<u64> {
+    pub fn fetched(&mut self, cursor: u32, count: u64, asked: u64, is_last: bool) -> Rows {
         let before = self.0.get(&cursor).and_then(|entry| entry.rows);
         self.count(cursor, count);
         match before {
-            Some(before) if before <= count => Some(count - before),
-            _ if asked > 0 && count <= asked => Some(count),
+            Some(before) if before <= count && (asked == 0 || count - before <= asked) => Rows::Known(count - before),
+            Some(before) if before <= count => {
+                self.forget_count(cursor);
+                Rows::Implausible
+            }
+            _ if count == 0 || asked > 0 && count <= asked => Rows::Known(count),
             // In mid-connection: all but the last fetch are full.
-            _ if asked > 0 && !is_last => Some(asked),
-            _ => None,
+            _ if asked > 0 && !is_last => Rows::Known(asked),
+            _ => Rows::Unknown,
+        }
+    }
+
+    pub fn forget_count(&mut self, cursor: u32) {
+        if let Some(entry) = self.0.get_mut(&cursor) {
+            entry.rows = None;
         }
     }
 
@@ -84,17 +126,25 @@ mod tests {
     fn a_fetch_is_the_difference_of_two_counts() {
         let mut cursors = Cursors::default();
         assert_eq!(cursors.executed(1, 2), 2);
-        assert_eq!(cursors.fetched(1, 102, 100, false), Some(100));
-        assert_eq!(cursors.fetched(1, 150, 100, true), Some(48));
+        assert_eq!(cursors.fetched(1, 102, 100, false), Rows::Known(100));
+        assert_eq!(cursors.fetched(1, 150, 100, true), Rows::Known(48));
         assert_eq!(cursors.executed(1, 2), 2);
+    }
+
+    #[test]
+    fn more_rows_than_were_asked_for_are_implausible() {
+        let mut cursors = Cursors::default();
+        cursors.executed(3, 1);
+        assert_eq!(cursors.fetched(3, 983_041, 15, false), Rows::Implausible);
+        assert_eq!(cursors.fetched(3, 31, 15, false), Rows::Known(15));
     }
 
     #[test]
     fn in_mid_connection_a_full_fetch_is_what_was_asked_for() {
         let mut cursors = Cursors::default();
-        assert_eq!(cursors.fetched(9, 5000, 100, false), Some(100));
-        assert_eq!(cursors.fetched(9, 5030, 100, true), Some(30));
-        assert_eq!(Cursors::default().fetched(9, 5030, 100, true), None);
+        assert_eq!(cursors.fetched(9, 5000, 100, false), Rows::Known(100));
+        assert_eq!(cursors.fetched(9, 5030, 100, true), Rows::Known(30));
+        assert_eq!(Cursors::default().fetched(9, 5030, 100, true), Rows::Unknown);
     }
 
     #[test]

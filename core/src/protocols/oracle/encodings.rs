@@ -1,8 +1,9 @@
-//! How TTC writes numbers and strings.
+//! How TTC writes numbers, pointers and strings.
 //!
 //! ```text
 //! universal    count u8 (0…8; bit 7: negative) | the bytes, big-endian               all thin clients
-//! wide         2, 4 or 8 bytes, little-endian                                           OCI of the same byte order
+//! wide         2 or 4 bytes in the client's byte order                                  OCI (SQL*Plus, ODBC, Toad)
+//! pointer      00 or 01; of OCI also an address of 4 or 8 bytes, which says no more
 //! string       length u8 (1…252) | bytes          00 and FF: nothing
 //!              FE | (length | chunk)… | 00         lengths u8, or universal from 12c on
 //! ```
@@ -14,11 +15,89 @@ use crate::cursor::Cursor;
 const CHUNKED: u8 = 0xfe;
 const ABSENT: u8 = 0xff;
 
+/// The order of the bytes in a number of fixed width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    pub const BOTH: [Order; 2] = [Order::Little, Order::Big];
+
+    pub fn u16(self, cursor: &mut Cursor<'_>) -> Option<u16> {
+        let read = match self {
+            Order::Little => cursor.u16_le("number"),
+            Order::Big => cursor.u16_be("number"),
+        };
+        read.ok()
+    }
+
+    pub fn u32(self, cursor: &mut Cursor<'_>) -> Option<u32> {
+        let read = match self {
+            Order::Little => cursor.u32_le("number"),
+            Order::Big => cursor.u32_be("number"),
+        };
+        read.ok()
+    }
+}
+
 /// How a connection writes its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     Universal,
-    Wide,
+    Wide(Order),
+}
+
+/// How a call writes its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    pub family: Family,
+    /// Bytes of a pointer.
+    pointer: usize,
+}
+
+impl Writing {
+    /// Every way that clients write; OCI's addresses have the width of its platform, or say no more than a flag.
+    pub const ALL: [Writing; 7] = [
+        Writing::UNIVERSAL,
+        Writing::wide(Order::Little, 4),
+        Writing::wide(Order::Little, 8),
+        Writing::wide(Order::Little, 1),
+        Writing::wide(Order::Big, 4),
+        Writing::wide(Order::Big, 8),
+        Writing::wide(Order::Big, 1),
+    ];
+    /// For calls without pointers.
+    pub const NUMBERS: [Writing; 3] =
+        [Writing::UNIVERSAL, Writing::wide(Order::Little, 8), Writing::wide(Order::Big, 8)];
+    const UNIVERSAL: Writing = Writing { family: Family::Universal, pointer: 1 };
+
+    const fn wide(order: Order, pointer: usize) -> Writing {
+        Writing { family: Family::Wide(order), pointer }
+    }
+
+    pub fn number(self, cursor: &mut Cursor<'_>) -> Option<u64> {
+        match self.family {
+            Family::Universal => universal(cursor),
+            Family::Wide(order) => order.u32(cursor).map(u64::from),
+        }
+    }
+
+    /// Is an argument present?
+    pub fn pointer(self, cursor: &mut Cursor<'_>) -> Option<bool> {
+        match *cursor.take(self.pointer, "pointer").ok()? {
+            [0] => Some(false),
+            [1] => Some(true),
+            [_] => None,
+            ref address => Some(address.iter().any(|&byte| byte != 0)),
+        }
+    }
+
+    /// The number of a cursor: the server counts them in 16 bits.
+    pub fn cursor_number(self, cursor: &mut Cursor<'_>) -> Option<u32> {
+        self.number(cursor)?.try_into().ok().filter(|&number| number <= 0xffff)
+    }
 }
 
 /// A universal number; its sign does not matter to anyone here.
@@ -31,15 +110,6 @@ pub fn universal(cursor: &mut Cursor<'_>) -> Option<u64> {
 /// `count` universal numbers, passed over.
 pub fn skip_universal(cursor: &mut Cursor<'_>, count: usize) -> Option<()> {
     (0..count).try_for_each(|_| universal(cursor).map(|_| ()))
-}
-
-/// Is an argument present? Thin clients send 0 or 1.
-pub fn pointer(cursor: &mut Cursor<'_>) -> Option<bool> {
-    match cursor.u8("pointer").ok()? {
-        0 => Some(false),
-        1 => Some(true),
-        _ => None,
-    }
 }
 
 /// A string with its length, in whichever way its chunks are written.

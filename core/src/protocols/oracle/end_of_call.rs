@@ -9,23 +9,23 @@
 //!
 //! No response says where its parts begin, so the end is looked for from behind: the first `04` from which all fields
 //! can be read to the very last byte, and whose call number, error and row count agree with what is known. Which of the
-//! optional fields are there follows no version strictly; the variant that fitted last is tried first.
+//! optional fields are there follows no version strictly; the variant that fitted last is tried first. OCI's form, of
+//! fixed width, is [`super::wide_end`]'s.
 
-use super::encodings::{Family, skip_universal, string, string_with_length, universal};
+use super::encodings::{Family, Order, skip_universal, string, string_with_length, universal};
+use super::wide_end::{self, Layout};
 use crate::cursor::Cursor;
 
 const END_OF_CALL: u8 = 0x04;
 const STATUS: u8 = 0x09;
 const SHORTEST: usize = 24;
 /// Status bits end here.
-const HIGHEST_STATUS: u64 = 0x20_0000;
+pub const HIGHEST_STATUS: u64 = 0x20_0000;
 const NO_MORE_ROWS: u32 = 1403;
 /// How far back the last part of a response may begin: its message may be long.
 const SEARCHED: usize = 2 << 10;
 /// A status message is at most this long.
 const LONGEST_STATUS: usize = 9;
-/// Sizes of the wide form without its message: 64 (10g, 32 bit) … 152 (64 bit).
-const WIDE_SIZES: std::ops::RangeInclusive<usize> = 60..=160;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndOfCall<'a> {
@@ -54,11 +54,15 @@ pub struct Variant {
     row_count: bool,
     /// Since 20c.
     sql_type: bool,
+    /// Up to 9i: options of two bytes, and nothing behind the iterations but a message.
+    short: bool,
 }
 
 impl Variant {
+    const SHORT: Variant =
+        Variant { end_to_end: false, long_flags: true, row_count: false, sql_type: false, short: true };
     const ALL: [Variant; 16] = {
-        let mut all = [Variant { end_to_end: true, long_flags: false, row_count: true, sql_type: false }; 16];
+        let mut all = [Variant { row_count: true, ..Variant::SHORT }; 16];
         let mut bits = 0;
         while bits < 16 {
             all[bits] = Variant {
@@ -66,6 +70,7 @@ impl Variant {
                 long_flags: bits & 1 != 0,
                 row_count: bits & 4 == 0,
                 sql_type: bits & 2 != 0,
+                short: false,
             };
             bits += 1;
         }
@@ -73,22 +78,55 @@ impl Variant {
     };
 }
 
+/// What is known of the call whose end is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    pub sequence: Option<u8>,
+    /// 0 where the server has yet to give it a number.
+    pub cursor: u32,
+    /// Nothing more can come: the end may be recognised by less.
+    pub certain: bool,
+}
+
+impl Expected {
+    pub fn is_call(&self, number: u8) -> bool {
+        self.sequence.is_none_or(|sequence| sequence == number)
+    }
+
+    pub fn is_cursor(&self, id: u32) -> bool {
+        self.cursor == 0 || id == 0 || id == self.cursor
+    }
+}
+
 /// What a connection's ends look like, as far as they have been seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     variant: Option<Variant>,
+    /// OCI's, once an end has shown it: it stays.
+    layout: Option<Layout>,
     pub family: Option<Family>,
 }
 
-/// The end of `response`, if it is there. `sequence` is the call's; a `certain` end may be recognised by less.
-pub fn find<'a>(response: &'a [u8], sequence: Option<u8>, certain: bool, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+/// The end of `response`, if it is there.
+pub fn find<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+    if let Some(layout) = shape.layout {
+        return wide_end::read(response, expected, layout);
+    }
     let thin = |shape: &mut Shape| {
-        strict(response, sequence, shape).or_else(|| if certain { loose(response, shape) } else { None })
+        let end = strict(response, expected, shape).or_else(|| loose(response, expected, shape));
+        end.or_else(|| short(response, expected, shape)).or_else(|| before_message(response, expected))
     };
     match shape.family {
-        Some(Family::Wide) => wide(response, sequence).or_else(|| thin(shape)),
-        _ => thin(shape).or_else(|| wide(response, sequence)),
+        Some(Family::Wide(_)) => wide(response, expected, shape),
+        Some(Family::Universal) => thin(shape),
+        None => thin(shape).or_else(|| wide(response, expected, shape)),
     }
+}
+
+fn wide<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+    let (end, layout) = wide_end::decide(response, expected, shape.family)?;
+    shape.layout = Some(layout);
+    Some(end)
 }
 
 /// Does the response end with a bare status?
@@ -101,13 +139,17 @@ fn is_status(bytes: &[u8]) -> bool {
     let mut cursor = Cursor::new(bytes);
     let status = universal(&mut cursor).filter(|&status| (1..HIGHEST_STATUS).contains(&status));
     let thin = status.is_some() && (cursor.is_empty() || universal(&mut cursor).is_some() && cursor.is_empty());
+    thin || Order::BOTH.into_iter().any(|order| is_wide_status(bytes, order))
+}
+
+fn is_wide_status(bytes: &[u8], order: Order) -> bool {
     let mut cursor = Cursor::new(bytes);
-    let status = cursor.u32_le("status").ok().map(u64::from).filter(|&status| (1..HIGHEST_STATUS).contains(&status));
-    thin || status.is_some() && matches!(cursor.left(), 0 | 2)
+    let status = order.u32(&mut cursor).map(u64::from);
+    status.is_some_and(|status| status < HIGHEST_STATUS) && matches!(cursor.left(), 0 | 2)
 }
 
 /// Places where the last part may begin, the last one first.
-fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
+pub fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
     // Without rows in it, a response is short, and lists of batch errors may make its last part long.
     let rowless = matches!(response.first(), Some(&(0x04 | 0x08 | 0x0b)));
     let from = if rowless { 0 } else { response.len().saturating_sub(SEARCHED) };
@@ -115,17 +157,32 @@ fn candidates(response: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memrchr_iter(END_OF_CALL, &response[from..until]).map(move |at| from + at)
 }
 
-fn strict<'a>(response: &'a [u8], sequence: Option<u8>, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+fn strict<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
     fitting(response, shape, |fields, variant| {
         let (end, again) = (&fields.end, fields.again);
-        let called = sequence.is_none_or(|sequence| sequence == fields.call_number);
+        let called = expected.is_call(fields.call_number);
         let agrees = again.is_none_or(|(error, rows)| rows == end.rows && (error == end.error || fields.error == 0));
-        called && agrees && is_message(end) && (variant.row_count || sequence.is_some())
+        called && agrees && is_message(end) && (variant.row_count || expected.sequence.is_some())
     })
 }
 
-fn loose<'a>(response: &'a [u8], shape: &mut Shape) -> Option<EndOfCall<'a>> {
-    fitting(response, shape, |fields, _| is_message(&fields.end)).or_else(|| before_message(response))
+fn loose<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+    expected.certain.then_some(())?;
+    fitting(response, shape, |fields, _| is_message(&fields.end))
+}
+
+/// Old drivers send no sequence, so that most of an end's numbers are 0: it is told by its cursor and its place. A
+/// connection whose ends had other fields has none of these.
+fn short<'a>(response: &'a [u8], expected: &Expected, shape: &mut Shape) -> Option<EndOfCall<'a>> {
+    shape.variant.is_none_or(|variant| variant.short).then_some(())?;
+    let mut tried = Shape { variant: Some(Variant::SHORT), ..*shape };
+    let end = fitting(response, &mut tried, |fields, variant| {
+        let end = &fields.end;
+        let known = end.cursor != 0 && end.sql_type != 0 && expected.is_cursor(end.cursor);
+        variant.short && known && expected.is_call(fields.call_number) && is_message(end)
+    })?;
+    *shape = tried;
+    Some(end)
 }
 
 fn fitting<'a>(
@@ -142,7 +199,7 @@ fn fitting<'a>(
             accepts(&fields, variant).then_some((fields.end, variant))
         })
     })?;
-    *shape = Shape { variant: Some(variant), family: Some(Family::Universal) };
+    *shape = Shape { variant: Some(variant), family: Some(Family::Universal), layout: None };
     Some(end)
 }
 
@@ -187,14 +244,21 @@ impl<'a> Start<'a> {
         } else {
             cursor.u8("flags").map(drop).ok()?
         }
-        cursor.skip(3, "options, UPI and warning").ok()?;
+        if variant.short {
+            universal(&mut cursor)?;
+            cursor.skip(2, "UPI and warning").ok()?;
+        } else {
+            cursor.skip(3, "options, UPI and warning").ok()?;
+        }
         row_id(&mut cursor)?;
         universal(&mut cursor)?;
         cursor.u8("statement").ok()?;
         let call_number = cursor.u8("call number").ok()?;
         skip_universal(&mut cursor, 2)?;
-        string_with_length(&mut cursor)?;
-        batch_errors(&mut cursor)?;
+        if !variant.short {
+            string_with_length(&mut cursor)?;
+            batch_errors(&mut cursor)?;
+        }
         let error = end.error;
         let again = if variant.row_count { Some(error_and_rows(&mut cursor)?) } else { None };
         end.error = again.map_or(error, |(again, _)| again);
@@ -263,7 +327,8 @@ fn is_message(end: &EndOfCall<'_>) -> bool {
 }
 
 /// Servers up to 10g: the fields behind the cursor differ, but an error's message ends the response.
-fn before_message(response: &[u8]) -> Option<EndOfCall<'_>> {
+fn before_message<'a>(response: &'a [u8], expected: &Expected) -> Option<EndOfCall<'a>> {
+    expected.certain.then_some(())?;
     let from = response.len().saturating_sub(SEARCHED);
     let at = from + memchr::memmem::rfind(&response[from..], b"ORA-")?;
     let message = response.get(at..)?;
@@ -279,43 +344,6 @@ fn before_message(response: &[u8]) -> Option<EndOfCall<'_>> {
     Some(EndOfCall { message, ..end })
 }
 
-/// The little-endian form of OCI: fields at fixed places, whose sum differs from one platform to the next.
-fn wide(response: &[u8], sequence: Option<u8>) -> Option<EndOfCall<'_>> {
-    candidates(response).find_map(|at| {
-        let bytes = &response[at + 1..];
-        [0, 2, 3].into_iter().find_map(|skipped| wide_fields(bytes, skipped, sequence))
-    })
-}
-
-/// `skipped`: the end-to-end sequence (11g and later), and one byte more on some platforms.
-fn wide_fields(bytes: &[u8], skipped: usize, sequence: Option<u8>) -> Option<EndOfCall<'_>> {
-    let mut cursor = Cursor::new(bytes);
-    let status = u64::from(cursor.u32_le("status").ok()?);
-    cursor.skip(skipped, "sequence").ok()?;
-    let rows = cursor.u32_le("rows").ok()?.into();
-    let error = cursor.u16_le("error").ok()?.into();
-    let nothing = cursor.u32_le("array errors").ok()?;
-    let id = cursor.u16_le("cursor").ok()?.into();
-    cursor.u16_le("position").ok()?;
-    let sql_type = cursor.u8("SQL type").ok()?;
-    let plausible = status & 3 != 0 && status < HIGHEST_STATUS && nothing == 0;
-    let end = EndOfCall { rows, error, cursor: id, sql_type, message: &[] };
-    plausible.then_some(())?;
-    let rest = cursor.rest();
-    let (fixed, message) = if error == 0 { (rest, &[][..]) } else { wide_message(rest, error)? };
-    let called = sequence.is_none_or(|sequence| fixed.iter().skip(18).take(60).any(|&byte| byte == sequence));
-    let size = 1 + bytes.len() - rest.len() + fixed.len();
-    (called && WIDE_SIZES.contains(&size)).then_some(EndOfCall { message, ..end })
-}
-
-/// Splits the fixed fields from the message, which has to end the response.
-fn wide_message(rest: &[u8], error: u32) -> Option<(&[u8], &[u8])> {
-    let at = memchr::memmem::find(rest, format!("ORA-{error:05}").as_bytes())?;
-    let (fixed, message) = rest.split_at(at);
-    let (&length, fixed) = fixed.split_last()?;
-    (usize::from(length) == message.len()).then_some((fixed, message))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,8 +352,12 @@ mod tests {
         b"\x04\x01\x01\x01\x03\x00\x02\x03\xae\x00\x00\x01\x02\x00\x03\0\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\
         \x02\x03\xae\x00\x28ORA-00942: table or view does not exist\n";
 
+    fn expected(sequence: u8, certain: bool) -> Expected {
+        Expected { sequence: Some(sequence), cursor: 0, certain }
+    }
+
     fn end_of(response: &[u8], sequence: u8) -> Option<EndOfCall<'_>> {
-        find(response, Some(sequence), false, &mut Shape::default())
+        find(response, &expected(sequence, false), &mut Shape::default())
     }
 
     #[test]
@@ -354,14 +386,27 @@ mod tests {
     fn a_10g_server_says_it_with_other_fields_before_the_same_message() {
         let response = b"\x09\x04\x01\x04\x01\x05\x02\x05\x7b\0\0\x01\x03\0\x01\x17\x03\0\x01\x20\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\
             \x19ORA-01403: no data found\n";
-        let end = find(response, Some(0), true, &mut Shape::default()).unwrap();
+        let end = find(response, &expected(0, true), &mut Shape::default()).unwrap();
         assert_eq!((end.rows, end.error, end.cursor), (5, 1403, 3));
+    }
+
+    #[test]
+    fn the_short_form_of_old_drivers_is_told_by_its_cursor() {
+        let end =
+            b"\x08\x01\x02\0\x04\x02\x19\x67\x01\x03\0\0\0\x01\x02\0\x06\0\0\x01\x08\0\0\x02\xff\xb8\x01\x56\0\x02\
+            \xb8\xce\x01\x01\0\0\0\0\x01\x01";
+        let find = |cursor| {
+            let expected = Expected { sequence: Some(0), cursor, certain: true };
+            super::find(end, &expected, &mut Shape::default()).map(|end| (end.rows, end.cursor, end.sql_type))
+        };
+        assert_eq!(find(2), Some((3, 2, 6)));
+        assert_eq!(find(3), None);
     }
 
     #[test]
     fn the_wide_form_of_a_10g_server_is_read() {
         let mut response = b"\x07\x02\xc1\x02\x04\x01\0\0\0\x19\0\0\0\0\0\0\0\0\0\x02\0\0\0\x03".to_vec();
-        response.extend([0; 22]);
+        response.extend([0; 23]);
         response.extend(b"\x1c\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
         let end = end_of(&response, 0x1c).unwrap();
         assert_eq!((end.rows, end.cursor, end.sql_type), (25, 2, 3));

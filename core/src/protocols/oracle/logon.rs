@@ -35,11 +35,11 @@ pub fn learn_response(session: &mut Session, message: &[u8]) {
     }
 }
 
-/// Five numbers in four bytes; from 18c on cut otherwise.
+/// Five numbers in four bytes: of 8, 4, 8, 4 and 8 bits, from 18c on of 8, 8, 4, 8 and 4.
 fn version(number: u32) -> String {
     let [major, second, third, fourth] = number.to_be_bytes();
     let parts = match major {
-        ..18 => [major, second >> 4, second & 15, third, fourth],
+        ..18 => [major, second >> 4, (second & 15) << 4 | third >> 4, third & 15, fourth],
         _ => [major, second, third >> 4, (third & 15) << 4 | fourth >> 4, fourth & 15],
     };
     parts.map(|part| part.to_string()).join(".")
@@ -111,6 +111,8 @@ mod tests {
     fn versions_before_and_after_18c_are_cut_otherwise() {
         assert_eq!(version(320_208_896), "19.22.0.0.0");
         assert_eq!(version(169_869_568), "10.2.0.1.0");
+        assert_eq!(version(150_999_297), "9.0.1.1.1");
+        assert_eq!(version(186_647_552), "11.2.0.4.0");
         assert_eq!(version(387_588_096), "23.26.2.0.0");
     }
 

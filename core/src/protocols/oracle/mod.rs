@@ -25,6 +25,9 @@ mod end_of_call;
 mod logon;
 mod native;
 mod statement;
+mod wide_end;
+#[cfg(test)]
+mod oci_tests;
 #[cfg(test)]
 mod tests;
 
@@ -87,8 +90,11 @@ enum Answer {
 struct Call {
     answer: Answer,
     sequence: Option<u8>,
+    /// 0 where the server has yet to give it a number.
     cursor: u32,
     statement: Statement,
+    /// It brings a new text.
+    parses: bool,
     executes: bool,
     fetches: bool,
     /// Rows asked for; 0 where the call does not say.
@@ -123,8 +129,9 @@ struct Oracle {
     pipelining: bool,
     /// The beginning of a request whose statement goes on in its next packet.
     request: Vec<u8>,
-    /// The response of the oldest open call, its last part at least.
+    /// The response of the oldest open call, its last part at least, and how many bytes of it have come.
     response: Vec<u8>,
+    response_length: u64,
     shape: Shape,
     /// The server marks the ends of its responses.
     marks_ends: bool,
@@ -132,11 +139,26 @@ struct Oracle {
     long_packet: Option<(u64, framing::DataFlags)>,
     /// The query that was executed or fetched last: its rows are where LOB locators come from.
     last_query: Statement,
+    /// The query that was executed last, while the number that the server gave its cursor could not be read.
+    nameless: Option<Statement>,
     /// Native services have agreed on checksums or encryption: the client's keys follow without an answer.
     keys_follow: bool,
 }
 
+impl Call {
+    /// Only the answer says which cursor this statement has.
+    fn begins_cursor(&self) -> bool {
+        self.parses && self.cursor == 0
+    }
+}
+
 impl Oracle {
+    fn forget_statements(&mut self) {
+        self.cursors = Cursors::default();
+        self.last_query = Statement::default();
+        self.nameless = None;
+    }
+
     /// Was this the last packet of a message, as far as its length shows?
     fn is_full(&self, length: u64) -> bool {
         length + 1 >= self.session_data_unit.unwrap_or(USUAL_UNIT)
@@ -174,16 +196,26 @@ impl Decoder for Oracle {
         recognise::resumes(bytes)
     }
 
+    /// Cursors may have been closed, and their numbers given to other statements.
+    fn missed_requests(&mut self) {
+        self.forget_statements();
+    }
+
     fn resume(&mut self) {
         self.form = None;
+        if self.calls.iter().any(Call::begins_cursor) {
+            self.forget_statements();
+        }
         self.calls.clear();
         self.cursors.forget_counts();
+        self.nameless = None;
         self.server_spoke = false;
         self.answered = false;
         self.following = None;
         self.pipelining = false;
         self.request = Vec::new();
         self.response = Vec::new();
+        self.response_length = 0;
         self.long_packet = None;
     }
 }

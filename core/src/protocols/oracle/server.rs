@@ -1,8 +1,8 @@
 //! What the server's packets mean.
 
 use super::connect::{self, Accept};
-use super::cursors::Statement;
-use super::end_of_call::{self, EndOfCall};
+use super::cursors::{Rows, Statement};
+use super::end_of_call::{self, EndOfCall, Expected};
 use super::framing::{DataFlags, Kind, Packet};
 use super::statement::Verb;
 use super::{Answer, Call, Following, Oracle, RESPONSE_KEPT, logon, native};
@@ -13,6 +13,8 @@ use crate::sql::Statements;
 const END_OF_RESPONSE: u8 = 0x1d;
 /// REFUSE begins with two bytes that say who refused.
 const REASONS: usize = 2;
+/// A row has at least its first byte and a value.
+const SHORTEST_ROW: u64 = 2;
 /// Kept of an error's message.
 const MESSAGE_KEPT: usize = 1024;
 
@@ -53,15 +55,21 @@ impl Oracle {
     fn goes_on(&mut self) -> Meaning {
         self.server_spoke = true;
         self.answered = true;
-        self.response.clear();
+        self.begin_response();
         Meaning::More
+    }
+
+    /// What has come of a response is no part of the next one.
+    pub(super) fn begin_response(&mut self) {
+        self.response.clear();
+        self.response_length = 0;
     }
 
     fn done(&mut self, outcome: Outcome) -> Meaning {
         self.calls.pop_front();
         self.server_spoke = true;
         self.answered = false;
-        self.response.clear();
+        self.begin_response();
         Meaning::Done(outcome)
     }
 
@@ -144,6 +152,7 @@ impl Oracle {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
+        self.response_length += bytes.len() as u64;
         self.response.extend_from_slice(bytes);
         if self.response.len() > RESPONSE_KEPT {
             let surplus = self.response.len() - RESPONSE_KEPT / 2;
@@ -177,46 +186,71 @@ impl Oracle {
             response.pop();
         }
         let certain = marked || !full && !self.marks_ends;
-        let end = end_of_call::find(&response, call.sequence, certain, &mut self.shape);
+        let expected = Expected { sequence: call.sequence, cursor: call.cursor, certain };
+        let end = end_of_call::find(&response, &expected, &mut self.shape);
         let status = call.answer != Answer::Rows && end_of_call::ends_with_status(&response);
         let over = end.is_some() || status || marked;
         if over && call.answer == Answer::Logon {
             logon::learn_response(context.session, &response);
         }
-        let outcome = over.then(|| end.map(|end| self.outcome_of(call, &end, context.statements)).unwrap_or_default());
+        let outcome = match end {
+            Some(end) => Some(self.outcome_of(call, &end, context)),
+            None if over => Some(self.outcome_without_end(call)),
+            None => None,
+        };
         self.response = response;
         outcome
     }
 
-    fn outcome_of(&mut self, call: &Call, end: &EndOfCall<'_>, statements: &Statements) -> Outcome {
+    fn outcome_without_end(&mut self, call: &Call) -> Outcome {
+        self.cursors.forget_count(call.cursor);
+        self.nameless = (call.begins_cursor() && call.executes).then_some(call.statement);
+        Outcome::default()
+    }
+
+    fn outcome_of(&mut self, call: &Call, end: &EndOfCall<'_>, context: &mut Context<'_>) -> Outcome {
         let verb = match call.statement.verb {
             Verb::Other => Verb::of_number(end.sql_type),
             verb => verb,
         };
+        let cursor = if end.cursor == 0 { call.cursor } else { end.cursor };
+        let statement = Statement { verb, ..call.statement };
+        if call.begins_cursor() {
+            self.cursors.replace(cursor, statement);
+        }
         if end.error != 0 && !(end.has_no_more_rows() && verb != Verb::Block) {
-            return Outcome { error: Some(error(end, statements)), ..Outcome::default() };
+            return Outcome { error: Some(error(end, context.statements)), ..Outcome::default() };
         }
         if call.answer != Answer::Rows {
             return Outcome::default();
         }
-        let cursor = if end.cursor == 0 { call.cursor } else { end.cursor };
-        self.cursors.remember(cursor, Statement { verb, ..call.statement });
+        self.cursors.remember(cursor, statement);
         match verb {
             Verb::Change => Outcome { affected_rows: Some(end.rows), ..Outcome::default() },
             Verb::Query | Verb::Other if call.executes || call.fetches => {
                 self.last_query = call.statement;
-                Outcome { rows: self.rows(call, cursor, verb, end), ..Outcome::default() }
+                let rows = self.rows(call, cursor, end);
+                context.session.implausible_rows |= rows == Rows::Implausible;
+                let told = verb == Verb::Query || call.fetches;
+                Outcome { rows: rows.known().filter(|_| told), ..Outcome::default() }
             }
             _ => Outcome::default(),
         }
     }
 
-    fn rows(&mut self, call: &Call, cursor: u32, verb: Verb, end: &EndOfCall<'_>) -> Option<u64> {
-        if call.executes {
-            let rows = self.cursors.executed(cursor, end.rows);
-            return (verb == Verb::Query || call.fetches).then_some(rows);
+    /// The rows of this answer. They were in it, so there cannot be more of them than its bytes hold.
+    fn rows(&mut self, call: &Call, cursor: u32, end: &EndOfCall<'_>) -> Rows {
+        let rows = match call.executes {
+            true => Rows::Known(self.cursors.executed(cursor, end.rows)),
+            false => self.cursors.fetched(cursor, end.rows, call.asked, end.has_no_more_rows()),
+        };
+        match rows {
+            Rows::Known(rows) if rows.saturating_mul(SHORTEST_ROW) > self.response_length => {
+                self.cursors.forget_count(cursor);
+                Rows::Implausible
+            }
+            rows => rows,
         }
-        self.cursors.fetched(cursor, end.rows, call.asked, end.has_no_more_rows())
     }
 }
 

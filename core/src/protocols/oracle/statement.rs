@@ -1,9 +1,8 @@
 //! The statement inside a call that executes or parses.
 //!
 //! ```text
-//! universal   options | cursor | present u8 | SQL length | present u8 | 13 | present u8 u8 | buffer | rows | longest | binds …
-//! wide        options u32 | cursor u32 | pointer | SQL length u32 | pointer | 13 u32 | pointer pointer | buffer u32 | rows u32 …
-//! version 7   options u32 | cursor u32 | pointer u32 | SQL length u32 | …
+//! since 8i    options | cursor | pointer | SQL length | pointer | 13 | pointer pointer | buffer | rows | longest | pointer …
+//! version 7   [options] | cursor | pointer | SQL length | …                              a parse has no options
 //! ```
 //!
 //! How much stands between these fields and the text depends on versions that are not worth knowing: the length is
@@ -12,18 +11,22 @@
 use std::borrow::Cow;
 
 use super::calls::{HEADER, token_lengths};
-use super::encodings::{Family, pointer, string, universal};
+use super::encodings::{Family, Writing, string};
 use crate::cursor::Cursor;
 
-/// Every version sends 13 further numbers with an execution.
-const FURTHER_NUMBERS: u64 = 13;
+/// Every version since 10g sends 13 further numbers with an execution; 9i sends 12.
+const FURTHER_NUMBERS: std::ops::RangeInclusive<u64> = 12..=13;
 /// The text begins within this many bytes of the fields that announce it.
 const SEARCHED: usize = 320;
 /// More than this of a text is not kept.
 pub const KEPT: usize = 64 << 10;
 const SHORTEST: usize = 4;
-const OCI_NULL: [u8; 8] = [0; 8];
-const OCI_PRESENT: [u8; 8] = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+/// No text is longer.
+const LONGEST: u64 = 64 << 20;
+/// Bits of an execution's options.
+const EXECUTES: u32 = 0x20;
+const FETCHES: u32 = 0x40;
+const OPTIONS: u32 = 0x00ff_ffff;
 
 /// What an execution says before its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,98 +44,71 @@ pub struct Execution {
 
 impl Execution {
     pub fn executes(&self) -> bool {
-        self.options & 0x20 != 0
+        self.options & EXECUTES != 0
     }
 
     pub fn fetches(&self) -> bool {
-        self.options & 0x40 != 0
+        self.options & FETCHES != 0
+    }
+
+    /// More rows of a cursor that was executed before: how 9i clients and those with LOB columns fetch.
+    pub fn only_fetches(&self) -> bool {
+        self.fetches() && !self.executes() && self.text_length == 0 && self.cursor != 0
     }
 
     /// `bytes` begin at the call's header.
     pub fn read(bytes: &[u8]) -> Option<Execution> {
-        let tokens = token_lengths(bytes).into_iter();
-        tokens
-            .clone()
-            .find_map(|token| universal_fields(bytes, token))
-            .or_else(|| tokens.clone().find_map(|token| wide_fields(bytes, token)))
+        let read = |writing| token_lengths(bytes).into_iter().find_map(|token| fields(bytes, token, writing));
+        Writing::ALL.into_iter().find_map(read)
     }
 
-    /// The calls of version 7 clients.
-    pub fn read_version_7(bytes: &[u8]) -> Option<Execution> {
-        let mut cursor = Cursor::new(bytes);
-        cursor.skip(HEADER, "header").ok()?;
-        let options = cursor.u32_le("options").ok()?;
-        let id = cursor.u32_le("cursor").ok()?;
-        let present = cursor.u32_le("SQL pointer").ok()? != 0;
-        let length = cursor.u32_le("SQL length").ok()? as usize;
-        Some(Execution {
-            options,
-            cursor: id,
-            rows: 0,
-            binds: false,
-            family: Family::Wide,
-            text_length: if present { length } else { 0 },
-            after: cursor.position(),
-        })
+    /// The calls of version 7 clients, with options or (a parse) without: of the ways to read them the one by which the
+    /// text is where it should be.
+    pub fn read_version_7(bytes: &[u8], has_options: bool) -> Option<Execution> {
+        let readings =
+            || Writing::ALL.into_iter().filter_map(|writing| fields_of_version_7(bytes, writing, has_options));
+        let has_text = |execution: &Execution| matches!(text(bytes, execution), Text::Whole(..));
+        readings().find(has_text).or_else(|| readings().next())
     }
 }
 
-fn universal_fields(bytes: &[u8], token: usize) -> Option<Execution> {
+fn fields(bytes: &[u8], token: usize, writing: Writing) -> Option<Execution> {
     let mut cursor = Cursor::new(bytes);
     cursor.skip(HEADER + token, "token").ok()?;
-    let options = universal(&mut cursor)?.try_into().ok()?;
-    let id = universal(&mut cursor)?.try_into().ok()?;
-    let present = pointer(&mut cursor)?;
-    let length: usize = universal(&mut cursor)?.try_into().ok()?;
-    pointer(&mut cursor)?;
-    if universal(&mut cursor)? != FURTHER_NUMBERS {
-        return None;
-    }
-    pointer(&mut cursor)?;
-    pointer(&mut cursor)?;
-    universal(&mut cursor)?;
-    let rows = universal(&mut cursor)?;
-    universal(&mut cursor)?;
-    let binds = pointer(&mut cursor)?;
-    let text_length = if present { length } else { 0 };
-    Some(Execution {
-        options,
-        cursor: id,
-        rows,
-        binds,
-        family: Family::Universal,
-        text_length,
-        after: cursor.position(),
-    })
+    let options = writing.number(&mut cursor)?.try_into().ok()?;
+    let id = writing.cursor_number(&mut cursor)?;
+    let text_length = text_length(&mut cursor, writing)?;
+    writing.pointer(&mut cursor)?;
+    writing.number(&mut cursor).filter(|count| FURTHER_NUMBERS.contains(count))?;
+    writing.pointer(&mut cursor)?;
+    writing.pointer(&mut cursor)?;
+    writing.number(&mut cursor)?;
+    let rows = writing.number(&mut cursor)?;
+    writing.number(&mut cursor)?;
+    let binds = writing.pointer(&mut cursor)?;
+    let after = cursor.position();
+    Some(Execution { options, cursor: id, rows, binds, family: writing.family, text_length, after })
 }
 
-fn wide_fields(bytes: &[u8], token: usize) -> Option<Execution> {
+/// Little is checked here: what else the call holds is not known well.
+fn fields_of_version_7(bytes: &[u8], writing: Writing, has_options: bool) -> Option<Execution> {
     let mut cursor = Cursor::new(bytes);
-    cursor.skip(HEADER + token, "token").ok()?;
-    let options = cursor.u32_le("options").ok()?;
-    let id = cursor.u32_le("cursor").ok()?;
-    let present = wide_pointer(&mut cursor)?;
-    let length = cursor.u32_le("SQL length").ok()? as usize;
-    wide_pointer(&mut cursor)?;
-    if u64::from(cursor.u32_le("further numbers").ok()?) != FURTHER_NUMBERS {
-        return None;
-    }
-    wide_pointer(&mut cursor)?;
-    wide_pointer(&mut cursor)?;
-    cursor.u32_le("buffer").ok()?;
-    let rows = cursor.u32_le("rows").ok()?.into();
-    cursor.u32_le("longest").ok()?;
-    let binds = wide_pointer(&mut cursor)?;
-    let text_length = if present { length } else { 0 };
-    Some(Execution { options, cursor: id, rows, binds, family: Family::Wide, text_length, after: cursor.position() })
+    cursor.skip(HEADER, "header").ok()?;
+    let options = if has_options { writing.number(&mut cursor)?.try_into().ok()? } else { 0 };
+    let id = writing.cursor_number(&mut cursor)?;
+    let text_length = text_length(&mut cursor, writing)?;
+    let plausible = has_options == (options != 0) && options & !OPTIONS == 0 && (has_options || text_length > 0);
+    let after = cursor.position();
+    let execution =
+        Execution { options, cursor: id, rows: 0, binds: false, family: writing.family, text_length, after };
+    plausible.then_some(execution)
 }
 
-fn wide_pointer(cursor: &mut Cursor<'_>) -> Option<bool> {
-    match cursor.array::<8>("pointer").ok()? {
-        OCI_NULL => Some(false),
-        OCI_PRESENT => Some(true),
-        _ => None,
-    }
+/// The declared length of the text, 0 where there is none.
+fn text_length(cursor: &mut Cursor<'_>, writing: Writing) -> Option<usize> {
+    let present = writing.pointer(cursor)?;
+    let length = writing.number(cursor).filter(|&length| length <= LONGEST)?;
+    Some(if present { length as usize } else { 0 })
 }
 
 /// What was found of a text.
@@ -152,8 +128,7 @@ pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
         return Text::None;
     }
     let until = bytes.len().min(from + SEARCHED);
-    let found = (from..until).find_map(|at| string_at(bytes, at, length).or_else(|| raw_at(bytes, at, length)));
-    match found {
+    match (from..until).find_map(|at| text_at(bytes, at, execution)) {
         Some((text, end)) => Text::Whole(text, end),
         None if bytes.len() < length.saturating_add(from + SEARCHED) => Text::Partial,
         None => Text::None,
@@ -172,20 +147,39 @@ pub fn beginning<'a>(bytes: &'a [u8], execution: &Execution) -> Option<Cow<'a, [
     })
 }
 
+/// A text as a string or bare. JDBC's bare texts may read like a shorter string (`\n` is a length, too), whose buffer
+/// would have the declared length.
+fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
+    let as_string = string_at(bytes, at, execution);
+    let may_be_bare = execution.family == Family::Universal;
+    let bare = may_be_bare.then(|| raw_at(bytes, at, execution.text_length)).flatten();
+    match (as_string, bare) {
+        (Some((text, _)), Some(bare)) if Verb::of(&text) == Verb::Other || Verb::of(&bare.0) != Verb::Other => {
+            Some(bare)
+        }
+        (as_string, bare) => as_string.or(bare),
+    }
+}
+
 /// A string that reads like text and has the declared length.
-fn string_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usize)> {
+fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
+    let fits = |length| match execution.family {
+        Family::Universal => fits(length, execution.text_length),
+        Family::Wide(_) => fits(length, execution.text_length) || fits_converted(length, execution.text_length),
+    };
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "fields").ok()?;
     let first = cursor.peek_u8()?;
     // Most places are refused by their first byte.
-    if first != 0xfe && !fits(first.into(), length) {
+    if first != 0xfe && !fits(first.into()) {
         return None;
     }
     let text = string(&mut cursor)?;
     let read = without_zero(&text);
-    let right = fits(text.len(), length) && !read.is_empty() && read.iter().copied().all(is_printable);
+    let right = fits(text.len()) && !read.is_empty() && read.iter().copied().all(is_printable);
+    let exact = self::fits(text.len(), execution.text_length);
     let kept = read.len();
-    right.then(|| (shortened(text, kept), cursor.position()))
+    (right && (exact || Verb::of(read) != Verb::Other)).then(|| (shortened(text, kept), cursor.position()))
 }
 
 /// The declared number of printable bytes, as JDBC writes them: nothing before or after.
@@ -193,7 +187,8 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
     let text = bytes.get(at..at.checked_add(length)?)?;
     let before = at.checked_sub(1).and_then(|at| bytes.get(at));
     let behind = bytes.get(at + length);
-    let alone = [before, behind].into_iter().flatten().all(|&byte| !is_printable(byte));
+    // A count of 9, 10 or 13 may stand there: a text would have to go on with more than a line's end.
+    let alone = [before, behind].into_iter().flatten().all(|&byte| byte < b' ');
     let right = alone && starts_a_statement(text[0]) && text.iter().copied().all(is_printable);
     right.then_some((Cow::Borrowed(text), at + length))
 }
@@ -202,6 +197,11 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
 fn fits(length: usize, declared: usize) -> bool {
     let with_zero = length + 1;
     length > 0 && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
+}
+
+/// OCI declares room for its own character set, and the text comes in the server's.
+fn fits_converted(length: usize, declared: usize) -> bool {
+    length > 0 && (length..=4 * (length + 1)).contains(&declared)
 }
 
 fn shortened(text: Cow<'_, [u8]>, length: usize) -> Cow<'_, [u8]> {
@@ -311,6 +311,9 @@ mod tests {
     const JDBC: &[u8] = b"\x03\x5e\x04\x02\x80\x21\x00\x01\x01\x12\x01\x01\x0d\0\0\x04\xff\xff\xff\xff\x01\x0a\x04\x7f\xff\
         \xff\xff\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0select 1 from dual\x01\x01\0\0\0\0\0\0\x01\x01\0\x02\x80\0";
 
+    const OCI_NULL: [u8; 8] = [0; 8];
+    const OCI_PRESENT: [u8; 8] = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+
     fn text_of(bytes: &[u8]) -> Option<Vec<u8>> {
         match text(bytes, &Execution::read(bytes)?) {
             Text::Whole(text, _) => Some(text.into_owned()),
@@ -367,6 +370,27 @@ mod tests {
         bytes[9] = 0x11;
         bytes.extend([0; 400]);
         assert_eq!(text_of(&bytes), None);
+    }
+
+    #[test]
+    fn a_bare_text_that_begins_like_a_string_is_whole() {
+        let text = b"\n\t\t\t\t\tSELECT 1 FROM DUAL\n\t\t\t\t\t";
+        let bytes =
+            [&JDBC[..9], &[text.len() as u8], &JDBC[10..JDBC.len() - 32], text, &JDBC[JDBC.len() - 14..]].concat();
+        assert_eq!(text.len(), 30);
+        assert_eq!(text_of(&bytes).unwrap(), text);
+    }
+
+    #[test]
+    fn a_text_in_another_character_set_is_longer_than_declared_for() {
+        let text = "insert into t values ('\u{597d}\u{597d}')".as_bytes();
+        let mut bytes = b"\x03\x5e\x05\x21\x80\0\0\0\0\0\0".to_vec();
+        bytes.extend(b"\x14\xee\xda\0\x57\0\0\0\xc8\x4e\xd9\0\x0c\0\0\0\0\0\0\0\xf8\x4e\xd9\0");
+        bytes.extend([0; 40]);
+        bytes.push(text.len() as u8);
+        bytes.extend(text);
+        bytes.extend([1; 48]);
+        assert_eq!(text_of(&bytes).unwrap(), text);
     }
 
     #[test]
