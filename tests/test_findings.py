@@ -225,6 +225,16 @@ def test_fetches_of_few_rows_are_found_with_their_size() -> None:
     assert (finding.code, finding.facts["rows_per_fetch"], finding.round_trips_saved) == ("small-fetch", 10, 49)
 
 
+def test_fetches_of_separate_executions_are_no_small_fetch() -> None:
+    known = [
+        each
+        for _ in range(50)
+        for each in (Ex("execute", sql="select a from t"), Ex("stmt_fetch", sql="select a from t", rows=10))
+    ]
+    unknown = [each for _ in range(50) for each in (Ex("stmt_execute"), Ex("stmt_fetch", rows=10))]
+    assert "small-fetch" not in codes(only(*known)) + codes(only(*unknown))
+
+
 def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
     (finding,) = (
         Capture(build([only(*(write(n, request_ms=41, stalled_ms=40) for n in range(8)))])).analyze([15]).findings

@@ -74,9 +74,14 @@ def _cursors(evidence: Evidence, size: int) -> Groups:
 
 
 def _cursor(evidence: Evidence, rows: Ints, by_sql: Bools) -> Ints:
-    """Fetches of one execution are of one cursor; those in SQL, of one transaction."""
+    """Fetches of one execution are of one cursor; those in SQL, of one transaction.
+
+    Where the statement is unknown, one cursor's fetches have no execution between them.
+    """
+    unit = evidence.unit[rows]
     transaction = np.cumsum(evidence.is_end)[rows]
-    return np.where(by_sql, -2 - transaction, evidence.unit[rows])
+    executions = np.cumsum(evidence.exchanges.is_execution)[rows]
+    return np.where(by_sql, -2 - transaction, np.where(unit >= 0, unit, -2 - executions))
 
 
 def _removed(evidence: Evidence, cursors: Groups, size: int) -> Ints:

@@ -17,8 +17,18 @@ pub struct Statement {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     statement: Statement,
-    /// Rows since the last execution; `None` after a loss.
-    rows: Option<u64>,
+    rows: Count,
+}
+
+/// The rows of a cursor since its last execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Count {
+    /// It was not executed in a call of its own: a cursor that PL/SQL has opened.
+    #[default]
+    NotBegun,
+    Known(u64),
+    /// An answer or more was not seen.
+    Lost,
 }
 
 /// How many rows an answer brought.
@@ -41,11 +51,20 @@ impl Rows {
 }
 
 #[derive(Debug, Default)]
-pub struct Cursors(HashMap<u32, Entry>);
+pub struct Cursors {
+    entries: HashMap<u32, Entry>,
+    /// Cursors may have been executed and fetched from unseen.
+    unseen: bool,
+}
 
 impl Cursors {
+    /// What a connection has whose requests were not all seen.
+    pub fn unseen() -> Cursors {
+        Cursors { unseen: true, ..Cursors::default() }
+    }
+
     pub fn statement(&self, cursor: u32) -> Statement {
-        self.0.get(&cursor).map(|entry| entry.statement).unwrap_or_default()
+        self.entries.get(&cursor).map(|entry| entry.statement).unwrap_or_default()
     }
 
     /// A client parses a new text with a cursor that it has: what it stood for is gone.
@@ -56,29 +75,30 @@ impl Cursors {
 
     /// The client fetches from this cursor right after it has executed `statement`.
     pub fn name(&mut self, cursor: u32, statement: Statement) {
-        if !self.0.contains_key(&cursor) {
+        if !self.entries.contains_key(&cursor) {
             self.remember(cursor, statement);
         }
     }
 
     /// The server has named the cursor of a statement.
     pub fn remember(&mut self, cursor: u32, statement: Statement) {
-        if cursor == 0 || (statement.sql.is_none() && self.0.contains_key(&cursor)) {
+        if cursor == 0 || (statement.sql.is_none() && self.entries.contains_key(&cursor)) {
             return;
         }
-        if self.0.len() >= OPEN_CURSORS {
-            self.0.clear();
+        if self.entries.len() >= OPEN_CURSORS {
+            self.entries.clear();
         }
-        self.0.entry(cursor).or_default().statement = statement;
+        self.entries.entry(cursor).or_default().statement = statement;
     }
 
     pub fn close(&mut self, cursor: u32) {
-        self.0.remove(&cursor);
+        self.entries.remove(&cursor);
     }
 
     /// What was fetched meanwhile is not known any more.
     pub fn forget_counts(&mut self) {
-        self.0.values_mut().for_each(|entry| entry.rows = None);
+        self.entries.values_mut().for_each(|entry| entry.rows = Count::Lost);
+        self.unseen = true;
     }
 
     /// The rows of an execution: the count begins with it.
@@ -89,31 +109,36 @@ impl Cursors {
 
     /// The rows of one fetch, from a count that runs on from fetch to fetch. `asked`: it brings no more than this.
     pub fn fetched(&mut self, cursor: u32, count: u64, asked: u64, is_last: bool) -> Rows {
-        let before = self.0.get(&cursor).and_then(|entry| entry.rows);
+        let before = self.entries.get(&cursor).map(|entry| entry.rows).unwrap_or_default();
         self.count(cursor, count);
         match before {
-            Some(before) if before <= count && (asked == 0 || count - before <= asked) => Rows::Known(count - before),
-            Some(before) if before <= count => {
+            Count::Known(before) if before <= count && (asked == 0 || count - before <= asked) => {
+                Rows::Known(count - before)
+            }
+            Count::Known(before) if before <= count => {
                 self.forget_count(cursor);
                 Rows::Implausible
             }
-            _ if count == 0 || asked > 0 && count <= asked => Rows::Known(count),
+            _ if count == 0 => Rows::Known(0),
             // In mid-connection: all but the last fetch are full.
-            _ if asked > 0 && !is_last => Rows::Known(asked),
+            _ if asked > 0 && count >= asked && !is_last => Rows::Known(asked),
+            Count::NotBegun if !self.unseen && asked > 0 && count <= asked => Rows::Known(count),
             _ => Rows::Unknown,
         }
     }
 
+    /// An answer with rows of this cursor was not read.
     pub fn forget_count(&mut self, cursor: u32) {
-        if let Some(entry) = self.0.get_mut(&cursor) {
-            entry.rows = None;
+        self.remember(cursor, Statement::default());
+        if let Some(entry) = self.entries.get_mut(&cursor) {
+            entry.rows = Count::Lost;
         }
     }
 
     fn count(&mut self, cursor: u32, count: u64) {
         self.remember(cursor, Statement::default());
-        if let Some(entry) = self.0.get_mut(&cursor) {
-            entry.rows = Some(count);
+        if let Some(entry) = self.entries.get_mut(&cursor) {
+            entry.rows = Count::Known(count);
         }
     }
 }
@@ -137,6 +162,7 @@ mod tests {
         cursors.executed(3, 1);
         assert_eq!(cursors.fetched(3, 983_041, 15, false), Rows::Implausible);
         assert_eq!(cursors.fetched(3, 31, 15, false), Rows::Known(15));
+        assert_eq!(cursors.fetched(3, 33, 15, true), Rows::Known(2));
     }
 
     #[test]
@@ -148,11 +174,21 @@ mod tests {
     }
 
     #[test]
+    fn the_last_rows_after_a_loss_are_unknown() {
+        let mut cursors = Cursors::default();
+        cursors.executed(3, 1);
+        cursors.forget_counts();
+        assert_eq!(cursors.fetched(3, 14, 15, true), Rows::Unknown);
+        assert_eq!(cursors.fetched(4, 14, 15, true), Rows::Unknown);
+        assert_eq!(Cursors::default().fetched(4, 14, 15, true), Rows::Known(14));
+    }
+
+    #[test]
     fn more_cursors_than_can_be_open_are_forgotten() {
         let mut cursors = Cursors::default();
         (1..200_000).for_each(|cursor| {
             cursors.executed(cursor, 1);
         });
-        assert!(cursors.0.len() <= OPEN_CURSORS);
+        assert!(cursors.entries.len() <= OPEN_CURSORS);
     }
 }

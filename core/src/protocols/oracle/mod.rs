@@ -59,7 +59,8 @@ pub const DIALECT: Dialect = Dialect {
 
 fn decoder(opening: &Opening<'_>) -> Start {
     let layer = recognise::is_encrypted(opening).then_some(Layer::Encrypted);
-    Start { decoder: Box::new(Oracle::default()), layer }
+    let cursors = if opening.from_start { Cursors::default() } else { Cursors::unseen() };
+    Start { decoder: Box::new(Oracle { cursors, ..Oracle::default() }), layer }
 }
 
 /// Calls that wait for their answers at once: more than any pipeline has.
@@ -154,7 +155,7 @@ impl Call {
 
 impl Oracle {
     fn forget_statements(&mut self) {
-        self.cursors = Cursors::default();
+        self.cursors = Cursors::unseen();
         self.last_query = Statement::default();
         self.nameless = None;
     }
