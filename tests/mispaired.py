@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import damage
-from damage import Packet, Packets
+from damage import ACK, Packet, Packets
 
 from latpcap import _core
 from latpcap.tables.table import Table
@@ -54,7 +54,7 @@ class Exchange:
         if mine is None or true is None:
             return mine == true
         is_part = mine[:2] == true[:2] and (true[2] - mine[2]) % (1 << 32) < 1 << 31
-        return mine == true or (is_part and self.passed[mine] > self.passed.get(true, self.passed[mine]))
+        return mine == true or (is_part and self.passed.get(mine, 0) > self.passed.get(true, 0))
 
     @property
     def key(self) -> Place:
@@ -81,7 +81,9 @@ def exchanges(packets: Packets) -> Iterator[Exchange]:
     """What is read of the capture file that holds these packets."""
     passed: dict[Place, int] = {}
     for packet in packets:
-        if packet.tcp:
+        if packet.tcp and (
+            packet.tcp.payload_length or packet.tcp.flags & ~ACK
+        ):  # an empty ACK has the next one's number
             passed.setdefault(_place(packet), packet.time_ns)
     core = _core.read([damage.pcapng(packets)])
     texts = {row["id"]: row["text"] for row in Table(core.statements()).to_dicts()}

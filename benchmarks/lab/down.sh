@@ -1,7 +1,7 @@
 #!/bin/bash
 # Stop what was started here, by its pid, and remove the namespaces.
 . "$(dirname "$0")/env.sh"
-for server in mariadb postgresql firebird; do "$here/$server.sh" stop; done
+for server in mariadb postgresql firebird mysql postgresql18 firebird4; do "$here/$server.sh" stop; done
 [ -s "$LAB/run/dl.pid" ] && kill "$(cat "$LAB/run/dl.pid")" 2>/dev/null
 rm -f "$LAB/run/dl.pid"
 sleep .3

@@ -17,8 +17,10 @@ for _ in $(seq 50); do grep -qs ready "$LAB/logs/delaylink.log" && break; sleep 
 
 ip -n $CLIENT_NS addr add $CLIENT_IP peer $SERVER_IP dev $CLIENT_DEV
 ip -n $SERVER_NS addr add $SERVER_IP peer $CLIENT_IP dev $SERVER_DEV
+ip -n $SERVER_NS addr add "$NEWEST_IP" dev $SERVER_DEV
 ip -n $CLIENT_NS link set $CLIENT_DEV mtu 1500 txqueuelen 20000 up
 ip -n $SERVER_NS link set $SERVER_DEV mtu 1500 txqueuelen 20000 up
+ip -n $CLIENT_NS route add "$NEWEST_IP" dev $CLIENT_DEV
 
 # A namespace may only choose a congestion control that its host allows; the host's default may be bbr.
 sysctl -qw net.ipv4.tcp_allowed_congestion_control="reno bbr cubic" || true

@@ -23,7 +23,7 @@ from typing import Any
 
 from shapes import Driver, register
 
-HOST = "10.77.0.2"
+HOST = os.environ.get("LATPCAP_HOST", "10.77.0.2")
 LOGIN: dict[str, Any] = {"host": HOST, "user": "lab", "password": "labpw", "database": "lab"}
 SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = %s"
 CLI = ["mariadb", "--no-defaults", "-h", HOST, "-ulab", "-plabpw", "--skip-ssl"]
@@ -632,6 +632,10 @@ def client_version(client: str) -> str:
         return (
             f"DBD::mysql {shell(['perl', '-MDBD::mysql', '-e', 'print DBD::mysql->VERSION'])} on Connector/C {library}"
         )
+    if client in ("mysql", "psql18"):
+        unstable = str(Path(__file__).resolve().parent / "unstable.sh")
+        told = shell([unstable, "run", client.removesuffix("18"), "--version"])
+        return " ".join(told.partition(" for ")[0].split())
     if client == "psql":
         return shell(["psql", "--version"]).strip()
     version = importlib.metadata.version(client)

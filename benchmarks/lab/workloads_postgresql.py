@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from shapes import Driver, register
@@ -25,6 +26,7 @@ KEYS = "SELECT emp_no FROM employees ORDER BY emp_no LIMIT "
 EMPLOYEES = "SELECT emp_no, first_name, last_name FROM employees WHERE emp_no <= "
 WORDS = {"password": "labpw", "sslmode": "disable", "gssencmode": "disable"}
 SHELL = {"PGPASSWORD": "labpw", "PGSSLMODE": "disable", "PGGSSENCMODE": "disable"}
+UNSTABLE = Path(__file__).resolve().parent / "unstable.sh"
 TARGET = ["-h", HOST, "-p", str(PORT), "-U", "lab"]
 
 
@@ -341,6 +343,98 @@ def logins(run: Run, n: int) -> None:
                 continue
             run.query(database.cursor(), "SELECT 1")
             database.close()
+
+
+# ---------------------------------------------------------------- libpq 18: protocol 3.2, psql's pipelines
+
+LATEST = {"max_protocol_version": "latest"}
+
+
+@workload("psycopg", warm=True)
+def psycopg3_protocol32(run: Run, n: int) -> None:
+    """Protocol 3.2: the key that cancels is longer. A server that has only 3.0 says so before it asks for the password."""
+    import psycopg
+
+    database = psycopg3_connection(**LATEST)
+    n_plus_one(run, database, n)
+    with run.work():
+        threading.Timer(0.2, database.cancel_safe).start()
+        run.statements += 1
+        with contextlib.suppress(psycopg.Error):
+            database.execute("SELECT pg_sleep(5)")
+        run.query(database.cursor(), "SELECT 1")
+    database.close()
+
+
+@workload("psycopg", warm=True)
+def psycopg3_copies(run: Run, n: int) -> None:
+    """COPY both ways, as text and as binary."""
+    database = psycopg3_connection(**LATEST)
+    with run.work(), database.cursor() as cursor:
+        for form in ("text", "binary"):
+            with cursor.copy(f"COPY copyin FROM STDIN (FORMAT {form})") as copy:
+                copy.set_types(["int4", "text"])
+                for number in range(n):
+                    copy.write_row((number, f"row {number} of the volume"))
+            with cursor.copy(f"COPY (SELECT * FROM employees LIMIT {n}) TO STDOUT (FORMAT {form})") as copy:
+                run.rows += sum(1 for _ in (copy.rows() if form == "text" else copy)) - (form == "binary")
+            run.statements += 2
+    database.close()
+
+
+@workload("psycopg", warm=True)
+def psycopg3_cursors(run: Run, n: int) -> None:
+    """A cursor of n rows read ten at a time, then one that is read row by row as it comes."""
+    database = psycopg3_connection(autocommit=False, **LATEST)
+    with run.work():
+        with database.cursor("labcur") as cursor:
+            cursor.execute(EMPLOYEES + str(n))
+            while rows := cursor.fetchmany(10):
+                run.rows += len(rows)
+        with database.cursor() as cursor:
+            run.rows += sum(1 for _ in cursor.stream(EMPLOYEES + str(n), size=5))
+        database.commit()
+        run.statements += 6 + n // 10
+    database.close()
+
+
+@workload("psycopg", warm=True)
+def psycopg3_listen(run: Run, n: int) -> None:
+    """Notifications are waited for, and come beside answers."""
+    listener, sender = psycopg3_connection(**LATEST), psycopg3_connection(**LATEST)
+    with run.work():
+        run.query(listener.cursor(), "LISTEN lab")
+        for number in range(n):
+            run.query(sender.cursor(), f"NOTIFY lab, 'message {number}'")
+            run.extra["notified"] = run.extra.get("notified", 0) + sum(
+                1 for _ in listener.notifies(timeout=1, stop_after=1)
+            )
+        run.query(listener.cursor(), "NOTIFY lab, 'to myself'")
+        run.query(listener.cursor(), "SELECT 1")
+    sender.close()
+    listener.close()
+
+
+@workload("psql18")
+def psql18_pipeline(run: Run, n: int) -> None:
+    """psql's own pipelines, a statement prepared by name, and a result in chunks."""
+    several = "\n".join(f"{SALARIES}$1 \\bind {key} \\sendpipeline" for key in range(1, n + 1))
+    script = f"""\\startpipeline
+        {several}
+        \\syncpipeline
+        SELECT 100 / $1::int \\bind 0 \\sendpipeline
+        SELECT 1 \\bind \\sendpipeline
+        \\endpipeline
+        {SALARIES}$1 \\parse pay
+        \\bind_named pay 1 \\g
+        \\bind_named pay 2 \\g
+        \\close_prepared pay
+        \\set FETCH_COUNT 10
+        {EMPLOYEES}{n};
+        """
+    with run.work():
+        output = tool(str(UNSTABLE), "run", "psql", "-X", "-q", "-t", "-A", *TARGET, "lab", stdin=script)
+    run.statements, run.rows = n + 5, len(output.splitlines())
 
 
 # ---------------------------------------------------------------- what else a session does

@@ -1,8 +1,10 @@
+import com.mysql.cj.jdbc.JdbcStatement;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -10,8 +12,9 @@ import java.util.Map;
 
 /** Workloads over JDBC, with the dialogue of workloads.py: READY, a line, one line of JSON. {@code Workloads NAME N}. */
 public class Workloads {
-  private static final String MARIADB = "jdbc:mariadb://10.77.0.2:3306/lab?sslMode=disable";
-  private static final String MYSQL = "jdbc:mysql://10.77.0.2:3306/lab?sslMode=DISABLED&allowPublicKeyRetrieval=true";
+  private static final String HOST = System.getenv().getOrDefault("LATPCAP_HOST", "10.77.0.2");
+  private static final String MARIADB = "jdbc:mariadb://" + HOST + ":3306/lab?sslMode=disable";
+  private static final String MYSQL = "jdbc:mysql://" + HOST + ":3306/lab?sslMode=DISABLED&allowPublicKeyRetrieval=true";
   private static final String SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = ?";
   private static final int WARM_RUNS = 12;
 
@@ -31,6 +34,8 @@ public class Workloads {
       Map.entry("mysql_nplus1", new Workload(MYSQL, Workloads::nPlusOne)),
       Map.entry("mysql_prepared_each", new Workload(MYSQL + "&useServerPrepStmts=true", Workloads::preparedEach)),
       Map.entry("mysql_cursor_fetch10", new Workload(MYSQL + "&useCursorFetch=true&defaultFetchSize=10", Workloads::readAll)),
+      Map.entry("mysql_attributes", new Workload(MYSQL, Workloads::attributes)),
+      Map.entry("mysql_out_parameters", new Workload(MYSQL + "&useServerPrepStmts=true", Workloads::outParameters)),
       Map.entry("mysql_batch", new Workload(MYSQL, Workloads::batch)),
       Map.entry("mysql_batch_rewritten", new Workload(MYSQL + "&rewriteBatchedStatements=true", Workloads::batch)));
 
@@ -61,6 +66,36 @@ public class Workloads {
   private static void readAll(Connection database, int n) throws SQLException {
     try (PreparedStatement query = database.prepareStatement("SELECT emp_no, first_name, last_name FROM employees WHERE emp_no <= ?")) {
       take(query, n);
+    }
+  }
+
+  /** Query attributes ride in front of the statement's text. */
+  private static void attributes(Connection database, int n) throws SQLException {
+    try (var statement = database.createStatement()) {
+      for (int key = 1; key <= n; key++) {
+        var attributed = statement.unwrap(JdbcStatement.class);
+        attributed.clearAttributes();
+        attributed.setAttribute("request", "order-" + key);
+        attributed.setAttribute("number", key);
+        attributed.setAttribute("absent", null);
+        try (ResultSet result = statement.executeQuery(SALARIES.replace("?", Integer.toString(key)))) {
+          while (result.next()) rows++;
+        }
+        statements++;
+      }
+    }
+  }
+
+  private static void outParameters(Connection database, int n) throws SQLException {
+    try (var call = database.prepareCall("{call best_salary(?, ?, ?)}")) {
+      call.registerOutParameter(2, Types.INTEGER);
+      call.registerOutParameter(3, Types.INTEGER);
+      for (int key = 1; key <= n; key++) {
+        call.setInt(1, key);
+        call.execute();
+        if (call.getInt(2) > 0 && call.getInt(3) == 9) rows++;
+        statements++;
+      }
     }
   }
 
