@@ -1,5 +1,5 @@
 #!/bin/bash
-# firebird4.sh init | start | load | stop | status; Firebird 4.0, from unstable.sh: wire encryption and compression as the client wishes
+# firebird4.sh init | start | load | stop | status | version; Firebird 4.0, from unstable.sh: wire encryption and compression as the client wishes
 NAME=firebird4
 . "$(dirname "$0")/unstable.sh"
 data=$LAB/data/firebird4
@@ -29,6 +29,8 @@ CONF
 
 start() { launch /usr/sbin/firebird; }
 answers() { "${near[@]}" bash -c "exec 3<>/dev/tcp/$NEWEST_IP/3050" 2>/dev/null; }
+
+version() { "${inside[@]}" isql-fb -z </dev/null 2>&1 | sed -n 's/.*LI-V\([0-9.]*\)\.[0-9]* .*/Firebird \1/p' | head -1; }
 
 load() {
   rm -f "$data/lab.fdb"

@@ -9,7 +9,6 @@ PACKAGES=mysql-server-core,mysql-client-core,postgresql-18,firebird4.0-server,fi
 # A command after these words runs in the folder; the lab's own folder lies there under the same path. The mounts end with the command.
 inside=(unshare -m bash -ec 'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"
   exec chroot "$1" "${@:3}"' - "$UNSTABLE" "$LAB")
-# LATPCAP_SERVER_NS may be empty: the servers then run where the caller is.
 near=(${SERVER_NS:+ip netns exec "$SERVER_NS"})
 
 there() { [ -e "$UNSTABLE/made" ]; }
@@ -22,6 +21,7 @@ mirror() {
 
 make() {
   there && return 0
+  [ "$(id -u)" = 0 ] || { echo "no newest servers: making and running them needs root" >&2; return 1; }
   command -v mmdebstrap >/dev/null || { echo "no newest servers: mmdebstrap is not installed" >&2; return 1; }
   mkdir -p "$LAB/logs" "$(dirname "$UNSTABLE")"; rm -rf "$UNSTABLE.new"
   mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include=$PACKAGES \

@@ -104,8 +104,11 @@ impl Firebird {
             Waits::UnlessLazy if lazy => return Awaits::Later,
             Waits::Always | Waits::UnlessLazy | Waits::InDialogue => {}
         }
-        let has_not_read = packet.blob == Some(LAST_OBJECT) && self.creates;
         let code = packet.operation.code;
+        let uses_unread = self.creates && packet.blob == Some(LAST_OBJECT);
+        // Jaybird's ping makes the server send what it holds back: a write of its own, but before anything is read.
+        let has_not_read = uses_unread || (code == op::PING && (self.creates || self.used_unread));
+        self.used_unread = uses_unread;
         self.creates = matches!(code, op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2);
         if has_not_read { Awaits::Shared } else { Awaits::Answer }
     }

@@ -88,6 +88,8 @@ struct Firebird {
     /// The last request that the client waits for makes an object, so that 0xFFFF in the next one proves that its
     /// answer was not read.
     creates: bool,
+    /// The last request that the client waits for was such a one.
+    used_unread: bool,
     /// The request before was to allocate a statement.
     allocated: bool,
     /// How many answers may belong to requests that were not captured.
@@ -137,6 +139,7 @@ impl Decoder for Firebird {
         self.queue = Queue::default();
         self.batch = None;
         self.creates = false;
+        self.used_unread = false;
         self.strays = STRAYS;
         self.scanned.set(0);
         self.objects.forget_nameless();

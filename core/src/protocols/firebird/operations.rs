@@ -106,6 +106,7 @@ pub const ACCEPT_DATA: u32 = 94;
 pub const CRYPT: u32 = 96;
 pub const CRYPT_KEY_CALLBACK: u32 = 97;
 pub const COND_ACCEPT: u32 = 98;
+pub const PING: u32 = 93;
 pub const BATCH_CREATE: u32 = 99;
 pub const BATCH_MSG: u32 = 100;
 pub const BATCH_EXEC: u32 = 101;
@@ -215,7 +216,7 @@ pub const CLIENT: &[Operation] = &[
     operation(53, "connect_request", For::Other, Always, &[Short, Handle, Number]),
     operation(95, "abort_aux_connection", For::Other, Never, &[]),
     operation(91, "cancel", For::Cancel, Never, &[Short]),
-    operation(93, "ping", For::Ping, Always, &[]),
+    operation(PING, "ping", For::Ping, Always, &[]),
     operation(DUMMY, "dummy", For::Other, Ignored, &[]),
     operation(55, "ddl", For::Other, Always, &[Handle, Handle, Buffer]),
     operation(COMPILE, "compile", For::Prepare, Always, &[Handle, Buffer]),
@@ -232,7 +233,7 @@ pub const CLIENT: &[Operation] = &[
     operation(88, "authenticate_user", For::Other, Always, &[Handle, Buffer, Buffer]),
     operation(BATCH_CREATE, "batch_create", For::Other, UnlessLazy, &[Statement, Buffer, Number, Buffer]),
     operation(BATCH_MSG, "batch_msg", For::Other, UnlessLazy, &[Statement, Number, BatchRows]),
-    operation(BATCH_EXEC, "batch_exec", For::Other, Always, &[Statement, Handle]),
+    operation(BATCH_EXEC, "batch_exec", For::Execute, Always, &[Statement, Handle]),
     operation(102, "batch_rls", For::Close, UnlessLazy, &[Statement]),
     operation(109, "batch_cancel", For::Other, Always, &[Statement]),
     operation(104, "batch_regblob", For::Other, UnlessLazy, &[Statement, Quad, Quad]),

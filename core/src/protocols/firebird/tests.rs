@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocols::Meaning::{self, Done, More, Rows};
-use crate::protocols::{Layer, Outcome, Request, Verdict};
+use crate::protocols::{Layer, Outcome, Purpose, Request, Verdict};
 use crate::session::Session;
 use crate::side::Side::{Client, Server};
 use crate::sql::Statements;
@@ -425,6 +425,18 @@ fn an_array_is_read_by_its_description() {
 }
 
 #[test]
+fn a_ping_behind_a_blob_that_is_still_being_opened_shares_its_wait() {
+    let mut reader = connected(16, 5);
+    let info = join(&[words(&[43, LAST, 0]), buffer(b"\x06"), words(&[64])]);
+    reader.read(Client, &join(&[words(&[35, 1, 0x83, 1]), info])).unwrap();
+    reader.read(Client, &words(&[93])).unwrap();
+    reader.read(Server, &join(&[response(3), response(0), response(0)])).unwrap();
+    reader.read(Client, &words(&[93])).unwrap();
+    assert_eq!(reader.requests().last(), Some(&"ping Answer".to_owned()));
+    assert!(reader.requests().contains(&"ping Shared".to_owned()));
+}
+
+#[test]
 fn blobs_of_version_19_come_with_their_rows() {
     let mut reader = connected(19, 5);
     reader.read(Client, &fetch(2, BLR)).unwrap();
@@ -443,6 +455,11 @@ fn a_batch_is_read_row_by_row_and_told_how_many_it_changed() {
     assert_eq!(reader.requests(), ["batch_create Later", "batch_msg Later", "batch_exec Answer"]);
     let Some(Done(outcome)) = reader.meanings.last() else { panic!() };
     assert_eq!(outcome.affected_rows, Some(3));
+    let purposes = reader.meanings.iter().filter_map(|meaning| match meaning {
+        Meaning::Request(request) => Some(request.purpose),
+        _ => None,
+    });
+    assert_eq!(purposes.last(), Some(Purpose::Execute));
 }
 
 #[test]
