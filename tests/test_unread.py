@@ -84,6 +84,12 @@ def test_refused_and_unanswered_connections_stay_out_of_the_figures() -> None:
     }
 
 
+def test_a_port_that_the_user_names_is_a_databases() -> None:
+    refused = [(time, ETHERNET + packet) for time, packet in connection(8080)]
+    capture = latpcap.read(refused, decode_as={8080: "mysql"})
+    assert "nothing listens there: port 8080 (1 connection" in notes(capture)["refused"][1]
+
+
 def test_a_refused_connection_elsewhere_is_nobodys_business() -> None:
     assert set(notes(read(connection(8080)))) == {"no-database-traffic"}
 

@@ -107,6 +107,10 @@ const TDS_TRANSACTION: u8 = 14;
 const TDS_NORMAL: u8 = 15;
 const TDS_LOGIN: u8 = 16;
 const TDS_PRELOGIN: u8 = 18;
+/// 7.0 to 7.4.
+const TDS_VERSIONS: [u32; 7] =
+    [0x7000_0000, 0x7100_0000, 0x7100_0001, 0x7209_0002, 0x730a_0003, 0x730b_0003, 0x7400_0004];
+const LONGEST_LOGIN: usize = 128 << 10;
 
 fn tds_length(bytes: &[u8], types: &[u8]) -> Option<usize> {
     let &[kind, status, _, _, _, _, _, 0] = bytes.first_chunk::<TDS_HEADER>()? else { return None };
@@ -120,10 +124,10 @@ fn sql_server(client: &[u8], _: &[u8]) -> bool {
     let body = &client[TDS_HEADER..];
     match client[0] {
         TDS_PRELOGIN => is_prelogin(body, length - TDS_HEADER),
-        // Length u32, version u32: the last byte is 70 to 74.
+        // Length u32, version u32.
         _ => {
-            u32_le(body, 0).is_some_and(|told| told as usize + TDS_HEADER >= length)
-                && body.get(7).is_some_and(|version| (0x70..=0x74).contains(version))
+            u32_le(body, 0).is_some_and(|told| (length..LONGEST_LOGIN).contains(&(told as usize + TDS_HEADER)))
+                && u32_le(body, 4).is_some_and(|version| TDS_VERSIONS.contains(&version))
         }
     }
 }
