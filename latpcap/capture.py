@@ -100,12 +100,16 @@ class Capture:
         return f"<latpcap.Capture {files}: {counts}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.analyze())
+        return as_html(self.analyze()) if self._has_traffic else self.health._repr_html_()
+
+    @property
+    def _has_traffic(self) -> bool:
+        return len(self._recording.database_rows) > 0
 
     @cached_property
     def measures(self) -> Measures:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
-        if len(self._recording.database_rows) == 0:
+        if not self._has_traffic:
             raise NoDatabaseTraffic(why_none(self._recording))
         return Measures(self._recording, think_s=self._think_s, rtt_baseline_ms=self._rtt_baseline_ms)
 
@@ -183,8 +187,8 @@ class Capture:
     @cached_property
     def health(self) -> Table:
         """What limits the trust in the result; without database traffic, why there is none."""
-        has_traffic = len(self._recording.database_rows) > 0
-        return tables.health_table(self.analyze().health if has_traffic else notes_without_traffic(self._recording))
+        notes = self.analyze().health if self._has_traffic else notes_without_traffic(self._recording)
+        return tables.health_table(notes)
 
     @cached_property
     def exchanges(self) -> Table:

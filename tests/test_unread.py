@@ -175,6 +175,12 @@ def test_health_and_captures_always_answer(
     assert reason in done.stderr.decode()
 
 
+def test_a_capture_without_traffic_shows_itself() -> None:
+    capture = read(connection(3306))
+    assert "0 connections" in repr(capture)
+    assert "no database traffic among 1 TCP connection" in capture._repr_html_()
+
+
 def test_what_hides_connections_is_told_beside_the_hint() -> None:
     damaged = (1_700_000_009.0, b"\x41" + bytes(30))
     with pytest.raises(NoDatabaseTraffic, match=r"name it with --decode-as PORT=PROTOCOL; packets are damaged"):
