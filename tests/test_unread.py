@@ -209,7 +209,7 @@ def in_udp(port: int, payload: bytes) -> bytes:
 
 LAYERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "vxlan-8472": (1, lambda ip: in_udp(8472, b"\x08" + bytes(7) + ETHERNET + ip)),
-    "gtp-u": (1, lambda ip: in_udp(2152, b"\x30\xff" + bytes(6) + ip)),
+    "gtp-u": (1, lambda ip: in_udp(2152, struct.pack(">BBHI", 0x30, 0xFF, len(ip), 7) + ip)),
     "802.11": (105, lambda ip: wifi(ip) + b"fcs!"),
     "802.11 QoS": (105, lambda ip: wifi(ip, 0x88, 2, b"\0\0")),
     "802.11 between access points": (105, lambda ip: wifi(ip, 0x88, 3, bytes(8))),
@@ -218,10 +218,10 @@ LAYERS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "prism": (119, lambda ip: struct.pack("<II", 0x44, 144) + bytes(136) + wifi(ip)),
     "frame relay": (107, lambda ip: b"\x18\x41\x03\xcc" + ip),
     "juniper": (178, lambda ip: b"MGC\x80\0\x03\x01\x01\x09" + ETHERNET + ip),
-    "juniper without link layer": (164, lambda ip: b"MGC\x02\x02\0\0\0" + ip),
+    "juniper without link layer": (178, lambda ip: b"MGC\x02\x02\0\0\0" + ip),
     "macsec": (1, lambda ip: bytes(12) + b"\x88\xe5\x20\0" + bytes(12) + b"\x08\0" + ip + bytes(16)),
     "cisco metadata": (1, lambda ip: bytes(12) + b"\x89\x09\x01\x01\0\x01\0\x09\x08\0" + ip),
-    "nsh": (1, lambda ip: bytes(12) + b"\x89\x4f\0\x02\x01\x01" + bytes(4) + ip),
+    "nsh": (1, lambda ip: bytes(12) + b"\x89\x4f\0\x02\x02\x01" + bytes(4) + ip),
 }
 
 
