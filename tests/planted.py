@@ -310,11 +310,11 @@ def firebird() -> list[Talk]:
 class Recorder:
     """Passes one connection on to `port` and writes down what passes."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.talk = Talk(PROXY_CLIENT, PROXY_SERVER)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.listener.getsockname()[1]
-        self._to = port
+        self._to = (host, port)
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -326,7 +326,7 @@ class Recorder:
     def _accept(self) -> None:
         with self.listener:
             client, _ = self.listener.accept()
-        with client, socket.create_connection(("127.0.0.1", self._to)) as server:
+        with client, socket.create_connection(self._to) as server:
             back = threading.Thread(target=self._pass, args=(SERVER, server, client), daemon=True)
             back.start()
             self._pass(CLIENT, client, server)

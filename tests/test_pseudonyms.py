@@ -57,10 +57,41 @@ def test_what_is_unknown_stays_unknown() -> None:
         ("create database link l connect to bob", "create database link l connect to user-2"),
         ("drop user 'dan'@'desk'", "drop user 'user-2'@'host-1'"),
         ("select '10.0.0.1'", "select 'client-1'"),
+        ("drop user bob, carl, dan", "drop user user-2, user-3, user-4"),
+        (
+            "create user bob identified by ?, carl account lock",
+            "create user user-2 identified by ?, user-3 account lock",
+        ),
+        ("rename user bob to carl, dan to eve", "rename user user-2 to user-3, user-4 to user-5"),
+        ("alter role bob rename to carl", "alter role user-2 rename to user-3"),
+        ("create definer = bob@desk view v as select 1", "create definer = user-2@host-1 view v as select 1"),
+        ("create definer = `bob`@`%` view v as select 1", "create definer = `user-2`@`%` view v as select 1"),
+        ("show grants for bob@desk using carl", "show grants for user-2@host-1 using user-3"),
+        ("reassign owned by bob, carl to dan", "reassign owned by user-2, user-3 to user-4"),
+        ("drop owned by bob, carl cascade", "drop owned by user-2, user-3 cascade"),
+        (
+            "grant readers, writers to bob, carl with admin option",
+            "grant user-4, user-5 to user-2, user-3 with admin option",
+        ),
+        ("revoke select on t from bob, carl", "revoke select on t from user-2, user-3"),
+        ("alter table t owner to bob", "alter table t owner to user-2"),
+        ("create database crm owner bob template old", "create database database-2 owner user-2 template database-3"),
+        ("set session authorization bob", "set session authorization user-2"),
+        ("select 1; drop user bob", "select 1; drop user user-2"),
+        (
+            "select owner, template from user where @x = @@y order by owner desc",
+            "select owner, template from user where @x = @@y order by owner desc",
+        ),
+        ("create role bob superuser login", "create role user-2 superuser login"),
     ],
 )
 def test_names_in_statements_are_replaced_as_whole_words(sql: str, shown: str) -> None:
     assert texts(named(Conn([Ex(sql=sql)], user="app")), "statements", "text") == [shown]
+
+
+def test_what_a_server_tells_of_its_version_names_no_host() -> None:
+    capture = named(Conn([Ex()], server_version="8.0.36-acme-db7.example"))
+    assert texts(capture, "connections", "server_version") == ["8.0.36-?-?7.?"]
 
 
 def test_names_in_errors_are_replaced() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from arro3.core import Array, ChunkedArray, Table
 
-from latpcap.tables import columns
+from latpcap.tables import columns, principals
 
 __all__ = ["PseudonymousTables", "Pseudonyms"]
 
@@ -33,32 +33,11 @@ NAMES = {
 """Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
 NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
 """What the core calls captures that have no name."""
-KINDS = {"user": "user", "role": "user", "login": "user", "database": "database", "host": "host"}
-"""What a statement or message calls a thing → what its pseudonym is called."""
-WORDS_OF_SQL = frozenset({"all", "current_role", "current_user", "default", "none", "public", "session_user"})
-
 WORD = re.compile(r"[\w$#]+")
 TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
 COMPARED_TOKENS = 64
 """A longer name is known by its beginning, so that no text takes longer than its length says."""
 SUFFIX = re.compile(r"(?:\.(?:pcapng|pcap|cap|dmp|ntar))?(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
-IDENTIFIER = r"""(?:`(?P<a>[^`]+)`|"(?P<b>[^"]+)"|'(?P<c>[^']+)'|(?P<d>[\w$#]+))"""
-NAMING = tuple(
-    re.compile(pattern + IDENTIFIER, re.IGNORECASE)
-    for pattern in (
-        r"^(?:create|drop|alter|rename)\s+(?P<kind>user|role|login|database)\s+(?:if\s+(?:not\s+)?exists\s+)?(?!mapping\b|link\b)",
-        r"^(?:create|drop|alter)\s+(?P<kind>user)\s+mapping\s+(?:if\s+(?:not\s+)?exists\s+)?for\s+",
-        r"\bconnect\s+to\s+(?P<user>)",
-        r"^use\s+(?P<database>)",
-        r"^set\s+(?:local\s+|session\s+)?(?:role|authorization)\s+(?P<user>)",
-        r"^(?:grant|revoke)\b[^;]*\s(?:to|from)\s+(?P<user>)",
-    )
-)
-"""Statements that hold a name; an empty group says of what."""
-QUOTED = re.compile(r"""\b(?P<kind>user|role|database|host) (?P<quote>['"])(?P<a>[^'"]+)(?P=quote)""")
-"""Messages that hold a name."""
-AT_HOST = re.compile(r"@['`\"](?P<a>[^'`\"%]+)['`\"]")
-"""MySQL's `'user'@'host'`."""
 
 
 class Pseudonyms:
@@ -165,9 +144,9 @@ class PseudonymousTables:
         self._statements = Table.from_arrow(tables.statements())
         self._learn_connections()
         for text in filter(None, columns.texts(self._statements, "text")):
-            self._learn_statement(text)
+            self._learn_names(principals.named_in_statement(text))
         for text in columns.codes(self._exchanges, "error").names:
-            self._learn_message(text)
+            self._learn_names(principals.named_in_message(text))
 
     def captures(self) -> Table:
         """One row a file."""
@@ -187,7 +166,7 @@ class PseudonymousTables:
             self._connections,
             client=lambda text: names.address(text, "client"),
             server=lambda text: names.address(text, "server"),
-            server_version=names.in_text,
+            server_version=lambda text: principals.banner(names.in_text(text)),
             user=lambda text: names.of("user", text),
             database=lambda text: names.of("database", text),
             application=lambda text: names.of("application", text),
@@ -228,25 +207,13 @@ class PseudonymousTables:
         else:
             self._names.of(kind, text)
 
-    def _learn_statement(self, text: str) -> None:
-        for found in filter(None, (pattern.search(text) for pattern in NAMING)):
-            groups = found.groupdict()
-            kind = KINDS[groups["kind"].lower()] if groups.get("kind") else _empty_group(groups)
-            self._learn_name(kind, groups["a"] or groups["b"] or groups["c"] or groups["d"])
-        self._learn_hosts(text)
-
-    def _learn_message(self, text: str) -> None:
-        for found in QUOTED.finditer(text):
-            self._learn_name(KINDS[found["kind"]], found["a"])
-        self._learn_hosts(text)
-
-    def _learn_hosts(self, text: str) -> None:
-        for found in AT_HOST.finditer(text):
-            self._learn_name("host", found["a"])
+    def _learn_names(self, names: Iterable[tuple[str, str]]) -> None:
+        for kind, name in names:
+            self._learn_name(kind, name)
 
     def _learn_name(self, kind: str, name: str) -> None:
         known = self._names.in_text(name) != name
-        if not known and name.lower() not in WORDS_OF_SQL:
+        if not known:
             self._names.of(kind, name)
 
 
@@ -256,10 +223,6 @@ def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
         if path not in NAMELESS:
             message = message.replace(path, names.capture(path))
     return message
-
-
-def _empty_group(groups: dict[str, str | None]) -> str:
-    return next(name for name, text in groups.items() if text == "")
 
 
 def _mapped(table: Table, **change: Callable[[str], str]) -> Table:

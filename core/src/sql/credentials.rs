@@ -5,7 +5,8 @@
 //! | `postgresql://ann:x@db/shop`, `jdbc:mysql://…` | between the colon and the last `@` |
 //! | `scott/x@orders`, `jdbc:oracle:thin:scott/x@//db` | between the slash and the `@` |
 //! | `Server=db;Uid=ann;Pwd=x;`, `password = 'x'`, `"token": "x"`, `?password=x&…` | the value |
-//! | `IDENTIFIED BY x` | all that follows |
+//! | `--password x`, `-p x`, `-px`, `-u ann:x`, `Bearer x`, `ann:x@db` | the value |
+//! | `IDENTIFIED BY x`, `Authorization: x` | all that follows |
 //!
 //! Too much is masked rather than too little: a `/` in a password does not end it, so neither does one behind it.
 
@@ -28,6 +29,15 @@ pub const NAMES: &[&str] = &[
     "api_key",
     "apikey",
     "private_key",
+    "encryption_key",
+    "session_key",
+    "signing_key",
+    "auth_key",
+    "api-key",
+    "access-key",
+    "_pass",
+    "passwort",
+    "kennwort",
 ];
 
 /// A value is looked for an end of so far: texts of many values without one must not take a square of their length.
@@ -56,8 +66,9 @@ pub fn mask(text: &str) -> String {
 /// Where the secrets stand, one behind the other. Each begins and ends beside ASCII.
 pub fn places(text: &[u8]) -> Vec<Range<usize>> {
     let lower = text.to_ascii_lowercase();
-    let mut places: Vec<_> = addresses(text).chain(assigned(&lower)).collect();
+    let mut places: Vec<_> = addresses(text).chain(assigned(&lower)).chain(options(text)).collect();
     places.extend(memchr::memmem::find(&lower, b"identified").map(|at| at + "identified".len()..text.len()));
+    places.extend(authorization(&lower));
     places.retain(|place| !place.is_empty());
     places.sort_by_key(|place| place.start);
     places.dedup_by(|next, place| {
@@ -72,9 +83,7 @@ pub fn places(text: &[u8]) -> Vec<Range<usize>> {
 
 /// `//user:password@host` and `user/password@host`: each ends with an `@`.
 fn addresses(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let words = text.split(|byte| byte.is_ascii_whitespace() || b"'\"<>".contains(byte));
-    words.filter_map(|word| {
-        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+    words(text).filter_map(|(start, word)| {
         let end = memchr::memrchr(b'@', word)?;
         let from = match memchr::memmem::find(&word[..end], b"://") {
             Some(scheme) => scheme + 3 + memchr::memchr(b':', &word[scheme + 3..end])? + 1,
@@ -84,12 +93,53 @@ fn addresses(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the password begins in `user/password` or `thin:user/password`.
+/// Where the password begins in `user/password`, `thin:user/password` or `user:password`.
 fn after_user(word: &[u8]) -> Option<usize> {
-    let slash = memchr::memchr(b'/', word)?;
+    let slash = memchr::memchr(b'/', word).or_else(|| memchr::memchr(b':', word))?;
     let user = word[..slash].rsplit(|byte| b":=(".contains(byte)).next().unwrap_or_default();
     let is_user = !user.is_empty() && user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_$#.".contains(byte));
     is_user.then_some(slash + 1)
+}
+
+/// `Authorization: Basic x`
+fn authorization(lower: &[u8]) -> Option<Range<usize>> {
+    let end = memchr::memmem::find(lower, b"authorization")? + "authorization".len();
+    let sign = end + lower[end..].iter().position(|byte| !b" \t\"'\\".contains(byte))?;
+    matches!(lower[sign], b':' | b'=').then_some(sign + 1..lower.len())
+}
+
+/// The values behind options of commands: `--password x`, `-p x`, `-px`, `-u ann:x`, `Bearer x`.
+fn options(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut before: &[u8] = &[];
+    words(text).filter_map(move |(start, word)| {
+        let option = std::mem::replace(&mut before, word);
+        let end = start + word.len();
+        match word {
+            _ if names_a_secret(option) => Some(start..end),
+            _ if matches!(option, b"-u" | b"-U" | b"--user") => Some(start + memchr::memchr(b':', word)? + 1..end),
+            [b'-', b'p', _, ..] if !word.starts_with(b"-port") => Some(start + 2..end),
+            _ => None,
+        }
+    })
+}
+
+fn names_a_secret(option: &[u8]) -> bool {
+    match option {
+        [b'-', b'p' | b'P'] => true,
+        [b'-', name @ ..] => NAMES.iter().chain(&["pass"]).any(|ending| ends_with(name, ending.as_bytes())),
+        _ => option.eq_ignore_ascii_case(b"bearer"),
+    }
+}
+
+/// Does the name end so, in any case?
+pub fn ends_with(name: &[u8], ending: &[u8]) -> bool {
+    name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+}
+
+/// The words of a text, and where each begins.
+fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let words = text.split(|byte| byte.is_ascii_whitespace() || b"'\"<>".contains(byte));
+    words.filter(|word| !word.is_empty()).map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
 /// The values behind names of secrets.
@@ -152,6 +202,13 @@ mod tests {
             ("alter role ann password 'x' valid", "alter role ann password *** valid"),
             (r#"{\"password\": \"x\", \"a\": 1}"#, r#"{\"password\": \***, \"a\": 1}"#),
             ("create user ann identified by x", "create user ann identified***"),
+            ("mysql --password x -u ann", "mysql --password *** -u ann"),
+            ("mysql -h db -px shop", "mysql -h db -p*** shop"),
+            ("sqlcmd -U ann -P x", "sqlcmd -U ann -P ***"),
+            ("curl -u ann:x https://db", "curl -u ann:*** https://db"),
+            ("till Bearer x.y.z", "till Bearer ***"),
+            ("Authorization: Basic x y", "Authorization:***"),
+            ("ann:x@db", "ann:***@db"),
             ("host=h password2=x passwordHash: y", "host=h password2=*** passwordHash: ***"),
         ] {
             assert_eq!(mask(text), masked);
@@ -169,6 +226,9 @@ mod tests {
     fn other_texts_stay() {
         for text in [
             "till 3.1",
+            "psql -port 5432",
+            "Bearer",
+            "-p",
             "ann@db",
             "/opt/app@2/bin/till",
             "https://db:443/x",

@@ -15,6 +15,7 @@
 //! | a comment, blanks | one blank; none inside of brackets, one around comparisons |
 //! | `/*+ hint */`, `/*!40101 … */` | kept, its literals removed |
 //! | a quote, comment or dollar quote that nothing closes | `?` for all that follows |
+//! | an apostrophe that is not doubled, `'it's'` | `?` from the string on where it may stand |
 //! | `;` at the end | nothing |
 //! | more than 4 KiB | cut between two tokens, `…` |
 //!
@@ -64,6 +65,8 @@ struct Reading {
     parameters: u64,
     /// Where another reading of backslashes would differ, if this one met something that no statement holds.
     doubtful_from: Option<usize>,
+    /// Where strings may end elsewhere because a quote is an apostrophe.
+    stray_from: Option<usize>,
 }
 
 impl Fingerprinter {
@@ -72,16 +75,32 @@ impl Fingerprinter {
         let backslash = dialect.escapes_with_backslash;
         let usual = self.compose(dialect, Lexer::new(dialect, backslash, text), text);
         let Some(start) = usual.doubtful_from else {
-            return usual.parameters;
+            return self.sure(dialect, backslash, text, usual);
         };
-        let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text), text);
-        if unusual.doubtful_from.is_none() {
-            return unusual.parameters;
+        if dialect.backslash_is_known {
+            return self.up_to(dialect, backslash, text, start);
         }
-        let neither = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start), text);
+        let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text), text);
+        match unusual.doubtful_from {
+            None => self.sure(dialect, !backslash, text, unusual),
+            Some(_) => self.up_to(dialect, backslash, text, start),
+        }
+    }
+
+    /// The reading that was made last, or as much of it as no apostrophe makes unsure.
+    fn sure(&mut self, dialect: Dialect, backslash: bool, text: &[u8], reading: Reading) -> u64 {
+        match reading.stray_from {
+            Some(start) => self.up_to(dialect, backslash, text, start),
+            None => reading.parameters,
+        }
+    }
+
+    /// Read the statement so that all from `start` on is one literal, and a secret.
+    fn up_to(&mut self, dialect: Dialect, backslash: bool, text: &[u8], start: usize) -> u64 {
+        let reading = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start), text);
         self.secrets.retain(|secret| secret.end <= start);
         self.secrets.push(start..text.len());
-        neither.parameters
+        reading.parameters
     }
 
     /// Write the statement that was read last into `raw`.
@@ -233,7 +252,7 @@ impl<'a> Composer<'a> {
             self.comment(text, end..token.start);
             end = token.end();
             let kind = self.kind_of(&token, &lexer);
-            if self.secrets.holds(&token, kind) {
+            if self.secrets.holds(&token, kind, lexer.follows()) {
                 let secret = whole_secret(&mut lexer, token);
                 end = secret.end();
                 self.secret(&secret);
@@ -250,7 +269,7 @@ impl<'a> Composer<'a> {
         }
         self.comment(text, end..text.len());
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
-        Reading { parameters: self.literals.value(), doubtful_from }
+        Reading { parameters: self.literals.value(), doubtful_from, stray_from: lexer.stray }
     }
 
     /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
@@ -427,7 +446,7 @@ fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
     if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
 }
 
-fn without_quotes(literal: &[u8]) -> &[u8] {
+pub fn without_quotes(literal: &[u8]) -> &[u8] {
     match literal {
         [first, inside @ .., last] if is_quote(*first) && first == last => inside,
         _ => literal,

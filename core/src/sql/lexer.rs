@@ -10,6 +10,8 @@ use memchr::memmem::find;
 pub struct Dialect {
     /// `\'` usually stands for a quote inside of '…'.
     pub escapes_with_backslash: bool,
+    /// The server has said so: no text proves it wrong.
+    pub backslash_is_known: bool,
     /// A comment may hold another one.
     pub nests_comments: bool,
     /// `--` opens a comment only before a blank.
@@ -44,6 +46,7 @@ impl Dialect {
     /// Where it is not known whose SQL it is.
     pub const UNKNOWN: Dialect = Dialect {
         escapes_with_backslash: true,
+        backslash_is_known: false,
         nests_comments: true,
         dashes_need_blank: false,
         hash: HashSign::Unknown,
@@ -178,7 +181,67 @@ pub struct Lexer<'a> {
     pub doubtful: bool,
     /// The first literal that would end elsewhere if backslashes were read the other way.
     pub ambiguous: Option<usize>,
+    /// Where the first string begins.
+    first_string: Option<usize>,
+    /// Where the text stops being sure, because one of its quotes is an apostrophe: `'it's'`.
+    pub stray: Option<usize>,
+    /// Where the last token ended, and whether a string may follow it without a blank.
+    after: (usize, Behind),
 }
+
+/// What a string that follows without a blank says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Behind {
+    /// The token before opens none, so the quote may be an apostrophe: `the dogs' bone`.
+    Word,
+    Anything,
+}
+
+/// What may stand directly before a string beside the words after which a value may stand: types, units and functions.
+const BEFORE_STRINGS: &[&[u8]] = &[
+    b"date",
+    b"datetime",
+    b"escape",
+    b"interval",
+    b"time",
+    b"timestamp",
+    b"timestamptz",
+    b"uuid",
+    b"json",
+    b"jsonb",
+    b"binary",
+    b"zone",
+    b"start",
+    b"if",
+    b"elseif",
+    b"while",
+    b"call",
+];
+/// What may stand directly behind one.
+const AFTER_STRINGS: &[&[u8]] = &[
+    b"asc",
+    b"at",
+    b"collate",
+    b"day",
+    b"desc",
+    b"do",
+    b"end",
+    b"escape",
+    b"for",
+    b"group",
+    b"hour",
+    b"minute",
+    b"month",
+    b"order",
+    b"second",
+    b"separator",
+    b"week",
+    b"year",
+    b"div",
+    b"mod",
+    b"sounds",
+    b"window",
+];
 
 impl<'a> Lexer<'a> {
     pub fn new(dialect: Dialect, backslash: bool, bytes: &'a [u8]) -> Lexer<'a> {
@@ -194,6 +257,9 @@ impl<'a> Lexer<'a> {
             after_plus: false,
             doubtful: false,
             ambiguous: None,
+            first_string: None,
+            stray: None,
+            after: (0, Behind::Anything),
         }
     }
 
@@ -210,9 +276,14 @@ impl<'a> Lexer<'a> {
         Token { bytes: &self.bytes[token.start..self.at], ..token }
     }
 
+    /// The next sign.
+    pub fn follows(&self) -> Option<u8> {
+        self.bytes[self.at..].iter().copied().find(|byte| !is_blank(*byte))
+    }
+
     /// Does a `.` follow?
     pub fn dot_follows(&self) -> bool {
-        self.bytes[self.at..].iter().find(|byte| !is_blank(**byte)) == Some(&b'.')
+        self.follows() == Some(b'.')
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -252,6 +323,18 @@ impl<'a> Lexer<'a> {
         (kind, self.at + 1)
     }
 
+    /// A string that nothing closes: one of the quotes before may be an apostrophe, unless the text was cut.
+    fn unclosed(&mut self, quote: u8) -> (Kind, usize) {
+        if quote == b'\'' && !self.bytes.ends_with("…".as_bytes()) {
+            self.goes_astray(self.first_string.unwrap_or(self.at));
+        }
+        self.rest()
+    }
+
+    fn goes_astray(&mut self, from: usize) {
+        self.stray = Some(self.stray.map_or(from, |stray| stray.min(from)));
+    }
+
     /// What was opened is never closed: what stands inside is unknown, so it is all one literal.
     fn rest(&mut self) -> (Kind, usize) {
         self.doubtful = true;
@@ -277,6 +360,7 @@ impl<'a> Iterator for Lexer<'a> {
         token.keyword = kind == Kind::Word && is_keyword(token.bytes);
         self.after_value = ends_value(&token);
         self.after_plus = token.is_operator("+");
+        self.after = (end, behind(&token));
         Some(token)
     }
 }
@@ -402,6 +486,9 @@ impl Lexer<'_> {
     }
 
     fn quoted(&mut self, open: usize, quote: u8, backslash: bool, kind: Kind) -> (Kind, usize) {
+        if quote == b'\'' {
+            self.opens_string();
+        }
         let mut at = open + 1;
         while let Some(ahead) = self.bytes.get(at..).and_then(|rest| memchr2(quote, b'\\', rest)) {
             at += ahead;
@@ -412,12 +499,30 @@ impl Lexer<'_> {
                 }
                 (_, Some(next)) if *next == quote => at += 2,
                 (_, next) => {
-                    self.doubtful |= quote != b'`' && next.is_some_and(|next| is_word(*next));
+                    if quote != b'`' && next.is_some_and(|next| is_word(*next)) {
+                        self.sticks(at + 1, quote);
+                    }
                     return (kind, at + 1);
                 }
             }
         }
-        self.rest()
+        self.unclosed(quote)
+    }
+
+    /// A word follows a string without a blank.
+    fn sticks(&mut self, end: usize, quote: u8) {
+        self.doubtful = true;
+        let word = &self.bytes[end..self.end_of(end, is_word)];
+        if quote == b'\'' && !is_keyword(word) && !is_one_of(word, AFTER_STRINGS) {
+            self.goes_astray(self.at);
+        }
+    }
+
+    fn opens_string(&mut self) {
+        if let (Some(first), true) = (self.first_string, self.after == (self.at, Behind::Word)) {
+            self.goes_astray(first);
+        }
+        self.first_string.get_or_insert(self.at);
     }
 
     fn meets_backslash(&mut self, before_quote: bool) {
@@ -565,6 +670,15 @@ fn is_blank(byte: u8) -> bool {
 /// A part of an identifier: all dialects together, and whatever is not ASCII.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'#' || byte >= 0x80
+}
+
+fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
+    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn behind(token: &Token<'_>) -> Behind {
+    let opens_none = token.kind == Kind::Word && !token.keyword && !is_one_of(token.bytes, BEFORE_STRINGS);
+    if opens_none { Behind::Word } else { Behind::Anything }
 }
 
 fn closing(delimiter: u8) -> u8 {

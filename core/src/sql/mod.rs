@@ -151,19 +151,23 @@ impl Statements {
         self.overflowed
     }
 
-    /// A server's message with its values replaced by `?`; with literals shown, as it is, but without credentials.
-    pub fn redact(&self, message: &str) -> String {
-        if self.show_literals { redact::keep(message) } else { redact::redact(message) }
+    /// A server's message as far as it is kept, safe to print; what of it may be shown says [`Statements::error`].
+    pub fn message(message: &str) -> String {
+        redact::keep(message)
     }
 
     /// The error that `sql` was answered with, as it may be shown: a server repeats parts of what it was sent, and words
-    /// without quotes may be a password where the statement holds one. `message` went through [`Statements::redact`].
+    /// without quotes may be a password where the statement holds one.
     pub fn error(&self, sql: Option<Sql>, code: &str, message: &str) -> String {
         let secretive = sql.is_some_and(|sql| self.secretive.contains(&sql.fingerprint));
-        let told_by_application = !self.show_literals && redact::is_of_the_application(code);
-        let message = match secretive || told_by_application || redact::repeats_a_password(message) {
-            true => "?".to_owned(),
-            false => credentials::mask(message),
+        let message = if secretive || redact::repeats_a_password(message) {
+            "?".to_owned()
+        } else if self.show_literals {
+            credentials::mask(message)
+        } else if redact::is_of_the_application(code) {
+            "?".to_owned()
+        } else {
+            redact::redact(message, sql.map_or("", |sql| self.text(sql.fingerprint)))
         };
         format!("{}: {message}", Statements::printable(&code.chars().take(LONGEST_CODE).collect::<String>()))
     }

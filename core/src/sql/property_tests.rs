@@ -190,9 +190,21 @@ proptest! {
     }
 
     #[test]
-    fn any_message_can_be_redacted(text in any_statement()) {
-        let message = String::from_utf8_lossy(&text);
-        prop_assert!(!Statements::new(false).redact(&message).chars().any(char::is_control));
+    fn any_message_can_be_shown(text in any_statement(), shows in any::<bool>()) {
+        let mut statements = Statements::new(shows);
+        let sql = statements.sql(&text);
+        let message = Statements::message(&String::from_utf8_lossy(&text));
+        prop_assert!(!statements.error(Some(sql), "1064", &message).chars().any(char::is_control));
+    }
+
+    #[test]
+    fn no_message_shows_what_neither_servers_nor_the_fingerprint_say(
+        secret in "[a-z]{2}zq[a-z0-9]{3}", before in "[a-z '\"`(=-]{0,20}", after in "[a-z '\"`)=-]{0,20}",
+    ) {
+        let mut statements = Statements::new(false);
+        let sql = statements.sql(format!("select a from b where c = '{secret}'").as_bytes());
+        let shown = statements.error(Some(sql), "1064", &format!("{before} {secret}{after}"));
+        prop_assert!(!shown.contains(&secret), "{}", shown);
     }
 
     #[test]

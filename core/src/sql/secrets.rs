@@ -4,13 +4,17 @@
 //! IDENTIFIED BY 'x' | BY x | BY PASSWORD 'x' | BY VALUES 'x' | WITH plugin AS 'x' | VIA plugin USING 'x' [OR …]
 //!                                                                                  … REPLACE 'x'
 //! PASSWORD 'x' | PASSWORD = 'x' | PASSWORD('x') | any_password = 'x' | "password" = md5('x')
+//! any_password = x | SET my.api_key TO x                               a bare word that is no column for sure
+//! ALTER ROLE bob PASSWORD "x"                                          a mistake, and a password
+//! set_config('my.api_key', 'x')
 //! SET PASSWORD …                                                       all that follows
 //! pgp_sym_encrypt(a, 'x')                                              every literal inside
 //! ```
 //!
 //! Literals that hold a connection string or a statement with a password are secrets as a whole: [`super::credentials`].
 
-use super::credentials::NAMES;
+use super::credentials::{NAMES, ends_with};
+use super::fingerprint::without_quotes;
 use super::lexer::{Kind, Token};
 
 /// Functions that take a key or a password.
@@ -55,6 +59,24 @@ const POLICY: &[&str] = &[
     "valid",
 ];
 
+/// What may stand behind `password =` and is no password.
+const NO_SECRETS: &[&str] = &[
+    "binary",
+    "cast",
+    "coalesce",
+    "current_user",
+    "default",
+    "false",
+    "if",
+    "null",
+    "off",
+    "row",
+    "true",
+    "unhex",
+    "unknown",
+    "user",
+];
+
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
 pub struct Secrets {
@@ -79,22 +101,26 @@ enum State {
     Expected,
     /// A secret was given; another may follow.
     Given,
-    /// `password`, perhaps `=`: the next literal is a secret.
+    /// `password`: the next literal is a secret.
     Named,
+    /// `password =`: so is a bare word.
+    Assigned,
+    /// A literal that names a secret, and the comma behind it: `'my.api_key',`
+    NamedInText { comma: bool },
     /// `password = function(`: the literals inside are secrets.
     Function { depth: usize },
-    /// `SET PASSWORD`: every literal is one.
+    /// `SET PASSWORD`: every literal is one, and what is assigned.
     Everything,
 }
 
 impl Secrets {
-    /// Is this token a secret? `kind` is what it turned out to be.
-    pub fn holds(&mut self, token: &Token<'_>, kind: Kind) -> bool {
+    /// Is this token a secret? `kind` is what it turned out to be, `follows` the sign behind it.
+    pub fn holds(&mut self, token: &Token<'_>, kind: Kind, follows: Option<u8>) -> bool {
         if kind == Kind::Semicolon {
             *self = Secrets::default();
             return false;
         }
-        let (state, secret) = self.next(token, kind);
+        let (state, secret) = self.next(token, kind, follows);
         self.state = state;
         if self.position == 0 {
             self.begins_with_set = token.is("set");
@@ -107,14 +133,21 @@ impl Secrets {
         secret
     }
 
-    fn next(&self, token: &Token<'_>, kind: Kind) -> (State, bool) {
+    fn next(&self, token: &Token<'_>, kind: Kind, follows: Option<u8>) -> (State, bool) {
         let afresh = (self.afresh(token, kind), false);
         match (self.state, kind) {
+            (State::Everything, Kind::Operator) if token.is_operator("=") => (State::Assigned, false),
             (State::Everything, _) => (State::Everything, kind == Kind::Literal),
             (State::Expected, _) => expected(token, kind),
-            (State::Named | State::Given, Kind::Literal) => (State::Given, true),
-            (State::Named, Kind::Word) if self.of_user && !token.is_any(POLICY) => (State::Given, true),
-            (State::Named, _) => named(token, kind).map_or(afresh, |state| (state, false)),
+            (State::Named | State::Assigned | State::Given, Kind::Literal) => (State::Given, true),
+            (State::NamedInText { comma: true }, Kind::Literal) => (State::Nothing, true),
+            (State::NamedInText { comma: false }, Kind::Comma) => (State::NamedInText { comma: true }, false),
+            (State::Named | State::Assigned, Kind::Word | Kind::Name) if self.of_user && !token.is_any(POLICY) => {
+                (State::Given, true)
+            }
+            (State::Assigned, Kind::Word | Kind::Name) if is_bare(token, kind, follows) => (State::Given, true),
+            (State::Named, Kind::Word) if self.begins_with_set && token.is("to") => (State::Assigned, false),
+            (State::Named | State::Assigned, _) => named(token, kind).map_or(afresh, |state| (state, false)),
             (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
             (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),
             (State::Identified, Kind::Word) if token.is_any(&["with", "via"]) => (State::Plugin, false),
@@ -132,6 +165,10 @@ impl Secrets {
             State::Identified
         } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
             State::Function { depth: 0 }
+        } else if kind == Kind::Literal
+            && NAMES.iter().any(|name| ends_with(without_quotes(token.bytes), name.as_bytes()))
+        {
+            State::NamedInText { comma: false }
         } else if !names_a_secret(token, kind) {
             State::Nothing
         } else if self.begins_with_set && self.position == 1 {
@@ -154,12 +191,20 @@ fn expected(token: &Token<'_>, kind: Kind) -> (State, bool) {
 
 fn named(token: &Token<'_>, kind: Kind) -> Option<State> {
     match kind {
+        Kind::Operator if matches!(token.bytes, b"=" | b":=" | b"=>" | b"<>" | b"!=" | b"<=>" | b"==") => {
+            Some(State::Assigned)
+        }
         Kind::Operator | Kind::Open => Some(State::Named),
         Kind::Word if token.is_any(&["as", "by", "for", "like", "to"]) => Some(State::Named),
         Kind::Word if token.is("identified") || names_a_secret(token, kind) => None,
         Kind::Word => Some(State::Function { depth: 0 }),
         _ => None,
     }
+}
+
+/// Is a word behind `password =` no column, variable, function or keyword for sure? Then it may be the password.
+fn is_bare(token: &Token<'_>, kind: Kind, follows: Option<u8>) -> bool {
+    !token.keyword && !names_a_secret(token, kind) && !token.is_any(NO_SECRETS) && !matches!(follows, Some(b'.' | b'('))
 }
 
 fn inside_function(depth: usize, kind: Kind) -> Option<(State, bool)> {
@@ -178,13 +223,10 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
         Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
         _ => return false,
     };
-    NAMES.iter().any(|ending| ends_with(name, ending.as_bytes())) || begins_with(name, b"password_")
+    let ends = NAMES.iter().any(|ending| ends_with(name, ending.as_bytes()));
+    ends || begins_with(name, b"password_") || name.eq_ignore_ascii_case(b"pass")
 }
 
 fn begins_with(name: &[u8], beginning: &[u8]) -> bool {
     name.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
-}
-
-fn ends_with(name: &[u8], ending: &[u8]) -> bool {
-    name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
 }

@@ -11,7 +11,7 @@ use super::wire::{LAST_OBJECT, Stop, Wire};
 use super::{DIALECT, Firebird, USUAL_VERSION, VERSIONS, connect};
 use crate::cursor::Lost;
 use crate::protocols::{Awaits, Context, Layer, Meaning, Request};
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, DoubleQuotes, Sql, Statements};
 
 /// Longer statements are cut in the report.
 pub const SQL_SHOWN: usize = 64 << 10;
@@ -122,7 +122,7 @@ impl Firebird {
     /// The statement that a request serves.
     fn sql(&mut self, packet: &Packet<'_>, statements: &mut Statements) -> Option<Sql> {
         match packet.operation.code {
-            op::PREPARE | op::EXEC_IMMEDIATE | op::EXEC_IMMEDIATE2 => Some(statement(packet.sql, statements)),
+            op::PREPARE | op::EXEC_IMMEDIATE | op::EXEC_IMMEDIATE2 => Some(statement(packet, statements)),
             op::EXECUTE | op::EXECUTE2 => {
                 let sql = self.objects.statement(packet.statement?)?.sql?;
                 Some(if packet.row.is_empty() { sql } else { Statements::with_parameters(sql, packet.row) })
@@ -263,9 +263,12 @@ fn followed_by_packet(rest: &[u8]) -> bool {
     rest.is_empty() || rest.first_chunk().is_some_and(|code| op::client(u32::from_be_bytes(*code)).is_some())
 }
 
-fn statement(text: &[u8], statements: &mut Statements) -> Sql {
+fn statement(packet: &Packet<'_>, statements: &mut Statements) -> Sql {
+    let text = packet.sql;
+    let double_quotes = if packet.sql_dialect == 1 { DoubleQuotes::Literal } else { DIALECT.double_quotes };
+    let dialect = Dialect { double_quotes, ..DIALECT };
     match text.get(..SQL_SHOWN) {
-        Some(shown) if text.len() > SQL_SHOWN => statements.sql_in(DIALECT, &[shown, "…".as_bytes()].concat()),
-        _ => statements.sql_in(DIALECT, text),
+        Some(shown) if text.len() > SQL_SHOWN => statements.sql_in(dialect, &[shown, "…".as_bytes()].concat()),
+        _ => statements.sql_in(dialect, text),
     }
 }

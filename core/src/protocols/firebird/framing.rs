@@ -25,6 +25,8 @@ pub struct Packet<'a> {
     pub buffers: [&'a [u8]; 4],
     buffered: usize,
     pub sql: &'a [u8],
+    /// Firebird's number for it: in 1, the oldest, a text in double quotes is a string.
+    pub sql_dialect: u32,
     /// The values of the row it brings.
     pub row: &'a [u8],
     /// A row whose format depends on the protocol version, or a field that does.
@@ -68,6 +70,7 @@ impl<'a> Packet<'a> {
             buffers: [&[]; 4],
             buffered: 0,
             sql: &[],
+            sql_dialect: 0,
             row: &[],
             depends_on_version: false,
             length: 0,
@@ -107,7 +110,10 @@ impl<'a> Packet<'a> {
             Field::Number => self.count(wire.number("number")?),
             Field::Quad => drop(wire.quad("id")?),
             Field::Buffer => self.buffer(wire.buffer(BUFFER_MAX, "buffer")?),
-            Field::Sql => self.sql = wire.buffer(SQL_MAX, "statement")?,
+            Field::Sql => {
+                self.sql_dialect = self.last_number();
+                self.sql = wire.buffer(SQL_MAX, "statement")?;
+            }
             Field::Since(version) => self.since(version, wire, known)?,
             Field::Offers => self.offers(wire)?,
             Field::Row => self.row(wire, known)?,

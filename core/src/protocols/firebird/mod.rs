@@ -62,6 +62,7 @@ pub const PROTOCOL: Protocol =
 
 pub const DIALECT: Dialect = Dialect {
     escapes_with_backslash: false,
+    backslash_is_known: false,
     nests_comments: false,
     dashes_need_blank: false,
     hash: HashSign::Name,

@@ -70,7 +70,7 @@ impl Firebird {
             }
             (Expected::Slice(_), Answer::Slice) => Ok(self.done(Outcome::default())),
             (Expected::BatchStates, Answer::BatchStates { affected, error }) => {
-                let error = error.map(|error| redacted(error, context.statements));
+                let error = error.map(bounded);
                 Ok(self.done(Outcome { affected_rows: Some(affected), error, rows: None }))
             }
             (_, Answer::InlineBlob | Answer::Piggyback) => Ok(Meaning::More),
@@ -92,7 +92,7 @@ impl Firebird {
     }
 
     fn response(&mut self, response: Response<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        let error = response.status.error().map(|error| redacted(error, context.statements));
+        let error = response.status.error().map(bounded);
         if self.strays > 0 && error.is_none() && !self.may_answer(&response) {
             return self.stray();
         }
@@ -191,8 +191,8 @@ fn rows_end() -> Outcome {
     Outcome { rows: Some(0), ..Outcome::default() }
 }
 
-fn redacted(error: Error, statements: &Statements) -> Error {
-    Error { message: statements.redact(&error.message), ..error }
+fn bounded(error: Error) -> Error {
+    Error { message: Statements::message(&error.message), ..error }
 }
 
 /// The name of a variant, without the data in it.

@@ -610,3 +610,18 @@ proptest! {
         prop_assert_ne!(verdict(&bytes, b"", Client, from_start), Verdict::Certain);
     }
 }
+
+#[test]
+fn in_dialect_1_double_quotes_hold_strings() {
+    for (dialect, shown) in [(1, "select ? from t"), (3, "select \"hush\" from t")] {
+        let mut reader = connected(15, 5);
+        let prepare =
+            join(&[words(&[68, 1, LAST, dialect]), buffer(b"select \"hush\" from t"), buffer(b""), words(&[9])]);
+        reader.read(Client, &join(&[allocate(), prepare])).unwrap();
+        let sql = reader.meanings.iter().find_map(|meaning| match meaning {
+            Meaning::Request(request) => request.sql,
+            _ => None,
+        });
+        assert_eq!(reader.statements.text(sql.unwrap().fingerprint), shown);
+    }
+}

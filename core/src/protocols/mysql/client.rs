@@ -4,10 +4,10 @@ use super::commands::{self, Answer, Command, Execute, LAST_PREPARED};
 use super::framing::{self, HEADER, Packet};
 use super::login::{self, Login};
 use super::response::{Reply, Response, Success};
-use super::{Continuation, DIALECT, Mysql, Phase};
+use super::{Continuation, Mysql, Phase};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
-use crate::sql::{Sql, Statements};
+use crate::sql::{Dialect, Sql, Statements};
 
 /// What a statement ends with that is longer than what was captured or is kept.
 const ELLIPSIS: &str = "…";
@@ -139,12 +139,12 @@ impl Mysql {
             commands::QUERY => {
                 let attributes = self.capabilities.agreed(login::QUERY_ATTRIBUTES);
                 let text = commands::query_text(payload, attributes);
-                let plain = sql(text, packet, context.statements);
-                let used = context.statements.named(DIALECT, text, plain, &mut self.prepared);
+                let plain = sql(self.dialect, text, packet, context.statements);
+                let used = context.statements.named(self.dialect, text, plain, &mut self.prepared);
                 *request = Request::using(request.command, used);
             }
             commands::PREPARE => {
-                request.sql = sql(payload, packet, context.statements);
+                request.sql = sql(self.dialect, payload, packet, context.statements);
                 self.prepared.asked(request.sql);
                 response.success = Success::Prepared(request.sql);
             }
@@ -197,16 +197,16 @@ impl Mysql {
 }
 
 /// The statement in `text`, which is as much of it as is at hand.
-fn sql(text: &[u8], packet: &Packet<'_>, statements: &mut Statements) -> Option<Sql> {
+fn sql(dialect: Dialect, text: &[u8], packet: &Packet<'_>, statements: &mut Statements) -> Option<Sql> {
     let kept = text.get(..SQL_BYTES).unwrap_or(text);
     // Query attributes of which the end is missing are no statement.
     if kept.first().is_none_or(|first| *first < b'\t') {
         return None;
     }
     if packet.is_whole() && !packet.continues() && kept.len() == text.len() {
-        return Some(statements.sql_in(DIALECT, text));
+        return Some(statements.sql_in(dialect, text));
     }
-    Some(statements.sql_in(DIALECT, &[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
+    Some(statements.sql_in(dialect, &[without_half_character(kept), ELLIPSIS.as_bytes()].concat()))
 }
 
 fn without_half_character(text: &[u8]) -> &[u8] {

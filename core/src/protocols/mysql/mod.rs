@@ -42,6 +42,7 @@ pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, dialect:
 
 pub const DIALECT: Dialect = Dialect {
     escapes_with_backslash: true,
+    backslash_is_known: false,
     nests_comments: false,
     dashes_need_blank: true,
     hash: HashSign::Comment,
@@ -85,6 +86,8 @@ struct Mysql {
     phase: Phase,
     capabilities: Capabilities,
     layout: Layout,
+    /// How the session reads its statements.
+    dialect: Dialect,
     /// Inside compressed packets the sequence numbers prove nothing: servers number them differently.
     compressed: bool,
     prepared: Prepared,
@@ -105,6 +108,7 @@ impl Mysql {
             },
             capabilities: Capabilities::default(),
             layout: Layout::default(),
+            dialect: DIALECT,
             compressed: beginning == Beginning::Compressed,
             prepared: Prepared::default(),
             open: VecDeque::new(),

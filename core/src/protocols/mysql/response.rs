@@ -13,7 +13,7 @@ use super::commands::Answer;
 use super::framing::{self, CURSOR_EXISTS, Completion, MORE_RESULTS_EXIST, Packet, lenenc};
 use crate::cursor::{Cursor, Lost, TooShort};
 use crate::protocols::Outcome;
-use crate::sql::{Sql, Statements};
+use crate::sql::Sql;
 
 const LOCAL_INFILE: u8 = 0xfb;
 /// A count of nine bytes and a flag.
@@ -94,6 +94,8 @@ pub struct Response {
     pub success: Success,
     /// A default database that an OK packet reports.
     pub database: Option<String>,
+    /// What a backslash in later statements means, as the server's status says.
+    pub escapes: Option<bool>,
     /// The command may leave its rows at the server.
     pub cursor: bool,
     /// Rows are data, not the server's bookkeeping.
@@ -119,6 +121,7 @@ impl Response {
             continues: false,
             success: Success::default(),
             database: None,
+            escapes: None,
             cursor: false,
             counts_rows: true,
             prepared: None,
@@ -134,14 +137,14 @@ impl Response {
     }
 
     /// The next packet of the server.
-    pub fn step(&mut self, packet: &Packet<'_>, layout: &mut Layout, statements: &Statements) -> Result<Step, Lost> {
+    pub fn step(&mut self, packet: &Packet<'_>, layout: &mut Layout) -> Result<Step, Lost> {
         let Some(first) = packet.first() else {
             return self.unseen(packet, layout);
         };
         match (self.reply, first) {
             (_, framing::ERR) if packet.is_progress() => Ok(Step::More),
             (_, framing::ERR) => {
-                let error = Some(packet.error(statements));
+                let error = Some(packet.error());
                 Ok(Step::Done(Outcome { error, ..self.outcome() }))
             }
             (Reply::First(answer), _) => self.first(answer, first, packet, layout),
@@ -282,6 +285,7 @@ impl Response {
             *self.affected_rows.get_or_insert(0) += completion.affected_rows;
         }
         let further = self.results && completion.has(MORE_RESULTS_EXIST);
+        self.escapes = completion.escapes();
         self.database = completion.database.or(self.database.take());
         if further {
             self.reply = Reply::First(Answer::Results);

@@ -48,7 +48,7 @@ impl Mysql {
         self.check(packet, "server", 0)?;
         self.phase = Phase::Login { sequence: 1 };
         if packet.is_error() {
-            let error = Some(packet.error(context.statements));
+            let error = Some(packet.error());
             return Ok(Meaning::Greeting(Outcome { error, ..Outcome::default() }));
         }
         if !matches!(packet.first(), Some(9 | 10) | None) {
@@ -83,7 +83,7 @@ impl Mysql {
         if std::mem::replace(&mut response.continues, packet.continues()) {
             return Ok(Meaning::More);
         }
-        let step = response.step(packet, &mut self.layout, context.statements)?;
+        let step = response.step(packet, &mut self.layout)?;
         if let (Some((id, parameters)), Success::Prepared(sql)) = (response.prepared.take(), &response.success) {
             self.prepared.answered(id, *sql, parameters);
         }
@@ -107,6 +107,10 @@ impl Mysql {
         }
         if self.layout.deprecate_eof.is_none() && matches!(response.reply, Reply::DefinitionsEnd { .. }) {
             self.late_eof = Some(response.sequence);
+        }
+        if let Some(escapes) = response.escapes {
+            self.dialect.escapes_with_backslash = escapes;
+            self.dialect.backslash_is_known = true;
         }
         self.succeed(response.success, context);
         if response.database.is_some() {

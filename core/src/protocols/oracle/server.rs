@@ -219,7 +219,7 @@ impl Oracle {
             self.cursors.replace(cursor, statement);
         }
         if end.error != 0 && !(end.has_no_more_rows() && verb != Verb::Block) {
-            return Outcome { error: Some(error(end, context.statements)), ..Outcome::default() };
+            return Outcome { error: Some(error(end)), ..Outcome::default() };
         }
         if call.answer != Answer::Rows {
             return Outcome::default();
@@ -254,10 +254,10 @@ impl Oracle {
     }
 }
 
-/// The code of the error, and its message without the code and without the values of the data.
-fn error(end: &EndOfCall<'_>, statements: &Statements) -> Error {
+/// The code of the error, and its message without the code.
+fn error(end: &EndOfCall<'_>) -> Error {
     let code = format!("ORA-{:05}", end.error);
     let text = String::from_utf8_lossy(&end.message[..end.message.len().min(MESSAGE_KEPT)]);
     let text = text.trim().trim_start_matches(code.as_str()).trim_start_matches(": ");
-    Error { message: statements.redact(text), code }
+    Error { message: Statements::message(text), code }
 }

@@ -45,6 +45,7 @@ pub const PROTOCOL: Protocol = Protocol {
 
 pub const DIALECT: Dialect = Dialect {
     escapes_with_backslash: false,
+    backslash_is_known: false,
     nests_comments: true,
     dashes_need_blank: false,
     hash: HashSign::Operator,
@@ -133,14 +134,14 @@ impl Postgresql {
         }
         self.phase = Phase::Startup;
         let refused = message.bytes.first() == Some(&b'E');
-        let error = refused.then(|| any_error(message, context));
+        let error = refused.then(|| any_error(message));
         Ok(Meaning::Done(Outcome { error, ..Outcome::default() }))
     }
 
     fn server(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         if self.may_be_old_error(message.bytes) && error::is_old(message.bytes) {
             self.answers = Answers::default();
-            let error = Some(any_error(message, context));
+            let error = Some(any_error(message));
             return Ok(Meaning::Done(Outcome { error, ..Outcome::default() }));
         }
         match message.bytes {
@@ -175,11 +176,11 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 /// An error of either protocol version, as it may come before a session has begun.
-fn any_error(message: &Message<'_>, context: &Context<'_>) -> super::Error {
+fn any_error(message: &Message<'_>) -> super::Error {
     if error::is_old(message.bytes) {
-        return error::old_error(message.bytes, context.statements);
+        return error::old_error(message.bytes);
     }
-    error::report(message.bytes.get(framing::HEADER..).unwrap_or_default()).error(context.statements)
+    error::report(message.bytes.get(framing::HEADER..).unwrap_or_default()).error()
 }
 
 impl Decoder for Postgresql {

@@ -113,7 +113,7 @@ impl Answers {
         let body = message.bytes.get(HEADER..).unwrap_or_default();
         match tag {
             b'N' | b'S' | b'A' => return Ok(self.unasked(tag, body, context)),
-            b'E' => return Ok(self.error(body, context)),
+            b'E' => return Ok(self.error(body)),
             _ => {}
         }
         let Some(oldest) = self.oldest() else {
@@ -240,13 +240,13 @@ impl Answers {
         if tag == b'A' || self.copy == Copy::Client { Meaning::Unrelated } else { Meaning::More }
     }
 
-    fn error(&mut self, body: &[u8], context: &mut Context<'_>) -> Meaning {
+    fn error(&mut self, body: &[u8]) -> Meaning {
         let report = error::report(body);
         let Some(oldest) = self.oldest() else {
             // The server ends the connection: a shutdown or an idle time-out.
             return Meaning::Unrelated;
         };
-        let error = report.error(context.statements);
+        let error = report.error();
         self.copy = Copy::Neither;
         match oldest {
             Answer::Startup => self.ends(error),

@@ -1,0 +1,210 @@
+"""10,000 secrets in 45 forms of statements, told to a real server, and looked for in what latpcap shows of the traffic.
+
+    python benchmarks/planted_secrets.py SERVER CAPTURE HOST PORT USER PASSWORD DATABASE
+    python benchmarks/planted_secrets.py SERVER CAPTURE        searches again in what was recorded before
+
+SERVER is mariadb, postgresql or firebird.
+
+The server answers each statement, mostly with an error that repeats a part of it; nothing it is told is to succeed, and
+what does is rolled back. The bytes pass a recorder and become a capture; then every command that the privacy tests run
+prints it in every format, by default, with literals, and with pseudonyms. A password must be in none of these outputs,
+a literal only in the second. Needs PyMySQL, psycopg or firebird-driver (without TLS), and the project's tests.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+import click
+from click.testing import CliRunner
+from planted import Recorder, pcapng
+
+from latpcap.cli import cli
+
+SECRETS = 10_000
+PASSWORDS = (
+    "create user u identified by '{}'",
+    "create user u identified by {}",
+    'create user u identified by "{}"',
+    "create user u@localhost identified via ed25519 using '{}' or unix_socket",
+    "alter user u identified by 'x' replace '{}'",
+    "alter role u password '{}'",
+    "alter role u with encrypted password '{}' valid until 'infinity'",
+    'alter role u password "{}"',
+    "alter role u password {}",
+    "create user u password '{}'",
+    "set password for u = '{}'",
+    "set password = password('{}') andd",
+    "set my.api_key = '{}' andd",
+    "set my.api_key = {}",
+    "set my.api_key to {}",
+    "select set_config('my.api_key', '{}', false, 1)",
+    "update users set password = '{}' where id = 1",
+    "update users set password = {}",
+    "select * from users where password = {} and id = 1",
+    "select * from users where token <> {}",
+    "select * from users where api_key = md5('{}')",
+    "select * from dblink('postgresql://u:{}@h/db', 'select 1')",
+    "select dblink_connect('host=h password={}')",
+    "create user mapping for u server x options (user 'u', password '{}')",
+    "create subscription s connection 'host=h password={}' publication",
+    "change master to master_password='{}' andd",
+    "grant all on *.* to u identified by '{}' andd",
+    "select aes_encrypt('x', '{}') andd",
+    "select pgp_sym_encrypt('x', '{}')",
+    "select a from nowhere /* password={} */",
+    "select a from nowhere -- token: {}",
+    "do $$ begin execute 'alter role x password ''{}'' '; end $$",
+    "prepare p from 'set password = ''{}'' '",
+    "call login(name => 'bob', p_password => {})",
+)
+LITERALS = (
+    "select * from nowhere where mail = '{}'",
+    "insert into nowhere values ('it's {}', 1)",
+    "select 'the dogs' {} bone', 'b'",
+    "select 'a', the dogs' {} bone', 'b'",
+    "select cast('{}' as integer)",
+    "select * from nowhere where mail in ('{}', '{}b') andd",
+    "selec '{}'",
+    "select 'never closed {}",
+    "select count('{}', '{}')",
+    "select 1 + '{}' from nowhere",
+    "execute procedure p '{}'",
+)
+ENDINGS = ("", "!", "#1", "-x", "@x", ".y", "é", "/z")
+"""What stands behind the word that is looked for."""
+BARE_ENDINGS = ("", "!x", "#1", "@x", "$y")
+FORMATS = {"hidden": [], "shown": ["--show-literals"], "pseudonyms": ["--pseudonymise"]}
+COMMANDS = (
+    ["analyze"],
+    ["analyze", "--json"],
+    ["statements", "--format", "csv"],
+    ["exchanges", "--format", "csv"],
+    ["connections", "--format", "csv"],
+    ["health", "--format", "csv"],
+    ["findings"],
+    ["report", "-o", "{}/report.md"],
+    ["report", "-o", "{}/report.html"],
+    ["sql", "select * from statements"],
+)
+
+
+def main(server: str, capture: Path, host: str = "", port: str = "", *login: str) -> int:
+    random.seed(server)
+    planted = dict(statements())
+    if host:
+        errors = record(server, (host, int(port), *login), [sql for sql, _ in planted.values()], capture)
+        print(f"{server}: {len(planted):,} statements, {errors:,} errors, {capture.stat().st_size:,} bytes")
+    with tempfile.TemporaryDirectory() as folder:
+        return sum(search(capture, folder, way, planted) for way in FORMATS)
+
+
+def statements() -> Iterator[tuple[str, tuple[str, str]]]:
+    """The word to look for → a statement that holds it, and its form."""
+    forms = PASSWORDS + LITERALS
+    for number in range(SECRETS):
+        form = forms[number % len(forms)]
+        word = "zq" + "".join(random.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9))
+        word = random.choice((word, word.upper(), word.capitalize()))
+        endings = ENDINGS if "'{}" in form else BARE_ENDINGS
+        ending = "" if "://" in form else random.choice(endings)
+        yield word.lower(), (form.replace("{}", word + ending), form)
+
+
+def record(server: str, login: tuple[Any, ...], sent: list[str], capture: Path) -> int:
+    host, port, *rest = login
+    recorder = Recorder(port, host)
+    errors = CLIENTS[server](recorder.port, rest, sent)
+    recorder.join()
+    capture.write_bytes(pcapng([recorder.talk]))
+    return errors
+
+
+def mariadb(port: int, login: list[str], sent: list[str]) -> int:
+    import pymysql
+
+    user, password, database = login
+    connection = pymysql.connect(
+        host="127.0.0.1", port=port, user=user, password=password, database=database, ssl_disabled=True
+    )
+    with connection.cursor() as cursor:
+        return sum(fails(lambda sql=sql: cursor.execute(sql), pymysql.Error) for sql in sent)
+
+
+def postgresql(port: int, login: list[str], sent: list[str]) -> int:
+    import psycopg
+
+    user, password, database = login
+    with psycopg.connect(
+        host="127.0.0.1", port=port, user=user, password=password, dbname=database, sslmode="disable", autocommit=True
+    ) as connection:
+        return sum(fails(lambda sql=sql: connection.execute(sql), psycopg.Error) for sql in sent)
+
+
+def firebird(port: int, login: list[str], sent: list[str]) -> int:
+    from firebird.driver import DatabaseError, connect
+
+    user, password, database = login
+    with connect(f"127.0.0.1/{port}:{database}", user=user, password=password) as connection:
+        cursor = connection.cursor()
+        errors = sum(fails(lambda sql=sql: cursor.execute(sql), DatabaseError) for sql in sent)
+        connection.rollback()
+        return errors
+
+
+CLIENTS: dict[str, Callable[[int, list[str], list[str]], int]] = {
+    "mariadb": mariadb,
+    "postgresql": postgresql,
+    "firebird": firebird,
+}
+
+
+def fails(run: Callable[[], Any], error: type[Exception]) -> bool:
+    try:
+        run()
+    except error:
+        return True
+    return False
+
+
+def search(capture: Path, folder: str, way: str, planted: dict[str, tuple[str, str]]) -> int:
+    """Print the forms whose secrets are shown, and return how many secrets are."""
+    text = "\n".join(outputs(capture, folder, way)).lower()
+    found = set(re.findall(r"zq[a-z0-9]{9}", text)) & planted.keys()
+    literals = {word for word in found if planted[word][1] in LITERALS}
+    wrong = found - literals if way == "shown" else found
+    forms = Counter(planted[word][1] for word in wrong)
+    print(
+        f"  {way}: {len(wrong):,} of {len(planted):,} secrets shown"
+        + (f", {len(literals):,} literals" * (way == "shown"))
+    )
+    for form, count in forms.most_common():
+        print(f"    {count:>5}  {form}")
+    return len(wrong)
+
+
+def outputs(capture: Path, folder: str, way: str) -> Iterator[str]:
+    for command in COMMANDS:
+        rest = [part.replace("{}", folder) for part in command[1:]]
+        result = CliRunner().invoke(cli, [command[0], str(capture), *rest, *FORMATS[way]])
+        if result.exit_code:
+            raise click.ClickException(f"latpcap {' '.join(command)}: {result.output}{result.exception}")
+        yield result.output
+        for file in Path(folder).glob("report.*"):
+            yield file.read_text()
+            file.unlink()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 8) or sys.argv[1] not in CLIENTS:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:]) > 0)
