@@ -338,22 +338,26 @@ def test_zero_windows() -> None:
     assert codes(read([*packets[: long[-1] + 1], full, *packets[long[-1] + 1 :]])) == {"zero-window": 1}
 
 
-def nagle(service_ms: float, *, held: bool) -> latpcap.Capture:
-    """Each query goes out in two writes; the second waits for the acknowledgment of the first, or not."""
+def nagle(service_ms: float, *, held: bool, near_ms: float = 0, late: bool = False) -> latpcap.Capture:
+    """Each query goes out in two writes; the second waits for the acknowledgment of the first, or not.
+
+    `near_ms`: the part of the RTT between client and capture point. `late`: without the handshake.
+    """
     made = Talk()
     made.connect()
+    opened = len(made.packets)
     for number in range(20):
         request = mysql_wire.query(f"SELECT {number}")
         made.send(0, request[:4] if held else request)
-        made.wait(RTT_MS + 40)
+        made.wait(RTT_MS - near_ms + 40)
         made.send(1)
-        made.wait(0.02)
+        made.wait(near_ms + 0.02)
         if held:
             made.send(0, request[4:])
-        made.wait(RTT_MS + service_ms)
+        made.wait(RTT_MS - near_ms + service_ms)
         made.send(1, mysql_wire.result(1))
-        made.wait(0.1)
-    return read(made.packets)
+        made.wait(near_ms + 0.1)
+    return read(made.packets[opened:] if late else made.packets)
 
 
 def test_a_delayed_acknowledgment_that_nagle_waits_for() -> None:
@@ -363,8 +367,16 @@ def test_a_delayed_acknowledgment_that_nagle_waits_for() -> None:
     assert stalls == pytest.approx([40.0] * 20, abs=0.1)
 
 
+@pytest.mark.parametrize("near_ms", [0, RTT_MS])
+def test_a_stall_is_seen_without_the_handshake(near_ms: float) -> None:
+    """At the client and at the server: the first answer shows how late an acknowledgment is."""
+    found = codes(nagle(1, held=True, near_ms=near_ms, late=True))
+    assert found["delayed-ack"] == 19
+
+
 def test_a_slow_server_that_acknowledges_late_stalls_nobody() -> None:
     assert codes(nagle(30, held=False)) == {}
+    assert "delayed-ack" not in codes(nagle(30, held=False, late=True))
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,14 @@ impl Connection {
     /// `side`'s data was acknowledged by a packet that carries none.
     fn acknowledged(&mut self, side: Side, sample: RttSample) {
         if self.streams.is_acknowledged(side) {
-            let far_ns = self.handshake.half_ns(side.other());
+            let far_ns = self.bound_ns(side.other());
             self.paces[side as usize].acknowledged(sample, far_ns);
         }
+    }
+
+    /// Capture point → `side` → capture point takes no longer: as the handshake showed, or else its fastest answer.
+    fn bound_ns(&self, side: Side) -> Option<i64> {
+        self.handshake.half_ns(side).or(self.fastest_answer_ns[side.other() as usize])
     }
 
     /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
@@ -235,7 +240,7 @@ impl Connection {
             return 0;
         }
         self.paces[side.other() as usize].peer_sent();
-        let near_ns = self.handshake.half_ns(side);
+        let near_ns = self.bound_ns(side);
         let pace = &mut self.paces[side as usize];
         match accepted.sending {
             Sending::New => {
