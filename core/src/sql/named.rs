@@ -225,6 +225,8 @@ fn unescaped(inside: &[u8], quote: u8, backslash: bool) -> Vec<u8> {
 mod tests {
     use std::collections::HashMap;
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::protocols::{mysql, postgresql};
 
@@ -329,6 +331,49 @@ mod tests {
         assert_eq!(used[3], ("runs", "select b from t".to_owned()));
         assert_eq!(used[5], ("runs", "execute p".to_owned()));
         assert_eq!(session(postgresql::DIALECT, &["deallocate p"]), [("closes", String::new())], "which, is unknown");
+    }
+
+    const PARTS: &[&str] = &[
+        "prepare ",
+        "execute ",
+        "deallocate ",
+        "drop ",
+        "discard ",
+        "all",
+        "as ",
+        "from ",
+        "using ",
+        "p",
+        "`p`",
+        "\"p\"",
+        "'select 1'",
+        "'it\\'",
+        "'",
+        "\"",
+        "`",
+        "\\",
+        "@a",
+        "(",
+        ")",
+        ";",
+        "; ",
+        "select $1",
+        "savepoint s",
+        "/*",
+        "*/",
+        "é",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_texts_of_a_session_can_be_read(
+            texts in prop::collection::vec(prop::collection::vec(prop::sample::select(PARTS), 0..12), 1..5),
+            dialect in prop::sample::select(&[mysql::DIALECT, postgresql::DIALECT, Dialect::UNKNOWN][..]),
+        ) {
+            let texts: Vec<String> = texts.iter().map(|parts| parts.concat()).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            prop_assert_eq!(session(dialect, &texts).len(), texts.len());
+        }
     }
 
     #[test]
