@@ -37,6 +37,12 @@ STATEMENTS = (
     "select pgp_sym_encrypt('datumnot', 'hushpgp')".replace("'datumnot'", "a"),
     "copy t from 's3://b' credentials 'aws_access_key_id=a;aws_secret_access_key=hushaws'",
     "select 'a never closed datumopen",
+    "insert into t values ('it's datumapostrophe', 7310020)",
+    "select 'the dogs' datumstray bone', 'b'",
+    "set my.api_key = hushassigned",
+    "select * from accounts where token = hushcompared and a = 7310021",
+    "select set_config('my.api_key', 'hushconfig', false)",
+    "select run('till -phushoption'), run('till --password hushlong'), run('Bearer hushbearer')",
     "select * from t where mail = 'datumé\x1b[31m<b>datumhtml</b>'",
 )
 OF_DIALECT = {
@@ -44,6 +50,9 @@ OF_DIALECT = {
         "create user 'acmebob'@'acmehost' identified by 'hushmysql'",
         "alter user acmebob identified with caching_sha2_password by 'hushnew' replace 'hushold'",
         "set password for acmebob = password('hushset')",
+        "rename user acmecarl to acmedan, acmeeve to acmefred",
+        "create definer = acmegus@acmehost view v as select 1",
+        "show grants for acmehal@acmedesk",
         "change master to master_host='acmehost', master_password='hushmaster'",
         "change replication source to source_password='hushsource'",
         "create server s foreign data wrapper mysql options (user 'u', password 'hushserver')",
@@ -56,6 +65,9 @@ OF_DIALECT = {
     "postgresql": (
         "select * from acmeshop.public.orders",
         "alter role acmebob with encrypted password 'hushpg'",
+        'alter role acmebob password "hushdoublequoted"',
+        "drop role acmecarl, acmedan",
+        "reassign owned by acmeeve, acmefred to acmegus",
         "create user mapping for acmebob server s options (user 'u', password 'hushmapping')",
         "create subscription s connection 'host=h password=hushsubscription' publication p",
         "do $$ begin execute 'alter role x password ''hushdo'' '; perform $a$datumdollar$a$; end $$",
@@ -364,7 +376,7 @@ def oracle(monkeypatch: Any) -> list[Talk]:
         )
         cursor = connection.cursor()
         for sql in (*STATEMENTS, *OF_DIALECT["oracle"]):
-            if "never closed" not in sql:  # which the client refuses to send
+            if sql.count("'") % 2 == 0:  # else the client refuses to send it
                 cursor.execute(sql)
         cursor.execute("insert into items values (:1, :2)", [7310014, "datumbind"])
         for _ in ORACLE_ERRORS:
