@@ -93,3 +93,9 @@ def test_the_paths_come_with_method_samples_and_range_those_with_most_connection
     assert (first["rtt"]["method"], first["rtt"]["samples"], first["rtt"]["position"]) == ("handshake", 2, "client")
     assert first["rtt"]["low_ms"] < first["rtt"]["baseline_ms"] == 1 < first["rtt"]["high_ms"]
     assert second["rtt"]["baseline_ms"] == 15
+
+
+def test_closes_that_are_waited_for_stand_with_the_prepares() -> None:
+    steps = [each for _ in range(3) for each in (Ex("stmt_prepare"), Ex("stmt_execute"), Ex("stmt_close"))]
+    purposes = capture(Conn(exchanges=steps)).analyze().purposes
+    assert [(each.purpose, each.round_trips) for each in purposes] == [("prepares", 6), ("statements", 3)]
