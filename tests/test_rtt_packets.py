@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import struct
 from collections.abc import Callable
 
 import mysql_wire
 import numpy as np
 import pytest
+from builder import Conn, Ex, build
 from conftest import FIXTURES, read_fixture
 from test_health import RTT_MS, SERVICE_MS, Packet, Talk, read, talk
 
 import latpcap
-from latpcap.result.analysis import RttResult
+from latpcap.result.analysis import Measures, RttResult
 from latpcap.rtt import estimate_paths
 
 YEAR_MS = 365 * 86_400_000.0
@@ -184,6 +187,25 @@ def test_a_clock_of_whole_seconds_measures_no_rtt() -> None:
     assert "coarse-clock" in {note.code for note in found.health}
 
 
+def test_a_pause_that_the_senders_clock_confirms_is_no_step_at_any_rate() -> None:
+    """A clock of 300 ticks a second (Linux, HZ=300) is no clock of 250 that was set."""
+    dialogue = Talk(timestamps=True)
+    dialogue.connect()
+    dialogue.queries(4)
+    dialogue.wait(60_000)
+    dialogue.queries(4)
+    slower = [dataclasses.replace(packet, options=ticks_of_300(packet.options)) for packet in dialogue.packets]
+    found = read(slower).analyze()
+    assert "clock-step" not in {note.code for note in found.health}
+    assert found.summary.runtime_s > 60
+
+
+def ticks_of_300(options: bytes) -> bytes:
+    """The timestamps option with 300 ticks for each 1,000."""
+    value, echo = struct.unpack_from(">II", options, 4)
+    return options[:4] + struct.pack(">II", value * 3 // 10, echo * 3 // 10) + options[12:]
+
+
 # --- a share of the network -------------------------------------------------------------------------------------------
 
 
@@ -194,6 +216,12 @@ def test_one_response_tells_no_share_of_the_network() -> None:
     assert "one response is too little to tell what part of it was the network" in found.summary.verdict
     assert "%" not in found.summary.verdict
     assert (found.budget.network_s, found.budget.service_s) == (0, 0)
+
+
+def test_one_response_tells_none_behind_a_handshake_either() -> None:
+    found = Measures(build([Conn(rtt_ms=2, exchanges=[Ex(service_ms=1)])])).analyze()
+    assert found.summary.baseline_rtt_ms == 2
+    assert (found.summary.network_share, found.budget.network_s, found.budget.service_s) == (None, 0, 0)
 
 
 def test_two_responses_do() -> None:

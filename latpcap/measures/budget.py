@@ -53,7 +53,7 @@ class Budget(Plotted):
     loss_s: float = 0.0
     """What retransmissions added."""
     unknown_s: float = 0.0
-    """Exchanges that were captured in part."""
+    """Exchanges that were captured in part, and a connection's only response where that is all that bounds its RTT."""
 
     def parts(self) -> dict[str, float]:
         """Seconds by part, in their order."""

@@ -280,5 +280,5 @@ def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
         text = f"retransmissions took {loss:.0%} of the runtime, and the projection keeps them"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
-        text = f"{unknown:.0%} of the runtime belongs to exchanges that were captured in part"
+        text = f"{unknown:.0%} of the runtime cannot be divided: exchanges in part, or a response that is the only one"
         yield HealthNote("unknown-time", "warning", text, 1)

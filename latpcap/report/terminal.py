@@ -39,7 +39,7 @@ PARTS = {
     "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
     "setup_s": ("U", "setup", "magenta", "TCP, TLS, authentication"),
     "loss_s": ("L", "loss", "bright_red", "retransmissions"),
-    "unknown_s": ("?", "unknown", "bright_black", "captured in part"),
+    "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
 }
 """Letter in the bar, name, colour, what it is."""
 

@@ -231,7 +231,7 @@ class Measures:
             captures=tuple(_captures(recording)),
             health=health,
             summary=self._summary(projection, health, asked=rtt_ms is not None),
-            budget=self.timeline.budget,
+            budget=self._budget(),
             purposes=self.purposes,
             paths=tuple(path_results(self.rtt)),
             connections=tuple(connection_results(recording, self.baselines)),
@@ -261,6 +261,14 @@ class Measures:
                 self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, doubt, asked=asked
             ),
         )
+
+    def _budget(self) -> Budget:
+        """The parts of the runtime; one response is not divided."""
+        budget = self.timeline.budget
+        if self._doubt() is not Doubt.FEW_RESPONSES:
+            return budget
+        unknown_s = budget.unknown_s + budget.network_s + budget.service_s
+        return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
 
     def _doubt(self) -> Doubt | None:
         """Why the network's share cannot be told, though an RTT is known."""

@@ -11,7 +11,7 @@ const STEP_NS: i64 = 1_000_000_000;
 /// The least time over which a sender's clock is measured before it is believed.
 const TIMED_NS: i64 = 20_000_000;
 /// The rates of senders' clocks in use, in ticks a second; RFC 7323 allows 1 to 1000, Linux knows microseconds, too.
-const RATES: [i64; 6] = [1_000, 100, 1_000_000, 250, 10, 1];
+const RATES: [i64; 7] = [1_000, 100, 1_000_000, 250, 300, 10, 1];
 
 /// What both senders' clocks say of the capture's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,9 +72,13 @@ impl Sender {
         let (timed_ns, timed_ticks) = first.until(last);
         let sender_ns = |rate: i64| ticks.saturating_mul(1_000_000_000 / rate);
         let lacks_ns = |rate| sender_ns(rate).saturating_sub(passed_ns);
-        match rate(timed_ns, timed_ticks) {
-            // A twentieth for what the rate is off.
-            Some(rate) => Some(lacks_ns(rate)).filter(|lack_ns| lack_ns.abs() > STEP_NS.max(sender_ns(rate) / 20)),
+        // A twentieth for what the rate is off.
+        let disagrees = |rate: i64| lacks_ns(rate).saturating_abs() > STEP_NS.max(sender_ns(rate) / 20);
+        let nearest = |measured| near(measured).min_by_key(|rate| rate.abs_diff(measured));
+        let measured = measured_rate(timed_ns, timed_ticks);
+        match measured.and_then(|measured| Some((measured, nearest(measured)?))) {
+            // It may be any of the near ones, or none of them.
+            Some((measured, nearest)) => near(measured).chain([measured]).all(disagrees).then(|| lacks_ns(nearest)),
             // Even the slowest clock would have ticked.
             None => (passed_ns > sender_ns(2).saturating_add(4 * STEP_NS)).then_some(-passed_ns),
         }
@@ -88,11 +92,15 @@ impl Tick {
     }
 }
 
-/// The known rate that these ticks in this time come close to.
-fn rate(timed_ns: i64, ticks: i64) -> Option<i64> {
-    let timed = timed_ns >= TIMED_NS && ticks >= 4;
-    let measured = i128::from(ticks) * 1_000_000_000 / i128::from(timed_ns.max(1));
-    RATES.into_iter().find(|&rate| timed && (measured * 10 - i128::from(rate) * 10).abs() <= i128::from(rate) * 3)
+/// These ticks in this time, as ticks a second; `None` where they are too few to tell.
+fn measured_rate(timed_ns: i64, ticks: i64) -> Option<i64> {
+    let rate = i128::from(ticks) * 1_000_000_000 / i128::from(timed_ns.max(1));
+    (timed_ns >= TIMED_NS && ticks >= 4).then_some(rate.clamp(1, i64::MAX.into()) as i64)
+}
+
+/// The known rates that come close to the measured one.
+fn near(measured: i64) -> impl Iterator<Item = i64> {
+    RATES.into_iter().filter(move |&rate| rate.abs_diff(measured).saturating_mul(10) <= rate as u64 * 3)
 }
 
 #[cfg(test)]
@@ -133,6 +141,16 @@ mod tests {
     #[test]
     fn a_pause_that_a_step_hides_is_found() {
         assert_eq!(steps(&[(0, Some(5)), (100, Some(105)), (110, Some(9_105))]), [0, 0, 8_990]);
+    }
+
+    #[test]
+    fn clocks_of_any_rate_know_a_pause() {
+        for rate in [100, 250, 280, 300, 1_000] {
+            let ticks = |ms: i64| (5 + ms * rate / 1_000) as u32;
+            let at = [0, 46, 98, 223, 307, 5_568, 5_615, 65_615, 3_665_615];
+            let told: Vec<_> = at.iter().map(|&ms| (ms, Some(ticks(ms)))).collect();
+            assert_eq!(steps(&told), [0; 9], "{rate}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ export const PARTS = {
   think: ["think", "long pauses, kept as they are"],
   setup: ["set-up", "TCP, TLS, authentication"],
   loss: ["loss", "retransmissions"],
-  unknown: ["unknown", "captured in part"],
+  unknown: ["unknown", "cannot be divided"],
 };
 
 const { budget, purposes } = data.analysis;
