@@ -273,7 +273,8 @@ class Measures:
     def _doubt(self) -> Doubt | None:
         """Why the network's share cannot be told, though an RTT is known."""
         exchanges = self.recording.exchanges
-        responses = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.waited != MISSING)
+        asked_for = exchanges.wait.where("none".__ne__)
+        responses = exchanges.complete & asked_for & (exchanges.response != MISSING)
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
             return Doubt.CLOCK
         return Doubt.FEW_RESPONSES if np.count_nonzero(responses) < MIN_RESPONSES else None
