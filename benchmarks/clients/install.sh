@@ -22,6 +22,9 @@ fpc -v0 -FE"$built/pascal" "$clients/pascal/jobs.pas"
 g++ -o "$built/cpp/jobs" "$clients/cpp/jobs.cpp" -lpqxx -lpq
 
 mariadb --no-defaults -uroot -S "$LAB/data/mariadb/s.sock" lab <"$clients/schema.sql"
+if [ -S "$LAB/data/mysql/s.sock" ]; then # Oracle's, where it is up
+  "$clients/../lab/unstable.sh" run mysql --no-defaults -uroot -S "$LAB/data/mysql/s.sock" lab <"$clients/schema.sql"
+fi
 psql() { command psql -X -q -h "$LAB/run" -p 5432 -U lab -d lab "$@"; }
 psql -c "alter system set shared_preload_libraries = 'auto_explain'"
 "$clients/../lab/postgresql.sh" stop start

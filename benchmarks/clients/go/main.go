@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"os"
@@ -15,9 +16,10 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-const (
-	mysqlPlace      = "lab:labpw@tcp(10.77.0.2:3306)/lab"
-	postgresqlPlace = "postgres://lab:labpw@10.77.0.2:5432/lab?sslmode=disable"
+var (
+	host            = cmp.Or(os.Getenv("LATPCAP_HOST"), "10.77.0.2")
+	mysqlPlace      = "lab:labpw@tcp(" + host + ":3306)/lab"
+	postgresqlPlace = "postgres://lab:labpw@" + host + ":5432/lab?sslmode=disable"
 )
 
 type Author struct {

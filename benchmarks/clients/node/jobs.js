@@ -1,5 +1,5 @@
 // node jobs.js mysql2 | pg | typeorm-mysql | typeorm-postgresql | sequelize-mysql | sequelize-postgresql: the job of benchmarks/clients/README.md.
-const place = { host: '10.77.0.2', user: 'lab', password: 'labpw', database: 'lab' };
+const place = { host: process.env.LATPCAP_HOST || '10.77.0.2', user: 'lab', password: 'labpw', database: 'lab' };
 
 const refused = (promise) => promise.then(() => Promise.reject(new Error('an error was expected')), () => undefined);
 
