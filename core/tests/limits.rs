@@ -27,7 +27,7 @@ fn connections_beyond_the_limit_are_left_out() {
     let mut other = wire.packets.clone();
     other.iter_mut().for_each(|packet| with_client_port(packet, 50_000));
     wire.packets.extend(other);
-    let tables = read_within(Limits { connections: 5_000, ..Limits::default() }, &wire.packets);
+    let tables = read_within(Limits { connections: 3_000, ..Limits::default() }, &wire.packets);
     assert_eq!(tables.connections.len(), 1);
     assert!(codes(&tables).contains(&"too-many-connections".to_owned()));
     assert_eq!(exchanges(tables).len(), 3);
@@ -85,7 +85,7 @@ fn reading_ends_when_the_memory_is_full_of_exchanges() {
     for number in 0..100 {
         wire.ask(&query(&format!("select {number}")), &result(1, 10));
     }
-    let memory = Limits::default().files + Limits::default().fragments + 20_000;
+    let memory = Limits::default().files + Limits::default().fragments + 36_000;
     let tables = read_within(Limits { memory, ..Limits::default() }, &wire.packets);
     assert!(codes(&tables).contains(&"too-many-exchanges".to_owned()));
     let seen = exchanges(tables);

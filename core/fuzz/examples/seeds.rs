@@ -181,11 +181,11 @@ fn as_segments(packets: &[Owned]) -> Vec<u8> {
 /// The turns of each connection of a known protocol, in pieces; the first one begins where the connection does.
 fn as_turns(packets: &[Owned]) -> Vec<Vec<u8>> {
     let mut dissector = Dissector::new();
-    let mut connections = Connections::new(1000);
+    let mut connections = Connections::default();
     let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
     for (packet, frame) in packets.iter().zip(1..) {
         let Dissected::Tcp(segment) = dissector.segment(packet.packet(frame)) else { continue };
-        let Some(number) = connections.number_of(&segment, &|port| protocol_on(port).is_some()) else { break };
+        let Some(number) = connections.number_of(&segment, true, &|port| protocol_on(port).is_some()) else { break };
         let connection = connections.get_mut(number);
         let port = connection.server.port;
         let seen = seen.entry(number).or_insert_with(|| Seen::new(port));

@@ -57,7 +57,7 @@ pub fn annotate(
     let mut sources = sources;
     if let [source] = sources.as_mut_slice() {
         let mut extras = Extras::keeping_blocks();
-        let mut reader = Reader::open(&source.name(), source.open(&Arc::default())?)?;
+        let mut reader = Reader::open(&source.name(), source.open(&Arc::default(), false)?)?;
         if reader.order().is_some() {
             return copy(&mut reader, &mut extras, comments, output, cancel);
         }

@@ -13,7 +13,7 @@ use super::source::Source;
 use super::summary::{CaptureFile, CutPacket, cut_short};
 use crate::note::{Note, NoteCode, Notes};
 
-/// With more files than these, each is opened again when its turn comes: a ring buffer has thousands.
+/// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has thousands.
 const KEPT_OPEN: usize = 16;
 
 /// One captured packet, borrowed from the reader until the next one is asked for.
@@ -45,6 +45,7 @@ pub struct Recording {
 
 struct File {
     source: Source,
+    is_one_of_many: bool,
     state: State,
     summary: CaptureFile,
     notes: Notes,
@@ -108,7 +109,7 @@ impl Recording {
 
     fn add(&mut self, source: Source, many: bool) -> Result<(), CaptureError> {
         let close = many && source.opens_again();
-        let mut file = File::new(source);
+        let mut file = File::new(source, many);
         let first = if close { file.look(&self.consumed)? } else { file.open(&self.consumed, &mut self.extras)? };
         if let Some(record) = first {
             let turn = Turn::new(record.time_ns, self.files.len());
@@ -196,8 +197,9 @@ impl Recording {
 }
 
 impl File {
-    fn new(source: Source) -> Self {
-        Self { summary: CaptureFile::new(source.name()), source, state: State::Done, notes: Notes::default() }
+    fn new(source: Source, is_one_of_many: bool) -> Self {
+        let summary = CaptureFile::new(source.name());
+        Self { summary, source, is_one_of_many, state: State::Done, notes: Notes::default() }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -214,7 +216,7 @@ impl File {
     }
 
     fn open(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> Result<Option<Record>, CaptureError> {
-        let mut reader = Reader::open(&self.summary.path, self.source.open(consumed)?)?;
+        let mut reader = Reader::open(&self.summary.path, self.source.open(consumed, self.is_one_of_many)?)?;
         self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras);
         self.state = match first {

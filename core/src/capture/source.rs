@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,9 +54,13 @@ impl Source {
         self.size().is_some()
     }
 
-    /// A stream that adds what is read from it to `consumed`.
-    pub(super) fn open(&mut self, consumed: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, CaptureError> {
+    /// A stream that adds what is read from it to `consumed`; one of `many` files is not held open.
+    pub(super) fn open(&mut self, consumed: &Arc<AtomicU64>, many: bool) -> Result<Box<dyn Read + Send>, CaptureError> {
         let reader: Box<dyn Read + Send> = match self {
+            Self::Path(path) if many && path.is_file() => {
+                open_file(path)?;
+                Box::new(OpenedAgain { path: path.clone(), offset: 0 })
+            }
             Self::Path(path) => Box::new(open_file(path)?),
             Self::Stdin => Box::new(io::stdin()),
             Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
@@ -83,6 +87,22 @@ fn open_file(path: &PathBuf) -> Result<File, CaptureError> {
         return Err(CaptureError::Directory { path: name() });
     }
     File::open(path).map_err(cannot_open)
+}
+
+/// A file that is opened for each piece that is read of it: a process may only hold so many open.
+struct OpenedAgain {
+    path: PathBuf,
+    offset: u64,
+}
+
+impl Read for OpenedAgain {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(self.offset))?;
+        let count = file.read(buffer)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
 }
 
 struct Counted {

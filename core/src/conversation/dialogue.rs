@@ -35,6 +35,9 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
+    /// What a dialogue takes beside itself: its decoder, the names that its session knows, an exchange.
+    pub const BESIDE: usize = 2 << 10;
+
     pub fn new(protocol: &'static str, start: Start, swapped: bool) -> Dialogue {
         let mut dialogue = Dialogue {
             protocol,

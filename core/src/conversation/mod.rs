@@ -71,6 +71,16 @@ impl Conversation {
         }
     }
 
+    /// What it takes, whatever it keeps.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        match self {
+            Conversation::New(_) => size_of::<Recognition>(),
+            Conversation::Known(_) => size_of::<Dialogue>() + Dialogue::BESIDE,
+            Conversation::Foreign(_) => 0,
+        }
+    }
+
     /// What it keeps of bytes that are not read yet.
     #[inline]
     pub fn kept_buffers(&self) -> usize {

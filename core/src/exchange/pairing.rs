@@ -220,7 +220,8 @@ impl Pairing {
     /// What exchanges under way take, and took: room that was needed once is kept.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.open.capacity() * size_of::<Open>() + self.finished.capacity() * size_of::<Exchange>()
+        let (open, finished) = (self.open.capacity().saturating_sub(1), self.finished.capacity().saturating_sub(1));
+        open * size_of::<Open>() + finished * size_of::<Exchange>()
     }
 
     /// Something was lost while `unanswered` requests waited for an answer.
@@ -236,6 +237,7 @@ impl Pairing {
             self.distrust_next(MIN_PIPELINED);
         }
         self.open = VecDeque::new();
+        self.spoke = true;
     }
 
     /// What has finished was taken, and was more than usual.
@@ -256,7 +258,7 @@ impl Pairing {
         let request = Request { ends_previous: true, ..Request::new("unknown", Purpose::Unreadable) };
         let mut open = self.begin(request, span);
         open.exchange.complete = false;
-        self.open.push_back(open);
+        self.push_open(open);
     }
 
     /// Everything that is open ends with what was seen of it.
@@ -292,7 +294,7 @@ impl Pairing {
         if open.awaits == Awaits::Nothing {
             self.finish_one(open);
         } else {
-            self.open.push_back(open);
+            self.push_open(open);
         }
     }
 
@@ -336,6 +338,14 @@ impl Pairing {
             answered: false,
             ends_with_next: request.ends_previous,
         }
+    }
+
+    /// Most connections have one exchange under way at a time, and many connections are kept.
+    fn push_open(&mut self, open: Open) {
+        if self.open.capacity() == 0 {
+            self.open.reserve_exact(1);
+        }
+        self.open.push_back(open);
     }
 
     fn wait_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> Wait {
@@ -461,6 +471,9 @@ impl Pairing {
         open.exchange.transaction = self.transaction;
         let response = open.exchange.response.map(|span| span.last);
         self.previous_response = response.or(self.previous_response);
+        if self.finished.capacity() == 0 {
+            self.finished.reserve_exact(1);
+        }
         self.finished.push(open.exchange);
     }
 }

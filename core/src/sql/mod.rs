@@ -133,7 +133,7 @@ impl Statements {
 
     fn tags_of(&mut self, text: &[u8]) -> u32 {
         let tags = tags::tags(text, self.show_literals);
-        if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, self.most / TAGS).unwrap_or(NO_TAGS) }
+        if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, OVERHEAD, self.most / TAGS).unwrap_or(NO_TAGS) }
     }
 
     /// How many texts are kept.
@@ -173,7 +173,7 @@ impl Statements {
     }
 
     fn fingerprint(&mut self) -> u32 {
-        self.texts.number(&self.reader.fingerprint, self.most / TAGS * (TAGS - 1)).unwrap_or_else(|| {
+        self.texts.number(&self.reader.fingerprint, ROW, self.most / TAGS * (TAGS - 1)).unwrap_or_else(|| {
             self.overflowed += 1;
             self.texts.number_of_others()
         })
@@ -183,7 +183,7 @@ impl Statements {
     /// leave a part of the room to fingerprints.
     fn raw(&mut self, text: &[u8], fingerprint: u32) -> u32 {
         self.reader.keep_raw(text);
-        self.texts.number(&self.reader.raw, self.most / 4 * 3).unwrap_or_else(|| {
+        self.texts.number(&self.reader.raw, OVERHEAD, self.most / 4 * 3).unwrap_or_else(|| {
             self.overflowed += 1;
             fingerprint
         })
@@ -195,8 +195,9 @@ const LONGEST_CODE: usize = 40;
 
 /// Tags have the part of the room that this divides it by.
 const TAGS: usize = 16;
-/// What a text costs beside its bytes.
+/// What a text costs beside its bytes; a fingerprint is a row of results besides.
 const OVERHEAD: usize = 96;
+const ROW: usize = 512;
 
 /// What all texts share for which there is no room.
 const OTHERS: &str = "(too many distinct statements)";
@@ -210,23 +211,24 @@ struct Texts {
 }
 
 impl Texts {
-    /// The number of `text`, which is kept if all of them then take no more than `most` bytes.
-    fn number(&mut self, text: &str, most: usize) -> Option<u32> {
+    /// The number of `text`, which is kept if all of them then take no more than `most` bytes, each so many `beside` its
+    /// own.
+    fn number(&mut self, text: &str, beside: usize, most: usize) -> Option<u32> {
         if let Some(number) = self.numbers.get(text) {
             return Some(*number);
         }
-        let fits = self.bytes + text.len() + OVERHEAD <= most;
-        fits.then(|| self.keep(text))
+        let fits = self.bytes + text.len() + beside <= most;
+        fits.then(|| self.keep(text, beside))
     }
 
     fn number_of_others(&mut self) -> u32 {
-        self.numbers.get(OTHERS).copied().unwrap_or_else(|| self.keep(OTHERS))
+        self.numbers.get(OTHERS).copied().unwrap_or_else(|| self.keep(OTHERS, ROW))
     }
 
-    fn keep(&mut self, text: &str) -> u32 {
+    fn keep(&mut self, text: &str, beside: usize) -> u32 {
         let number = self.list.len() as u32;
         let text: Arc<str> = text.into();
-        self.bytes += text.len() + OVERHEAD;
+        self.bytes += text.len() + beside;
         self.list.push(Arc::clone(&text));
         self.numbers.insert(text, number);
         number
@@ -309,11 +311,11 @@ mod tests {
     #[test]
     fn a_text_is_kept_while_there_is_room_for_it() {
         let mut texts = Texts::default();
-        assert_eq!(texts.number("four", SMALL), Some(0));
-        assert_eq!(texts.number("too long", SMALL), None);
-        assert_eq!(texts.number("five", SMALL), Some(1));
-        assert_eq!(texts.number("x", SMALL), None);
-        assert_eq!(texts.number("four", SMALL), Some(0));
+        assert_eq!(texts.number("four", OVERHEAD, SMALL), Some(0));
+        assert_eq!(texts.number("too long", OVERHEAD, SMALL), None);
+        assert_eq!(texts.number("five", OVERHEAD, SMALL), Some(1));
+        assert_eq!(texts.number("x", OVERHEAD, SMALL), None);
+        assert_eq!(texts.number("four", OVERHEAD, SMALL), Some(0));
     }
 
     #[test]

@@ -118,6 +118,12 @@ impl Connection {
         }
     }
 
+    /// What it takes, with its place in the table; bytes that wait and RTT samples are counted apart.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        size_of::<Connection>() + PLACE + self.duplicates.kept_bytes()
+    }
+
     pub fn state(&self) -> State {
         let Handshake { syn_ns, syn_ack_ns, .. } = self.handshake;
         match (syn_ns, syn_ack_ns) {
@@ -357,9 +363,12 @@ fn roles(segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (Endpoi
     if source_serves { (destination, source, false) } else { (source, destination, false) }
 }
 
+/// What a place in the tables of connections takes.
+const PLACE: usize = 160;
+
 /// All connections of a recording, in Wireshark's numbering.
+#[derive(Default)]
 pub struct Connections {
-    most: usize,
     all: Vec<Connection>,
     newest: HashMap<(Endpoint, Endpoint), usize>,
     /// The connection of the last segment: most often the next one's too.
@@ -367,13 +376,13 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Room for `most` connections.
-    pub fn new(most: usize) -> Connections {
-        Connections { most, all: Vec::new(), newest: HashMap::new(), last: None }
-    }
-
-    /// The number of the connection that this segment belongs to; a new one where it begins one, as long as there is room.
-    pub fn number_of(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> Option<usize> {
+    /// The number of the connection that this segment belongs to; a new one where it begins one, if there is room.
+    pub fn number_of(
+        &mut self,
+        segment: &Segment<'_>,
+        has_room: bool,
+        is_server_port: &dyn Fn(u16) -> bool,
+    ) -> Option<usize> {
         let key = ordered(segment.source, segment.destination);
         let known = match self.last {
             Some((last, number)) if last == key => Some(number),
@@ -381,7 +390,7 @@ impl Connections {
         };
         let number = match known {
             Some(number) if !self.begins_anew(number, segment) => number,
-            _ if self.all.len() >= self.most => return None,
+            _ if !has_room => return None,
             _ => self.add(key, Connection::new(segment, is_server_port)),
         };
         self.last = Some((key, number));

@@ -32,6 +32,11 @@ struct Print {
 
 impl Duplicates {
     #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.recent.capacity() * size_of::<Print>()
+    }
+
+    #[inline]
     pub fn remember(&mut self, segment: &Segment<'_>) {
         let print = Print::of(segment);
         if self.recent.len() < REMEMBERED {

@@ -10,6 +10,9 @@ use crate::exchange::{Exchange, Span};
 use crate::sql::Statements;
 use crate::stream::Mark;
 
+/// Bytes that the measures, the projection and the findings take for a row.
+const ANALYSED: usize = 480;
+
 /// What a row is made of.
 struct Row {
     stream: u32,
@@ -46,8 +49,8 @@ macro_rules! columns {
             $(pub(super) $name: Column<$kind>,)*
         }
 
-        /// What a row takes.
-        const ROW_BYTES: usize = 0 $(+ size_of::<<$kind as Kind>::Stored>())*;
+        /// What a row takes, with what is computed from it.
+        const ROW_BYTES: usize = ANALYSED $(+ size_of::<<$kind as Kind>::Stored>())*;
 
         impl ExchangeColumns {
             fn push(&mut self, mut row: Row) {
