@@ -6,9 +6,11 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from typing import IO
 
-LATPCAP = [sys.executable, "-m", "latpcap"]
+LATPCAP = [os.environ.get("LATPCAP_PYTHON", sys.executable), "-m", "latpcap"]
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Spent:
     cpu_s: float
     peak_mb: float
     status: int
+    output: str
     complaint: str
 
     @property
@@ -35,12 +38,15 @@ def spend(arguments: list[str], cpu_s: int, memory: int, files: int | None = Non
         if files:
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
-    process = subprocess.Popen(
-        [*LATPCAP, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit
-    )
-    assert process.stderr is not None
-    complaint = process.stderr.read().decode(errors="replace")
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaint:
+        process = subprocess.Popen([*LATPCAP, *arguments], stdout=output, stderr=complaint, preexec_fn=limit)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        texts = [text_of(file) for file in (output, complaint)]
     peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    return Spent(used.ru_utime + used.ru_stime, peak, process.returncode, complaint)
+    return Spent(used.ru_utime + used.ru_stime, peak, process.returncode, *texts)
+
+
+def text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(1 << 20).decode(errors="replace")
