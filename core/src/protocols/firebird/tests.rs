@@ -455,11 +455,11 @@ fn a_batch_is_read_row_by_row_and_told_how_many_it_changed() {
     assert_eq!(reader.requests(), ["batch_create Later", "batch_msg Later", "batch_exec Answer"]);
     let Some(Done(outcome)) = reader.meanings.last() else { panic!() };
     assert_eq!(outcome.affected_rows, Some(3));
-    let purposes = reader.meanings.iter().filter_map(|meaning| match meaning {
+    let mut purposes = reader.meanings.iter().filter_map(|meaning| match meaning {
         Meaning::Request(request) => Some(request.purpose),
         _ => None,
     });
-    assert_eq!(purposes.last(), Some(Purpose::Execute));
+    assert_eq!(purposes.next_back(), Some(Purpose::Execute));
 }
 
 #[test]
