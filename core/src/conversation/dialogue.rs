@@ -106,6 +106,9 @@ impl Dialogue {
         if stale {
             // Sent before the server had the request that is open: the answer to something that was lost.
         } else if self.lost && !self.try_resync(chunk) {
+            if chunk.side == Side::Client {
+                self.decoder.missed_requests(chunk.bytes.len() as u64);
+            }
             self.follow_turns(chunk);
         } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
             self.lose_at(chunk, lost);
@@ -301,7 +304,7 @@ impl Dialogue {
             Side::Server => false,
         };
         if side == Side::Client {
-            self.decoder.missed_requests();
+            self.decoder.missed_requests(chunk.lost);
         }
         match (side, self.pairing.unanswered()) {
             (_, 0) | (Side::Server, 1) => {}

@@ -85,8 +85,9 @@ pub trait Decoder {
     /// begin here?
     fn resumes(&self, bytes: &[u8]) -> bool;
 
-    /// Some of what the client has sent was not captured: names may stand for something else now.
-    fn missed_requests(&mut self) {}
+    /// So many bytes of the client were not captured, or not read for a loss before them: names may stand for something
+    /// else now.
+    fn missed_requests(&mut self, _bytes: u64) {}
 
     /// The client has resumed after a loss: forget what was open, keep what is still true (capabilities, prepared
     /// statements).

@@ -132,7 +132,7 @@ impl Decoder for Firebird {
         }
     }
 
-    fn missed_requests(&mut self) {
+    fn missed_requests(&mut self, _bytes: u64) {
         self.objects.forget_texts();
     }
 

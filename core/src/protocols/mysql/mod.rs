@@ -144,7 +144,7 @@ impl Decoder for Mysql {
         recognise::begins_command(bytes)
     }
 
-    fn missed_requests(&mut self) {
+    fn missed_requests(&mut self, _bytes: u64) {
         self.prepared.forget_named();
     }
 

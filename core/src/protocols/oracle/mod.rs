@@ -66,6 +66,8 @@ fn decoder(opening: &Opening<'_>) -> Start {
 
 /// Calls that wait for their answers at once: more than any pipeline has.
 const OPEN_CALLS: usize = 65_536;
+/// A packet that brings a text: less has room for a fetch or a re-execution only.
+const SHORTEST_PARSE: u64 = 25;
 /// Kept of one response: what the last part of it may need.
 const RESPONSE_KEPT: usize = 64 << 10;
 /// A session data unit where none was agreed upon in sight.
@@ -199,8 +201,10 @@ impl Decoder for Oracle {
     }
 
     /// Cursors may have been closed, and their numbers given to other statements.
-    fn missed_requests(&mut self) {
-        self.forget_statements();
+    fn missed_requests(&mut self, bytes: u64) {
+        if bytes >= SHORTEST_PARSE {
+            self.forget_statements();
+        }
     }
 
     fn resume(&mut self) {

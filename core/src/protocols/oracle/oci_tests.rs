@@ -305,3 +305,14 @@ fn a_statement_that_may_be_anothers_is_unknown_whichever_packet_is_lost() {
         assert_eq!(whole.text_at(Some(11)), Some("select price from offers"));
     }
 }
+
+#[test]
+fn a_lost_fetch_takes_no_statement_away() {
+    for version in VERSIONS {
+        let mut parts = version.query();
+        parts.extend([(Client, version.fetch(6, 15)), (Server, version.answer(6, 33, true))]);
+        let read = read_without(Some(4), &parts);
+        assert_eq!(read.text_at(Some(9)), Some(QUERY));
+        assert_eq!(read.exchanges.last().and_then(|last| last.rows), None);
+    }
+}

@@ -219,7 +219,7 @@ impl Decoder for Postgresql {
         }
     }
 
-    fn missed_requests(&mut self) {
+    fn missed_requests(&mut self, _bytes: u64) {
         self.requests.missed();
     }
 

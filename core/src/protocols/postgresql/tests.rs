@@ -453,10 +453,10 @@ fn a_name_whose_new_statement_is_refused_keeps_the_old_one() {
 fn names_that_change_are_forgotten_with_the_requests_that_were_missed() {
     let mut fed = Fed::in_session();
     fed.client(&[parse("s1", "select 1"), parse("s2", "select 2"), sync()].concat());
-    fed.decoder.missed_requests();
+    fed.decoder.missed_requests(9);
     assert_eq!(fed.client(&bind("", "s1")), ["bind Answer: select 1"], "nothing says that names change here");
     fed.client(&[close('S', "s1"), sync()].concat());
-    fed.decoder.missed_requests();
+    fed.decoder.missed_requests(9);
     assert_eq!(fed.client(&bind("", "s2")), ["bind Answer: EXECUTE s2"]);
 }
 

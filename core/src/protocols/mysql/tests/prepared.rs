@@ -45,7 +45,7 @@ fn a_statement_prepared_by_a_text_shows_its_text_when_it_runs() {
     assert_eq!(ask("DEALLOCATE PREPARE s"), (Purpose::Close, "do ? + ?".into()));
     assert_eq!(ask("EXECUTE s"), (Purpose::Execute, "execute s".into()));
     ask("PREPARE s FROM 'do 2'");
-    talk.decoder.missed_requests();
+    talk.decoder.missed_requests(9);
     talk.ask(&query("EXECUTE s"), &packet(1, OK));
     assert!(talk.decoder.prepared.get(b"s").is_none());
 }
