@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
@@ -38,6 +38,7 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
     queries = theirs.queries["postgresql"]
     shown = {(query.stream, comparable(query.text)) for query in queries}
     texts = {(each.stream, comparable(each.statement)): each for each in ours.of("postgresql") if each.statement}
+    preparing = [place for place in shown if place[1].lower().startswith("prepare ")]
     only_theirs = [query for query in queries if not _is_known(ours, query)]
     only_ours = [each for place, each in texts.items() if place not in shown]
     differences = [
@@ -46,7 +47,7 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
                 f"frame {each.request_end_frame}",
                 described(each.statement or ""),
                 None,
-                _why_not_shown(each, ours, theirs),
+                _why_not_shown(each, ours, theirs, preparing),
             )
             for each in only_ours
         ),
@@ -69,12 +70,13 @@ def _is_known(ours: Ours, query: Query) -> bool:
     return not text or any(comparable(each.statement or "") == text for each in ours.around(query.stream, query.frame))
 
 
-def _why_not_shown(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:
+def _why_not_shown(
+    exchange: Exchange, ours: Ours, theirs: Dissection, preparing: Iterable[tuple[int, str]]
+) -> str | None:
     if (exchange.statement or "").startswith("EXECUTE "):
         return BY_NAME
     text = comparable(exchange.statement or "")
-    texts = (comparable(query.text) for query in theirs.queries["postgresql"] if query.stream == exchange.stream)
-    if any(text in shown and shown.lower().startswith("prepare ") for shown in texts):
+    if any(stream == exchange.stream and text in prepare for stream, prepare in preparing):
         return IN_SQL
     return _why(ours, theirs, exchange.stream, exchange.request_frame, exchange.request_end_frame)
 

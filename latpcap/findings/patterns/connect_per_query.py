@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +32,18 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     used = np.flatnonzero(_used(evidence))
     works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
     statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
+    costs = _costs(evidence)
     clients = np.array([host(connections.client[number]) for number in used])
     servers = np.array([connections.server[number] for number in used])
     if len(used) == 0:
         return
     pairs = Groups.of(used, _codes(clients), _codes(servers))
-    for number in range(len(pairs)):
+    for number in np.flatnonzero(pairs.sizes >= MIN_CONNECTIONS):
         mine = pairs.rows[pairs.ids == number]
         closed = _reopened(evidence, mine)
-        few = np.median(statements[mine]) <= MAX_STATEMENTS
-        if len(mine) < MIN_CONNECTIONS or not (few or _costly(evidence, mine, closed)):
+        # Most were opened one after the other, and that was much of the waiting.
+        costly = 2 * len(closed) > len(mine) and costs.opening[mine].sum() >= MIN_SHARE * costs.every[mine].sum()
+        if np.median(statements[mine]) > MAX_STATEMENTS and not costly:
             continue
         on_closed = np.isin(evidence.exchanges.connection, closed)
         setting_up = (evidence.is_opening | evidence.is_goodbye) & evidence.waits
@@ -61,12 +64,19 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         )
 
 
-def _costly(evidence: Evidence, mine: Ints, closed: Ints) -> bool:
-    """Most are opened one after the other, and opening them (TCP, TLS, login, settings) is much of the waiting."""
-    exchanges = evidence.exchanges
-    trips = exchanges.round_trips * np.isin(exchanges.connection, mine)
-    opening = int(trips[evidence.is_opening | evidence.is_goodbye].sum()) + len(mine)
-    return 2 * len(closed) > len(mine) and opening >= MIN_SHARE * (int(trips.sum()) + len(mine))
+class Costs(NamedTuple):
+    """Round trips of each connection, its TCP handshake included."""
+
+    opening: Ints
+    """Those that open and close it: TCP, TLS, login, first settings."""
+    every: Ints
+
+
+def _costs(evidence: Evidence) -> Costs:
+    exchanges, count = evidence.exchanges, len(evidence.recording.connections)
+    around = exchanges.round_trips * (evidence.is_opening | evidence.is_goodbye)
+    opening, every = (np.bincount(exchanges.connection, trips, count) + 1 for trips in (around, exchanges.round_trips))
+    return Costs(opening, every)
 
 
 def _codes(texts: NDArray[np.str_]) -> Ints:
