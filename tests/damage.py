@@ -20,9 +20,13 @@ from typing import NamedTuple
 
 FIN, SYN, RST, PUSH, ACK = 1, 2, 4, 8, 16
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
-IP_AT = {1: 14, 101: 0, 113: 16}
+ETHERNET, RAW_IP = 1, 101
+IP_AT = {0: 4, ETHERNET: 14, RAW_IP: 0, 113: 16, 276: 20}
 """Where the IP header stands, by link type."""
+VLAN_TAG = b"\x81\0\0\x07"
 MS = 1_000_000
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
 Address = tuple[bytes, int]
 
@@ -59,9 +63,15 @@ class Packet:
     length: int
     """On the wire."""
 
+    @property
+    def ip(self) -> int:
+        """Where its IP header stands."""
+        tagged = self.link_type == ETHERNET and self.data[12:14] == VLAN_TAG[:2]
+        return IP_AT.get(self.link_type, len(self.data)) + (len(VLAN_TAG) if tagged else 0)
+
     @cached_property
     def tcp(self) -> Tcp | None:
-        ip = IP_AT[self.link_type]
+        ip = self.ip
         header = self.data[ip:]
         if len(header) < 40:
             return None
@@ -89,6 +99,8 @@ class Packet:
         window: int | None = None,
         sequence: int | None = None,
         acknowledgment: int | None = None,
+        source_port: int | None = None,
+        destination_port: int | None = None,
         payload: bytes | None = None,
     ) -> Packet:
         """The same packet with other fields; its checksums are left alone, as network cards do."""
@@ -103,10 +115,14 @@ class Packet:
             struct.pack_into(">I", data, tcp.at + 4, sequence & 0xFFFFFFFF)
         if acknowledgment is not None:
             struct.pack_into(">I", data, tcp.at + 8, acknowledgment & 0xFFFFFFFF)
+        if source_port is not None:
+            struct.pack_into(">H", data, tcp.at, source_port)
+        if destination_port is not None:
+            struct.pack_into(">H", data, tcp.at + 2, destination_port)
         if payload is None:
             return replace(self, data=bytes(data))
         data[tcp.payload_at :] = payload
-        ip = IP_AT[self.link_type]
+        ip = self.ip
         # A super-frame beyond 64 KiB has the length 0 until the network card cuts it.
         stated = len(data) - ip - (0 if data[ip] >> 4 == 4 else 40)
         struct.pack_into(">H", data, ip + (2 if data[ip] >> 4 == 4 else 4), stated if stated < 1 << 16 else 0)
@@ -126,6 +142,23 @@ def unpacked(path: Path) -> bytes:
 
 
 def read(path: Path) -> Packets:
+    """The packets of a capture file."""
+    return read_ours(path) if ".pcapng" in path.suffixes and path.is_relative_to(FIXTURES) else read_any(path)
+
+
+def read_any(path: Path) -> Packets:
+    """The packets of any capture file with one link type, by way of Wireshark's editcap."""
+    made = subprocess.run(["editcap", "-F", "nsecpcap", path, "-"], capture_output=True, check=True).stdout
+    (link_type,), at, packets = struct.unpack_from("<I", made, 20), 24, Packets()
+    while at + 16 <= len(made):
+        seconds, fraction, kept, whole = struct.unpack_from("<IIII", made, at)
+        body = made[at + 16 : at + 16 + kept]
+        packets.append(Packet(len(packets), seconds * 1000 * MS + fraction, link_type, body, whole))
+        at += 16 + kept
+    return packets
+
+
+def read_ours(path: Path) -> Packets:
     """The packets of a pcapng file of ours: little-endian, times in ns."""
     data, at, link_types, packets = unpacked(path), 0, [], Packets()
     while at + 12 <= len(data):
@@ -148,7 +181,7 @@ def pcapng(packets: Iterable[Packet], snap: int = 262144) -> bytes:
     options = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
     made += [_block(INTERFACE, struct.pack("<HHI", link_type, 0, snap) + options) for link_type in interfaces]
     for packet in packets:
-        time, kept = packet.time_ns, len(packet.data)
+        time, kept = max(packet.time_ns, 0), len(packet.data)
         head = (interfaces.index(packet.link_type), time >> 32, time & 0xFFFFFFFF, kept, packet.length)
         made.append(_block(ENHANCED, struct.pack("<IIIII", *head) + packet.data + bytes(-kept % 4)))
     return b"".join(made)
@@ -167,9 +200,43 @@ def lose(packets: Packets, chance: random.Random, share: float = 0.05) -> Packet
     return [packet for packet in packets if chance.random() >= share]
 
 
+def lose_single(packets: Packets, chance: random.Random, every: int = 60) -> Packets:
+    """The capture misses a packet with data here and there, and nothing around it."""
+    with_data = [place for place, packet in enumerate(packets) if packet.tcp and packet.tcp.payload_length]
+    lost = {chance.choice(with_data[start : start + every]) for start in range(0, len(with_data), every)}
+    return [packet for place, packet in enumerate(packets) if place not in lost]
+
+
+def lose_stretches(packets: Packets, chance: random.Random, share: float = 0.05, longest: int = 30) -> Packets:
+    """The disk or the processor was busy: packets that follow each other are missing."""
+    kept, missing = Packets(), 0
+    for packet in packets:
+        if missing == 0 and chance.random() < share * 2 / longest:
+            missing = chance.randint(2, longest)
+        if missing == 0:
+            kept.append(packet)
+        missing = max(missing - 1, 0)
+    return kept
+
+
+def lose_one_side(packets: Packets, chance: random.Random, share: float = 0.1) -> Packets:
+    """One of the two mirrored directions is overloaded."""
+    clients, of_client = _sender(packets), chance.random() < 0.5
+    return [
+        packet
+        for packet in packets
+        if (clients.get(_flow(packet)) == _source(packet)) != of_client or chance.random() >= share
+    ]
+
+
 def cut_packets(packets: Packets, chance: random.Random, snap: int = 96) -> Packets:
     """The snap length takes the end of long packets."""
     return [replace(packet, data=packet.data[:snap]) for packet in packets]
+
+
+def cut_anywhere(packets: Packets, chance: random.Random) -> Packets:
+    """Any snap length, from hardly more than the headers to what cuts only long packets."""
+    return cut_packets(packets, chance, chance.choice((80, 96, 110, 128, 160, 200, 256, 400, 600, 1000)))
 
 
 def only_client(packets: Packets, chance: random.Random) -> Packets:
@@ -203,6 +270,11 @@ def begin_in_the_middle(packets: Packets, chance: random.Random) -> Packets:
     return packets[chance.randrange(len(packets) // 2) :]
 
 
+def end_in_the_middle(packets: Packets, chance: random.Random) -> Packets:
+    """The capture was stopped somewhere in the second half."""
+    return packets[: chance.randrange(len(packets) // 2, len(packets))]
+
+
 # --- what the capture saw twice, in another order, at other times -----------------------------------------------------
 
 
@@ -214,6 +286,33 @@ def duplicate(packets: Packets, chance: random.Random, share: float = 1.0) -> Pa
         if chance.random() < share:
             made.append(packet.at(packet.time_ns + chance.randrange(1, 5_000)))
     return made
+
+
+def duplicate_later(packets: Packets, chance: random.Random, farthest_ns: int = 3 * MS) -> Packets:
+    """Two places of the path are mirrored: each packet is there again when it has passed the second one."""
+    return in_time([*packets, *(packet.at(packet.time_ns + chance.randrange(1, farthest_ns)) for packet in packets)])
+
+
+def duplicate_in_vlan(packets: Packets, chance: random.Random) -> Packets:
+    """Both sides of a switch are mirrored: each packet passes once more, with a VLAN tag."""
+    made = Packets()
+    for packet in map(in_ethernet, packets):
+        made.append(packet)
+        if packet.link_type == ETHERNET:
+            tagged = replace(
+                packet, data=packet.data[:12] + VLAN_TAG + packet.data[12:], length=packet.length + len(VLAN_TAG)
+            )
+            made.append(tagged.at(packet.time_ns + chance.randrange(1, 5_000)))
+    return made
+
+
+def in_ethernet(packet: Packet) -> Packet:
+    """A bare IP packet in an Ethernet frame; any other as it is."""
+    if packet.link_type != RAW_IP:
+        return packet
+    kind = b"\x86\xdd" if packet.data[0] >> 4 == 6 else b"\x08\0"
+    header = bytes.fromhex("020000000002020000000001") + kind
+    return replace(packet, link_type=ETHERNET, data=header + packet.data, length=packet.length + len(header))
 
 
 def reorder(packets: Packets, chance: random.Random, share: float = 0.05, farthest: int = 8) -> Packets:
@@ -252,6 +351,18 @@ def set_clock_back(packets: Packets, chance: random.Random) -> Packets:
     return step_clock(packets, chance, by_ns=-60 * 1000 * MS)
 
 
+def blur_times(packets: Packets, chance: random.Random, by_ns: int = 200_000) -> Packets:
+    """Several queues stamp with clocks that differ: times do not ascend, the order is right."""
+    return [packet.at(packet.time_ns + chance.randint(-by_ns, by_ns)) for packet in packets]
+
+
+def one_wild_time(packets: Packets, chance: random.Random) -> Packets:
+    """One packet is stamped 46 years ahead."""
+    wild = chance.randrange(len(packets))
+    ahead_ns = 46 * 365 * 86_400 * 1000 * MS
+    return [packet.at(packet.time_ns + ahead_ns * (place == wild)) for place, packet in enumerate(packets)]
+
+
 def coarsen_clock(packets: Packets, chance: random.Random, tick_ns: int = MS) -> Packets:
     """The clock ticks every millisecond."""
     return [packet.at(packet.time_ns // tick_ns * tick_ns) for packet in packets]
@@ -272,6 +383,82 @@ def lose_on_path(packets: Packets, chance: random.Random, share: float = 0.05, p
             made.append(passed.at(passed.time_ns + patience_ns))
             late[flow] = late.get(flow, 0) + patience_ns
     return in_time(made)
+
+
+def send_again(packets: Packets, chance: random.Random, share: float = 0.05) -> Packets:
+    """Acknowledgments are late: data is sent again, though it arrived, together with what was sent next."""
+    made, before = Packets(), dict[Address | None, Packet]()
+    for packet in packets:
+        made.append(packet)
+        last = before.get(_source(packet))
+        if last is not None and _continues(last, packet) and chance.random() < share:
+            assert packet.tcp is not None
+            assert last.tcp is not None
+            whole = last.data[last.tcp.payload_at :] + packet.data[packet.tcp.payload_at :]
+            again = last.with_tcp(payload=whole, acknowledgment=packet.tcp.acknowledgment)
+            made.append(replace(again, origin=-1).at(packet.time_ns + chance.randrange(1, 3 * MS)))
+        before[_source(packet)] = packet
+    return in_time(made)
+
+
+def keep_alive(packets: Packets, chance: random.Random, share: float = 0.1) -> Packets:
+    """Idle clients probe whether the server is still there: a byte that was sent before, and its acknowledgment."""
+    clients, made = _sender(packets), Packets()
+    for packet in packets:
+        tcp = packet.tcp
+        if tcp and tcp.payload_length and clients.get(tcp.flow) == tcp.source and chance.random() < share:
+            probe = packet.with_tcp(flags=ACK, sequence=tcp.sequence - 1, payload=b"\0")
+            made.append(replace(probe, origin=-1).at(packet.time_ns - 2_000))
+        made.append(packet)
+    return made
+
+
+def split_segments(packets: Packets, chance: random.Random, share: float = 0.3) -> Packets:
+    """A tunnel has less room: segments pass in two."""
+    made = Packets()
+    for packet in packets:
+        tcp, whole = packet.tcp, packet.length == len(packet.data)
+        if tcp is None or not whole or tcp.payload_length < 2 or chance.random() >= share:
+            made.append(packet)
+            continue
+        payload, cut = packet.data[tcp.payload_at :], chance.randrange(1, tcp.payload_length)
+        made.append(packet.with_tcp(payload=payload[:cut], flags=tcp.flags & ~(FIN | PUSH)))
+        made.append(packet.with_tcp(payload=payload[cut:], sequence=tcp.sequence + cut).at(packet.time_ns + 500))
+    return made
+
+
+def reuse_ports(packets: Packets, chance: random.Random) -> Packets:
+    """Connections that follow each other have the same four addresses."""
+    clients, ports = _sender(packets), _reused_ports(packets)
+    made = Packets()
+    for packet in packets:
+        port = ports.get(_flow(packet))
+        if port is None:
+            made.append(packet)
+        elif clients[_flow(packet)] == _source(packet):
+            made.append(packet.with_tcp(source_port=port))
+        else:
+            made.append(packet.with_tcp(destination_port=port))
+    return made
+
+
+def _reused_ports(packets: Packets) -> dict[frozenset[Address], int]:
+    """For each connection that opens in the capture, the client's port of one that is over by then."""
+    clients, last = _sender(packets), dict[frozenset[Address], int]()
+    for place, packet in enumerate(packets):
+        last[_flow(packet)] = place
+    ports, free = dict[frozenset[Address], int](), dict[tuple[bytes, Address], tuple[int, int]]()
+    for place, packet in enumerate(packets):
+        tcp = packet.tcp
+        if tcp and tcp.flags & SYN and not tcp.flags & ACK and tcp.flow not in ports:
+            client = clients[tcp.flow]
+            assert client is not None
+            ends = client[0], tcp.destination
+            until, port = free.get(ends, (place, 0))
+            ports[tcp.flow] = port if until < place else client[1]
+            if until <= place:
+                free[ends] = last[tcp.flow], ports[tcp.flow]
+    return ports
 
 
 def merge_segments(packets: Packets, chance: random.Random) -> Packets:
@@ -331,9 +518,11 @@ def leave_unanswered(packets: Packets, chance: random.Random) -> Packets:
 
 
 def _more_handshakes(packets: Packets, made: Callable[[Packet], Packets]) -> Packets:
-    opening = next(packet for packet in packets if packet.tcp and packet.tcp.flags & SYN and not packet.tcp.flags & ACK)
+    opened = (packet for packet in packets if packet.tcp and packet.tcp.flags & SYN and not packet.tcp.flags & ACK)
+    opening = next(opened, None)
     added = Packets()
-    for number in range(3):
+    for number in range(3 if opening else 0):
+        assert opening is not None
         data = bytearray(opening.data)
         assert opening.tcp is not None
         struct.pack_into(">H", data, opening.tcp.at, 61_000 + number)
@@ -347,7 +536,7 @@ def _answer(asked: Packet, flags: int) -> Packet:
     tcp = asked.tcp
     assert tcp is not None
     data = bytearray(asked.data)
-    ip, width = IP_AT[asked.link_type], len(tcp.source[0])
+    ip, width = asked.ip, len(tcp.source[0])
     at = ip + (12 if width == 4 else 8)
     data[at : at + 2 * width] = tcp.destination[0] + tcp.source[0]
     struct.pack_into(">HHII", data, tcp.at, tcp.destination[1], tcp.source[1], 0, (tcp.sequence + 1) & 0xFFFFFFFF)
@@ -431,19 +620,32 @@ PACKET_DEFECTS: dict[str, Callable[[Packets, random.Random], Packets]] = {
     made.__name__.replace("_", "-"): made
     for made in (
         lose,
+        lose_single,
+        lose_stretches,
+        lose_one_side,
         cut_packets,
+        cut_anywhere,
         only_client,
         only_server,
         drop_handshakes,
         begin_in_the_middle,
+        end_in_the_middle,
         duplicate,
+        duplicate_later,
+        duplicate_in_vlan,
         reorder,
         displaced,
         scramble,
         step_clock,
         set_clock_back,
+        blur_times,
+        one_wild_time,
         coarsen_clock,
         lose_on_path,
+        send_again,
+        keep_alive,
+        reuse_ports,
+        split_segments,
         merge_segments,
         close_windows,
         refuse,

@@ -1,17 +1,21 @@
 """Compares what is read of a damaged capture with what is read of the good one, exchange by exchange.
 
-    python tests/mispaired.py [--seeds N] [--defect DEFECT] [CAPTURE…]      (all fixtures, unless some are named)
+    python tests/mispaired.py [--seeds N] [--defect DEFECT…] [CAPTURE…]      (all fixtures, unless some are named)
 
 An exchange that the damaged capture shows as complete must consist of the packets that it consists of in the good one,
-and say the same of them. A packet is known by its sender and its sequence number: a copy is as good as the original.
+and say the same of them. A packet is known by its sender and its sequence number in the good capture: a copy is as good
+as the original. For each defect and protocol it says how many exchanges are complete, how many of these are made of
+other packets (wrong pairs), and how many say something else than in the good capture, their statement above all.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import math
+import random
+import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,8 @@ from damage import ACK, Packet, Packets
 from latpcap import _core
 from latpcap.tables.table import Table
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+COMPARED = set(damage.PACKET_DEFECTS) - {"merge-segments"}
+"""All but one whose packets are others, so that there is nothing to compare."""
 MARKS = ("request", "request_end", "response", "response_end")
 SAID = ("command", "fingerprint", "rows", "affected_rows", "round_trips", "error")
 
@@ -35,7 +40,7 @@ class Exchange:
     places: tuple[Place, ...]
     """Of its first and last request packet, first and last response packet."""
     passed: dict[Place, int]
-    """When each packet of the capture passed, in ns."""
+    """When each packet of the capture passed last, in ns."""
     said: dict[str, Any]
     complete: bool
 
@@ -53,8 +58,11 @@ class Exchange:
         mine, true = self.places[end], good.places[end]
         if mine is None or true is None:
             return mine == true
+        if end == 1 and self.passed.get(true, 0) > self.passed.get(self.places[2], math.inf):
+            return True  # the rest of the request passes when the answer has begun
         is_part = mine[:2] == true[:2] and (true[2] - mine[2]) % (1 << 32) < 1 << 31
-        return mine == true or (is_part and self.passed.get(mine, 0) > self.passed.get(true, 0))
+        in_order = self.passed.get(mine, 0) < self.passed.get(true, math.inf)
+        return mine == true or (is_part and not in_order)
 
     @property
     def key(self) -> Place:
@@ -71,31 +79,45 @@ class Tally:
     wrong: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
+    @property
+    def pairs(self) -> int:
+        """Exchanges of other packets than in the good capture."""
+        return sum(count for kind, count in self.wrong.items() if not kind.startswith("says other"))
+
+    @property
+    def sql(self) -> int:
+        """Exchanges with the statement of another."""
+        return sum(count for kind, count in self.wrong.items() if "fingerprint" in kind)
+
+    @property
+    def other(self) -> int:
+        return self.wrong.total() - self.pairs - self.sql
+
     def add(self, kind: str, example: str) -> None:
         self.wrong[kind] += 1
         if self.wrong[kind] <= 5:
             self.examples.append(f"{kind}: {example}")
 
 
-def exchanges(packets: Packets) -> Iterator[Exchange]:
-    """What is read of the capture file that holds these packets."""
+def exchanges(packets: Packets, good: Packets) -> Iterator[Exchange]:
+    """What is read of the capture file that holds these packets, by their places in the good one."""
     passed: dict[Place, int] = {}
     for packet in packets:
-        if packet.tcp and (
-            packet.tcp.payload_length or packet.tcp.flags & ~ACK
-        ):  # an empty ACK has the next one's number
-            passed.setdefault(_place(packet), packet.time_ns)
+        tcp = packet.tcp
+        if tcp and (tcp.payload_length or tcp.flags & ~ACK):  # an empty ACK has the next one's number
+            place = _place(packet, good)
+            passed[place] = max(passed.get(place, packet.time_ns), packet.time_ns)
     core = _core.read([damage.pcapng(packets)])
     texts = {row["id"]: row["text"] for row in Table(core.statements()).to_dicts()}
     for row in Table(core.exchanges()).to_dicts():
         frames = [row[f"{mark}_frame"] for mark in MARKS]
-        places = tuple(None if frame is None else _place(packets[frame - 1]) for frame in frames)
+        places = tuple(None if frame is None else _place(packets[frame - 1], good) for frame in frames)
         said = {name: row[name] for name in SAID} | {"fingerprint": texts.get(row["fingerprint"])}
         yield Exchange(places, passed, said, row["complete"])
 
 
-def _place(packet: Packet) -> Place:
-    tcp = packet.tcp
+def _place(packet: Packet, good: Packets) -> Place:
+    tcp = (good[packet.origin] if packet.origin >= 0 else packet).tcp
     assert tcp is not None
     return tcp.source, tcp.destination, tcp.sequence
 
@@ -103,18 +125,22 @@ def _place(packet: Packet) -> Place:
 def truth(packets: Packets) -> dict[Place, list[Exchange]]:
     """The exchanges of the good capture by where they begin."""
     found = defaultdict(list)
-    for exchange in exchanges(packets):
+    for exchange in exchanges(packets, packets):
         found[exchange.key].append(exchange)
     return found
 
 
-def compare(good: dict[Place, list[Exchange]], packets: Packets, tally: Tally, name: str) -> None:
+def compare(good: Packets, packets: Packets, tally: Tally, name: str) -> None:
     """Add to `tally` what is wrong in the complete exchanges of a damaged capture."""
-    tally.good += sum(map(len, good.values()))
-    for exchange in exchanges(packets):
+    _compare(truth(good), good, packets, tally, name)
+
+
+def _compare(true: dict[Place, list[Exchange]], good: Packets, packets: Packets, tally: Tally, name: str) -> None:
+    tally.good += sum(map(len, true.values()))
+    for exchange in exchanges(packets, good):
         if exchange.complete:
             tally.complete += 1
-            judge(exchange, good.get(exchange.key, []), tally, name)
+            judge(exchange, true.get(exchange.key, []), tally, name)
 
 
 def judge(exchange: Exchange, candidates: list[Exchange], tally: Tally, name: str) -> None:
@@ -135,39 +161,63 @@ def judge(exchange: Exchange, candidates: list[Exchange], tally: Tally, name: st
 
 
 def _differing(exchange: Exchange, good: Exchange) -> list[str]:
-    """What it says otherwise than the good one; a statement that nobody knows is not said."""
-    fingerprint = exchange.said["fingerprint"]
-    # A PostgreSQL statement whose text was lost goes by its name.
-    unknown = fingerprint is None or re.fullmatch(r"execute \S+", fingerprint)
-    silent = {"fingerprint"} if unknown else set()
-    return [what for what in SAID if what not in silent and exchange.said[what] != good.said[what]]
+    """What it says otherwise than the good one."""
+    differing = [what for what in SAID if exchange.said[what] != good.said[what]]
+    return [what for what in differing if not _is_silent(what, exchange.said[what], good.said[what])]
+
+
+def _is_silent(what: str, said: Any, true: Any) -> bool:
+    """Does it say nothing, or only the beginning, where the good one says something?"""
+    if what == "fingerprint" and said is not None:
+        # A prepared statement whose text was lost goes by its name; what the snap length has cut ends with `…`.
+        return said.startswith("execute ") or _is_beginning(said, true)
+    if what == "error":
+        return said is not None and _is_beginning(said, true)
+    return said is None and what in ("fingerprint", "rows", "affected_rows")
+
+
+def _is_beginning(said: str, true: str | None) -> bool:
+    return said.endswith("…") and true is not None and true.startswith(said.removesuffix("…").rstrip())
 
 
 def fixtures() -> list[Path]:
-    return sorted([*FIXTURES.glob("*/*.pcapng"), *FIXTURES.glob("*/*.pcapng.zst")])
+    return sorted([*damage.FIXTURES.glob("*/*.pcapng"), *damage.FIXTURES.glob("*/*.pcapng.zst")])
 
 
-def run(path: Path, defect: str, seeds: range, tally: Tally) -> None:
-    import random
-
+def run(path: Path, defects: Iterable[str], seeds: range, tallies: dict[tuple[str, str], Tally]) -> None:
+    """Damage a capture in several ways; what became of it is added to the tally of defect and protocol (its folder)."""
     packets = damage.read(path)
-    good = truth(packets)
-    for seed in seeds:
-        hurt = damage.PACKET_DEFECTS[defect](packets, random.Random(seed))
-        compare(good, hurt, tally, f"{path.parent.name}/{path.name} {defect} seed {seed}")
+    true = truth(packets)
+    for defect in defects if true else ():
+        tally = tallies.setdefault((defect, path.parent.name), Tally())
+        for seed in seeds:
+            hurt = damage.PACKET_DEFECTS[defect](packets, random.Random(seed))
+            _compare(true, packets, hurt, tally, f"{path.parent.name}/{path.name} {defect} seed {seed}")
+
+
+def report(tallies: dict[tuple[str, str], Tally]) -> None:
+    print(f"{'defect':20} {'protocol':12} {'exchanges':>9} {'complete':>9}      %  wrong pairs  wrong SQL  wrong else")
+    for (defect, protocol), tally in sorted(tallies.items()):
+        share = 100 * tally.complete / max(tally.good, 1)
+        counts = f"{tally.good:9,} {tally.complete:9,} {share:6.1f}"
+        print(f"{defect:20} {protocol:12} {counts} {tally.pairs:12} {tally.sql:10} {tally.other:11}")
+    for tally in tallies.values():
+        print(*tally.examples, sep="\n", end="\n" if tally.examples else "")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("captures", nargs="*", type=Path, default=fixtures())
-    parser.add_argument("--defect", choices=damage.PACKET_DEFECTS, default="scramble")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("captures", nargs="*", type=Path)
+    parser.add_argument("--defect", nargs="+", choices=damage.PACKET_DEFECTS, default=list(COMPARED))
+    parser.add_argument("--seeds", type=int, default=2)
     asked = parser.parse_args()
-    tally = Tally()
-    for path in asked.captures:
-        run(path, asked.defect, range(asked.seeds), tally)
-    print(f"{tally.complete:,} complete of {tally.good:,}; wrong: {sum(tally.wrong.values()):,} {dict(tally.wrong)}")
-    print("\n".join(tally.examples))
+    tallies: dict[tuple[str, str], Tally] = {}
+    for path in asked.captures or fixtures():
+        try:
+            run(path.resolve(), asked.defect, range(asked.seeds), tallies)
+        except (subprocess.CalledProcessError, RuntimeError) as error:
+            print(f"{path}: {error}")
+    report(tallies)
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ impl Flows<'_> {
         if let Some(chunk) = arrival.chunk {
             conversation.read(&chunk, &mut self.statements);
         }
-        if segment.flags.has(Flags::FIN) {
+        if segment.flags.0 & (Flags::FIN | Flags::RST) != 0 {
             let side = connection.side(segment);
             conversation.hung_up(side, connection.streams.acknowledged(side.other()));
         }

@@ -130,6 +130,28 @@ fn after_a_request_is_lost_among_many_no_answer_is_taken_for_another() {
 }
 
 #[test]
+fn after_a_stretch_of_a_pipeline_is_lost_on_both_sides_no_answer_is_taken_for_another() {
+    let mut wire = logged_in();
+    let ask = |wire: &mut Wire, number: u8| {
+        wire.send(Client, &query(&format!("update t set a = {number}")));
+    };
+    wire.ask(&query("update t set a = 99"), &ok(1, 99));
+    let begin = wire.packets.len();
+    (0..40).for_each(|number| ask(&mut wire, number));
+    wire.send(Server, &ok(1, 0));
+    let end = wire.packets.len();
+    // The client goes on sending, and the server answering what was lost.
+    for number in 40..80 {
+        ask(&mut wire, number);
+        ask(&mut wire, 40 + number);
+        wire.send(Server, &ok(1, number - 39));
+    }
+    wire.packets.drain(begin..end);
+    let complete: Vec<_> = queries(wire.read()).iter().filter(|seen| seen.complete).map(|seen| seen.affected).collect();
+    assert_eq!(complete, [Some(99)]);
+}
+
+#[test]
 fn after_a_silence_pairs_are_trusted_again() {
     let mut wire = logged_in();
     for number in 0..8u8 {

@@ -291,7 +291,7 @@ impl Dialogue {
         if self.lost || !self.inbox(side).absorbs(chunk.lost) {
             self.lose_unseen(chunk);
         } else {
-            self.pairing.gap(side, chunk.offset);
+            self.pairing.gap(side, chunk.lost, chunk.offset);
             self.end_body(chunk);
         }
         self.server_spoke = side == Side::Server;
@@ -315,7 +315,7 @@ impl Dialogue {
         if unasked {
             self.pairing.unreadable_request(None);
         }
-        self.pairing.gap(side, chunk.offset);
+        self.pairing.gap(side, chunk.lost, chunk.offset);
     }
 
     /// The end of a packet that was seen, beyond the snap length.

@@ -48,6 +48,8 @@ pub struct Pairing {
     spoke: bool,
     /// The last exchange with a wait of its own, and what the client had received when it asked.
     own: Option<(u32, u64)>,
+    /// What the client had received when it hung up.
+    hung_up: Option<u64>,
     next_number: u32,
     previous_request_ns: Option<i64>,
     previous_response: Option<Mark>,
@@ -109,6 +111,7 @@ impl Pairing {
     /// not waited for.
     pub fn hang_up(&mut self, acknowledged: u64) {
         self.spoke = true;
+        self.hung_up = Some(acknowledged);
         let Some((own, _)) = self.own.take().filter(|&(_, had_received)| acknowledged <= had_received) else { return };
         let newest = self.open.iter_mut().rev().take_while(|open| open.exchange.number >= own);
         let open = newest.map(|open| (&mut open.exchange, Some(&mut open.awaits)));
@@ -179,10 +182,13 @@ impl Pairing {
         self.previous_response = None;
     }
 
-    /// Bytes of what is under way, up to `until`, were not captured.
-    pub fn gap(&mut self, side: Side, until: u64) {
+    /// `lost` bytes of what is under way, up to `until`, were not captured.
+    pub fn gap(&mut self, side: Side, lost: u64, until: u64) {
         let touched = match side {
-            Side::Client => self.open.back_mut(),
+            Side::Client => {
+                self.trust.unseen(lost);
+                self.open.back_mut()
+            }
             Side::Server => {
                 self.trust.missing(until);
                 self.open.front_mut()
@@ -272,11 +278,12 @@ impl Pairing {
     /// The recording or the connection is over.
     pub fn close(&mut self) {
         for open in &mut self.open {
-            // What the client sent last is opaque; as it was never answered, it was no request but a disconnect.
+            // What the client sent last is opaque; as it was never answered, it was no request but a disconnect. That is
+            // certain where the client hung up without an answer.
             if open.ends_with_next && !open.answered && open.exchange.complete {
                 (open.exchange.round_trips, open.exchange.wait) = (0, Wait::None);
                 open.awaits = Awaits::Nothing;
-                open.answered = true;
+                open.answered = self.hung_up.is_some_and(|acknowledged| acknowledged <= open.had_received);
             }
         }
         self.end_all();
@@ -291,6 +298,9 @@ impl Pairing {
             self.hang_up(span.acknowledged);
         }
         let open = self.begin(request, Some(span));
+        if matches!(open.exchange.wait, Wait::Own | Wait::Shared) {
+            self.trust.asks(open.exchange.wait == Wait::Own, span.length);
+        }
         if open.awaits == Awaits::Nothing {
             self.finish_one(open);
         } else {

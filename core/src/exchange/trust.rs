@@ -20,6 +20,11 @@ pub struct Trust {
     missing_until: u64,
     /// How many of the exchanges to come may get the answer to another request.
     untrusted: u32,
+    /// Lost just now: how many bytes of the client, with an unknown number of requests, and whether answers, too.
+    unseen: u64,
+    unheard: bool,
+    /// How often the client has waited since.
+    waits: u32,
     /// The time of the last message.
     latest_ns: i64,
 }
@@ -28,6 +33,7 @@ impl Trust {
     /// The server's stream has a gap that ends here.
     pub fn missing(&mut self, until: u64) {
         self.missing_until = until;
+        (self.unheard, self.waits) = (true, 0);
     }
 
     /// Is part of the server's stream missing after its first `received` bytes?
@@ -41,10 +47,27 @@ impl Trust {
         self.untrusted = self.untrusted.max(untrusted);
     }
 
+    /// So many bytes of the client were not captured.
+    pub fn unseen(&mut self, lost: u64) {
+        (self.unseen, self.waits) = (self.unseen.saturating_add(lost), 0);
+    }
+
+    /// The client asks with `length` bytes, and waits for the answer to what it asked before, or not. One that does not
+    /// may have asked what was lost without waiting, too; how much of that is answered is unknown where answers are lost.
+    pub fn asks(&mut self, waits: bool, length: u64) {
+        self.waits += u32::from(waits);
+        if self.waits > 1 {
+            (self.unseen, self.unheard) = (0, false);
+        }
+        if !waits && self.unheard && self.unseen >= length.saturating_mul(UNTRUSTED.into()) {
+            self.distrust_next(MIN_PIPELINED);
+        }
+    }
+
     /// After a long silence of both sides nothing is under way any more.
     pub fn settle(&mut self, span: &MessageSpan) {
         if span.side == Side::Client && span.first.time_ns.saturating_sub(self.latest_ns) >= SILENCE_NS {
-            self.untrusted = 0;
+            (self.untrusted, self.unseen, self.unheard) = (0, 0, false);
         }
         self.latest_ns = self.latest_ns.max(span.last.time_ns);
     }

@@ -176,7 +176,10 @@ impl Firebird {
             op::FETCH | op::FETCH_SCROLL => asked.expected = Expected::Rows(self.learn_output(packet, sql)),
             op::FREE_STATEMENT => self.free(packet),
             op::OPEN_BLOB | op::OPEN_BLOB2 | op::CREATE_BLOB | op::CREATE_BLOB2 => asked.effect = Effect::Blob(sql),
-            op::GET_SEGMENT => asked.limit = packet.number(0) as usize + 4096,
+            op::GET_SEGMENT => {
+                asked.limit = packet.number(0) as usize + 4096;
+                asked.effect = Effect::Segment;
+            }
             op::COMPILE => self.compile(packet, &mut asked),
             op::START_AND_RECEIVE | op::START_SEND_AND_RECEIVE | op::RECEIVE => {
                 let messages = packet.request.and_then(|request| self.objects.messages(request));

@@ -73,6 +73,8 @@ pub enum Effect {
     Prepared(StatementId),
     Request(Arc<Messages>),
     Blob(Option<Sql>),
+    /// Brings a part of a blob.
+    Segment,
     ServerVersion,
     ServiceVersion,
     AffectedRows,

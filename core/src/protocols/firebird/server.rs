@@ -12,6 +12,9 @@ use crate::sql::Statements;
 /// Of the answer to `prepare_statement`: it is a SELECT.
 const SELECT: u16 = 4;
 
+/// A part of a blob that is the last one says so in place of a handle.
+const LAST_SEGMENT: u16 = 2;
+
 impl Firebird {
     pub(super) fn server_extent(&self, bytes: &[u8]) -> Result<(usize, usize), Stop> {
         responses::extent(bytes, &self.asked()).map(|extent| (extent.head, extent.length))
@@ -120,6 +123,7 @@ impl Firebird {
         match (&first.expected, &first.effect) {
             (_, Effect::Statement(_) | Effect::Blob(_) | Effect::Request(_)) => has_handle,
             (_, Effect::Prepared(_) | Effect::AffectedRows) => !response.data.is_empty(),
+            (_, Effect::Segment) => response.object == LAST_SEGMENT || !response.data.is_empty(),
             (Expected::Response, Effect::None) => !first.is_execute || response.object != LAST_OBJECT,
             (Expected::Response, _) => true,
             (Expected::Rows(_) | Expected::Accept | Expected::Slice(_) | Expected::BatchStates, _) => false,
@@ -129,7 +133,7 @@ impl Firebird {
 
     fn apply(&mut self, effect: Effect, response: &Response<'_>, context: &mut Context<'_>, outcome: &mut Outcome) {
         match effect {
-            Effect::None => {}
+            Effect::None | Effect::Segment => {}
             Effect::Statement(id) => self.objects.name(id, response.object),
             Effect::Prepared(id) => {
                 if let Some(statement) = self.objects.by_id(id) {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocols::Meaning::{self, Done, More, Rows};
+use crate::protocols::Meaning::{self, Done, More, Rows, Unrelated};
 use crate::protocols::{Layer, Outcome, Purpose, Request, Verdict};
 use crate::session::Session;
 use crate::side::Side::{Client, Server};
@@ -290,6 +290,16 @@ fn only_the_first_use_of_a_handle_that_was_not_read_proves_it() {
     reader.read(Server, &response(1)).unwrap();
     reader.read(Client, &segment).unwrap();
     assert_eq!(reader.requests(), ["open_blob Answer", "get_segment Shared", "get_segment Answer"]);
+}
+
+#[test]
+fn a_handle_is_no_part_of_a_blob() {
+    let mut reader = Reader::in_the_middle();
+    reader.read(Client, &join(&[words(&[36, 3, 1024]), buffer(b"")])).unwrap();
+    // Answers to an open and a close that were not captured.
+    reader.read(Server, &join(&[response(3), response(0)])).unwrap();
+    reader.read(Server, &join(&[words(&[9, 2, 0, 0]), buffer(b"\x03\0one"), words(&[1, 0, 0])])).unwrap();
+    assert_eq!(reader.meanings[1..], [Unrelated, Unrelated, Done(Outcome::default())]);
 }
 
 #[test]
