@@ -218,3 +218,54 @@ def test_what_the_user_gives_overrules_the_paths_too() -> None:
 def test_a_recording_without_connections_has_no_baseline() -> None:
     found = estimate_paths(build([]))
     assert (len(found.paths), len(found.of_connections.baseline)) == (0, 0)
+
+
+def test_halves_as_short_as_a_hosts_turnaround_tell_no_place() -> None:
+    connection = Conn(rtt_ms=0.06, near_share=0.4, exchanges=QUERIES, far_ms=[0.036] * 3, near_ms=[0.024] * 3)
+    found = estimate(build([connection]))
+    assert found.position_name(0) == "unknown"
+    assert found.baseline[0] == pytest.approx(36e3)
+    assert found.low[0] < 24e3
+    assert found.high[0] > 60e3
+
+
+def test_one_half_excludes_the_other_however_short_both_are() -> None:
+    connection = Conn(rtt_ms=0.04, near_share=0.1, exchanges=QUERIES, far_ms=[0.036] * 3, near_ms=[0.004] * 3)
+    assert position(connection) == "client"
+
+
+def test_a_late_acknowledgment_of_one_segment_is_a_bound_only() -> None:
+    one = [Ex(service_ms=0.865, waited_ms=0.865)]
+    found = estimate(build([Conn(handshake=False, exchanges=one, delayed_near_ms=[38.3])]))
+    assert (found.baseline[0], found.low[0], found.position_name(0)) == (0.865e6, 0, "unknown")
+    assert found.high[0] > 38.3e6
+
+
+def test_a_late_acknowledgment_that_the_handshake_supports_is_a_measurement() -> None:
+    found = estimate(build([Conn(rtt_ms=90, exchanges=QUERIES, delayed_far_ms=[91] * 3)]))
+    assert found.in_stream_median[0] == 91e6
+
+
+def test_one_fast_answer_bounds_the_rtt_however_many_responses_were_slow() -> None:
+    slow = [Ex(service_ms=50.0007)] * 100
+    found = estimate(build([Conn(rtt_ms=5, exchanges=slow, far_answer_ms=0.3)]))
+    assert (found.baseline[0], found.low[0], found.method_name(0)) == (0.3e6, 0, "response floor")
+
+
+def test_an_answer_that_is_little_faster_keeps_the_method() -> None:
+    found = estimate(build([Conn(rtt_ms=5, exchanges=[Ex(service_ms=1.0007)] * 20, far_answer_ms=4.9)]))
+    assert (found.baseline[0], found.method_name(0)) == (4.9e6, "handshake")
+    assert found.high[0] > 5e6
+
+
+def test_many_measurements_of_a_path_that_varies_are_not_bounded_by_its_fastest_answer() -> None:
+    jittered = [10 + step / 20 for step in range(-20, 21)]
+    connection = Conn(rtt_ms=10, exchanges=[Ex(service_ms=5)] * 20, far_ms=jittered, far_answer_ms=9.1)
+    found = estimate(build([connection]))
+    assert found.baseline[0] == pytest.approx(10e6, rel=0.06)
+    assert found.low[0] <= 9.1e6
+
+
+def test_a_wait_with_a_retransmission_bounds_nothing() -> None:
+    found = estimate(build([Conn(rtt_ms=1, handshake=False, exchanges=[Ex(service_ms=205, retransmissions=1)] * 3)]))
+    assert found.method_name(0) == "unknown"
