@@ -8,7 +8,7 @@ use super::clock::Clocks;
 use super::duplicates::Duplicates;
 use super::pace::{self, Pace};
 use super::reassembly::{Accepted, Reassembly, Sending};
-use super::rtt::RttSample;
+use super::rtt::{Acknowledged, RttSample};
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -165,14 +165,14 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
         }
-        match accepted.sample {
-            Some(sample) if sample.pure => {
+        match accepted.acknowledged {
+            Some(Acknowledged::Sample(sample)) => {
                 self.samples.push((side.other(), sample));
                 self.acknowledged(side.other(), sample);
             }
-            Some(bound) => {
+            Some(Acknowledged::Bound(rtt_ns)) => {
                 let fastest_ns = &mut self.fastest_answer_ns[side.other() as usize];
-                *fastest_ns = Some(fastest_ns.map_or(bound.rtt_ns, |fastest_ns| fastest_ns.min(bound.rtt_ns)));
+                *fastest_ns = Some(fastest_ns.map_or(rtt_ns, |fastest_ns| fastest_ns.min(rtt_ns)));
             }
             None => {}
         }

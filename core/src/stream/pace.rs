@@ -69,7 +69,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn late(rtt_ms: i64) -> RttSample {
-        RttSample { time_ns: 100 * MS, rtt_ns: rtt_ms * MS, pure: true, segments: 1, in_flight: 1 }
+        RttSample { time_ns: 100 * MS, rtt_ns: rtt_ms * MS, segments: 1, in_flight: 1 }
     }
 
     fn stalled_ms(rtt_ms: i64, far_ms: i64, then_ms: i64) -> Option<i64> {

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rtt::{InFlight, RttSample};
+use super::rtt::{Acknowledged, InFlight};
 use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
@@ -46,7 +46,7 @@ pub struct Accepted<'a> {
     /// Bytes that can be read now.
     pub chunk: Option<Chunk<'a>>,
     /// The RTT between the capture point and the *receiver* of the acknowledged data, or a bound of it.
-    pub sample: Option<RttSample>,
+    pub acknowledged: Option<Acknowledged>,
     pub sending: Sending,
     /// It acknowledges once more what it did before, while data is on its way.
     pub duplicate_ack: bool,
@@ -181,11 +181,11 @@ impl Reassembly {
         if segment.flags.has(Flags::FIN) {
             stream.end.get_or_insert(end);
         }
-        let (acknowledges_more, sample) = self.acknowledge(side, segment);
+        let (acknowledges_more, acknowledged) = self.acknowledge(side, segment);
         if segment.wire_length == 0 || segment.flags.has(Flags::RST) {
             let same_window = self.note_window(side, segment.window);
             let duplicate_ack = same_window && !acknowledges_more && self.is_duplicate_ack(side, segment);
-            return Accepted { sample, duplicate_ack, ..Accepted::default() };
+            return Accepted { acknowledged, duplicate_ack, ..Accepted::default() };
         }
         self.note_window(side, segment.window);
         let sending = self.note_sending(side, offset, end, segment);
@@ -193,7 +193,7 @@ impl Reassembly {
         if chunk.is_none() && end > self.stream(side).next {
             self.wait(side, offset, segment);
         }
-        Accepted { chunk, sample, sending, duplicate_ack: false }
+        Accepted { chunk, acknowledged, sending, duplicate_ack: false }
     }
 
     /// Nothing in this segment is new: it may have been there before.
@@ -295,7 +295,7 @@ impl Reassembly {
     }
 
     /// Does the segment acknowledge more than before, and how long did that take?
-    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> (bool, Option<RttSample>) {
+    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> (bool, Option<Acknowledged>) {
         if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
             self.stream_mut(side.other()).first.get_or_insert(segment.acknowledgment);
         }

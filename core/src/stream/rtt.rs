@@ -8,14 +8,21 @@ use std::collections::VecDeque;
 /// Segments in flight that are remembered per direction; older ones give no sample.
 const IN_FLIGHT: usize = 1024;
 
-/// Data and the acknowledgment of its last byte.
+/// What the acknowledgment of data says of the RTT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledged {
+    /// It carried no data.
+    Sample(RttSample),
+    /// It did: the RTT is no longer than this.
+    Bound(i64),
+}
+
+/// One clean measurement on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttSample {
     /// When the acknowledgment passed.
     pub time_ns: i64,
     pub rtt_ns: i64,
-    /// The acknowledgment carried no data: a measurement, not just a bound.
-    pub pure: bool,
     /// Data segments that the acknowledgment covered: one alone may have been delayed by its receiver.
     pub segments: u32,
     /// Segments that were under way when the newest of these was sent, itself included: behind many it had to queue.
@@ -50,7 +57,7 @@ impl InFlight {
     }
 
     /// The other side acknowledged everything before `offset`; `pure`: by a packet without data.
-    pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<RttSample> {
+    pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<Acknowledged> {
         let mut newest = None;
         let mut segments = 0;
         while let Some(&sent) = self.segments.front() {
@@ -63,7 +70,10 @@ impl InFlight {
         }
         let Sent { end, time_ns: sent_ns, in_flight } = newest?;
         let rtt_ns = time_ns - sent_ns;
-        (end == offset && rtt_ns >= 0).then_some(RttSample { time_ns, rtt_ns, pure, segments, in_flight })
+        (end == offset && rtt_ns >= 0).then_some(match pure {
+            true => Acknowledged::Sample(RttSample { time_ns, rtt_ns, segments, in_flight }),
+            false => Acknowledged::Bound(rtt_ns),
+        })
     }
 }
 
@@ -71,11 +81,18 @@ impl InFlight {
 mod tests {
     use super::*;
 
+    fn sample(acknowledged: Option<Acknowledged>) -> RttSample {
+        match acknowledged {
+            Some(Acknowledged::Sample(sample)) => sample,
+            other => panic!("{other:?} is no sample"),
+        }
+    }
+
     #[test]
     fn a_pure_acknowledgment_gives_a_sample() {
         let mut flight = InFlight::default();
         flight.sent(100, 1_000);
-        let sample = flight.acknowledged(100, 5_000, true).unwrap();
+        let sample = sample(flight.acknowledged(100, 5_000, true));
         assert_eq!((sample.rtt_ns, sample.segments), (4_000, 1));
     }
 
@@ -83,8 +100,7 @@ mod tests {
     fn an_answer_that_carries_the_acknowledgment_is_a_bound_only() {
         let mut flight = InFlight::default();
         flight.sent(100, 1_000);
-        let bound = flight.acknowledged(100, 5_000, false).unwrap();
-        assert_eq!((bound.rtt_ns, bound.pure), (4_000, false));
+        assert_eq!(flight.acknowledged(100, 5_000, false), Some(Acknowledged::Bound(4_000)));
         assert_eq!(flight.acknowledged(100, 6_000, true), None);
     }
 
@@ -102,7 +118,7 @@ mod tests {
         let mut flight = InFlight::default();
         flight.sent(100, 1_000);
         flight.sent(200, 1_500);
-        let sample = flight.acknowledged(200, 2_000, true).unwrap();
+        let sample = sample(flight.acknowledged(200, 2_000, true));
         assert_eq!((sample.rtt_ns, sample.segments), (500, 2));
     }
 
@@ -111,8 +127,8 @@ mod tests {
         let mut flight = InFlight::default();
         flight.sent(100, 1_000);
         flight.sent(200, 1_500);
-        assert_eq!(flight.acknowledged(100, 2_000, true).unwrap().in_flight, 1);
+        assert_eq!(sample(flight.acknowledged(100, 2_000, true)).in_flight, 1);
         flight.sent(300, 2_500);
-        assert_eq!(flight.acknowledged(300, 3_000, true).unwrap().in_flight, 2);
+        assert_eq!(sample(flight.acknowledged(300, 3_000, true)).in_flight, 2);
     }
 }
