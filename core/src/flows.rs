@@ -141,8 +141,14 @@ impl Flows<'_> {
         if connection.samples.len() > samples {
             self.sample(number);
         }
-        self.exchanges.take(number, &mut self.conversations[number], &self.statements);
-        self.settle(number, segment);
+        let more = self.exchanges.take(number, &mut self.conversations[number], &self.statements);
+        self.count(number);
+        if self.total.is_beyond(&self.options.limits) {
+            self.make_room();
+        }
+        if more && self.kept_bytes() > self.options.limits.memory {
+            self.end_at(segment.frame);
+        }
     }
 
     /// There is no room for what further packets would bring.
@@ -163,22 +169,16 @@ impl Flows<'_> {
         });
     }
 
-    /// Is there room for what the connection keeps now?
-    fn settle(&mut self, number: usize, segment: &Segment<'_>) {
-        self.count(number);
-        if self.total.is_beyond(&self.options.limits) {
-            self.make_room();
-        }
-        if self.kept_bytes() > self.options.limits.memory {
-            self.full = true;
-            self.notes.add(NoteCode::TooManyExchanges, || {
-                let memory = self.options.limits.memory / 1_000_000;
-                let frame = segment.frame;
-                format!("{memory} MB are full of exchanges at packet {frame}: what comes after it is left out; give more --memory, or split the capture")
-            });
-        }
+    /// There is no room for more exchanges.
+    fn end_at(&mut self, frame: u64) {
+        self.full = true;
+        let memory = self.options.limits.memory / 1_000_000;
+        self.notes.add(NoteCode::TooManyExchanges, || {
+            format!("{memory} MB are full of exchanges at packet {frame}: what comes after it is left out; give more --memory, or split the capture")
+        });
     }
 
+    #[inline]
     fn count(&mut self, number: usize) {
         let conversation = &self.conversations[number];
         let connection = self.connections.get_mut(number);

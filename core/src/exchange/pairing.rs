@@ -248,7 +248,9 @@ impl Pairing {
 
     /// What has finished was taken, and was more than usual.
     pub fn shrink(&mut self) {
-        self.finished.shrink_to(USUAL);
+        if self.finished.capacity() > USUAL {
+            self.finished.shrink_to(USUAL);
+        }
     }
 
     /// The stream becomes opaque: what is open ends when the client speaks again.

@@ -119,16 +119,17 @@ impl ExchangeColumns {
         self.stream.rows.len() * ROW_BYTES + self.error.kind.bytes
     }
 
-    /// Take the exchanges that a conversation has finished.
-    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) {
-        let Some(dialogue) = conversation.dialogue_mut() else { return };
+    /// Take the exchanges that a conversation has finished; false for none.
+    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) -> bool {
+        let Some(dialogue) = conversation.dialogue_mut() else { return false };
         if !dialogue.pairing.has_finished() {
-            return;
+            return false;
         }
         for exchange in dialogue.pairing.finished() {
             self.push(Row::new(connection as u32, exchange, statements));
         }
         dialogue.pairing.shrink();
+        true
     }
 
     /// How many errors came when there was no room left for a text of their own.
