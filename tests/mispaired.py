@@ -43,6 +43,8 @@ class Exchange:
     """When each packet of the capture passed last, in ns."""
     said: dict[str, Any]
     complete: bool
+    cut: bool = False
+    """The capture has a snap length: a statement may be shown by its beginning."""
 
     def __str__(self) -> str:
         places = ["-" if place is None else f"{place[0][1]}:{place[2]}" for place in self.places]
@@ -107,13 +109,14 @@ def exchanges(packets: Packets, good: Packets) -> Iterator[Exchange]:
         if tcp and (tcp.payload_length or tcp.flags & ~ACK):  # an empty ACK has the next one's number
             place = _place(packet, good)
             passed[place] = max(passed.get(place, packet.time_ns), packet.time_ns)
+    cut = any(len(packet.data) < packet.length for packet in packets)
     core = _core.read([damage.pcapng(packets)])
     texts = {row["id"]: row["text"] for row in Table(core.statements()).to_dicts()}
     for row in Table(core.exchanges()).to_dicts():
         frames = [row[f"{mark}_frame"] for mark in MARKS]
         places = tuple(None if frame is None else _place(packets[frame - 1], good) for frame in frames)
         said = {name: row[name] for name in SAID} | {"fingerprint": texts.get(row["fingerprint"])}
-        yield Exchange(places, passed, said, row["complete"])
+        yield Exchange(places, passed, said, row["complete"], cut)
 
 
 def _place(packet: Packet, good: Packets) -> Place:
@@ -163,21 +166,22 @@ def judge(exchange: Exchange, candidates: list[Exchange], tally: Tally, name: st
 def _differing(exchange: Exchange, good: Exchange) -> list[str]:
     """What it says otherwise than the good one."""
     differing = [what for what in SAID if exchange.said[what] != good.said[what]]
-    return [what for what in differing if not _is_silent(what, exchange.said[what], good.said[what])]
+    return [what for what in differing if not _is_silent(what, exchange.said[what], good.said[what], exchange.cut)]
 
 
-def _is_silent(what: str, said: Any, true: Any) -> bool:
+def _is_silent(what: str, said: Any, true: Any, cut: bool) -> bool:
     """Does it say nothing, or only the beginning, where the good one says something?"""
     if what == "fingerprint" and said is not None:
-        # A prepared statement whose text was lost goes by its name; what the snap length has cut ends with `…`.
-        return said.startswith("execute ") or _is_beginning(said, true)
+        # A prepared statement whose text was lost goes by its name; what the snap length has cut ends with `…`,
+        # and inside of quotes with `?`.
+        return said.startswith("execute ") or _is_beginning(said, true) or (cut and _is_beginning(said, true, "?"))
     if what == "error":
         return said is not None and _is_beginning(said, true)
     return said is None and what in ("fingerprint", "rows", "affected_rows")
 
 
-def _is_beginning(said: str, true: str | None) -> bool:
-    return said.endswith("…") and true is not None and true.startswith(said.removesuffix("…").rstrip())
+def _is_beginning(said: str, true: str | None, end: str = "…") -> bool:
+    return said.endswith(end) and true is not None and true.startswith(said.removesuffix(end).rstrip())
 
 
 def fixtures() -> list[Path]:
