@@ -63,7 +63,8 @@ def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteRes
     routes = sorted({name for name in named if name is not None})
     if not routes:
         return
-    index = np.array([routes.index(name) if name is not None else -1 for name in named])
+    numbers = {name: number for number, name in enumerate(routes)}
+    index = np.array([-1 if name is None else numbers[name] for name in named])
     exchanges = recording.exchanges
     tagged = columns.column(recording.exchanges_table, "tags").ints(-1)
     rows = np.flatnonzero(tagged >= 0)
@@ -75,8 +76,11 @@ def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteRes
 
     executions, trips = total(exchanges.is_execution), total(exchanges.round_trips)
     network, service = total(timeline.network_ns) / 1e9, total(timeline.service_ns) / 1e9
+    of_route = np.split(
+        rows[np.argsort(route, kind="stable")], np.cumsum(np.bincount(route, minlength=len(routes)))[:-1]
+    )
     for number in np.argsort(-(network + service), kind="stable"):
-        mine = rows[route == number]
+        mine = of_route[number]
         frameworks = (tags[tag].get("framework") for tag in np.unique(tagged[mine]))
         yield RouteResult(
             route=routes[number],
