@@ -1,6 +1,6 @@
 """Compares what is read of a damaged capture with what is read of the good one, exchange by exchange.
 
-    python tests/mispaired.py [--seeds N] [--defect DEFECT…] [CAPTURE…]      (all fixtures, unless some are named)
+    python tests/mispaired.py [CAPTURE…] [--seeds N] [--defect DEFECT…]      (all fixtures, unless some are named)
 
 An exchange that the damaged capture shows as complete must consist of the packets that it consists of in the good one,
 and say the same of them. A packet is known by its sender and its sequence number in the good capture: a copy is as good

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import damage
@@ -76,6 +77,23 @@ def test_losses_copies_and_another_order_make_no_wrong_pair(path: Path) -> None:
     seeds = SEEDS[:1] if path.stat().st_size > 300_000 else SEEDS
     tallies: dict[tuple[str, str], mispaired.Tally] = {}
     mispaired.run(path, ["scramble"], seeds, tallies)
+    assert_right(tallies)
+
+
+ORACLE = (
+    "cisco-system-traffic-generator-trex-core__Oracle.pcap",
+    "jdbc_19c_session_rtt5.pcap",
+    "py_23ai_lob_rtt5.pcap",
+)
+
+
+@pytest.mark.parametrize("name", ORACLE)
+@pytest.mark.parametrize("defect", ["lose", "lose-single", "lose-stretches", "scramble", "duplicate-later", "reorder"])
+def test_no_loss_gives_an_oracle_cursor_the_statement_of_another(
+    shared_capture: Callable[[str], Path], name: str, defect: str
+) -> None:
+    tallies: dict[tuple[str, str], mispaired.Tally] = {}
+    mispaired.run(shared_capture(f"tns/{name}"), [defect], SEEDS, tallies)
     assert_right(tallies)
 
 
