@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use crate::cursor::Cursor;
 
-const CHUNKED: u8 = 0xfe;
+pub const CHUNKED: u8 = 0xfe;
 const ABSENT: u8 = 0xff;
 
 /// The order of the bytes in a number of fixed width.

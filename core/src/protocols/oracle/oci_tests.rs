@@ -1,5 +1,7 @@
 //! Sessions of OCI clients (SQL*Plus, Toad, ODBC), written by hand as the servers of each version have them.
 
+use proptest::prelude::*;
+
 use super::calls::{EXECUTE, EXECUTE_V7, PARSE};
 use super::encodings::Order;
 use super::wide_end::Layout;
@@ -314,5 +316,21 @@ fn a_lost_fetch_takes_no_statement_away() {
         let read = read_without(Some(4), &parts);
         assert_eq!(read.text_at(Some(9)), Some(QUERY));
         assert_eq!(read.exchanges.last().and_then(|last| last.rows), None);
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_sessions_never_panic(
+        version in 0usize..VERSIONS.len(),
+        lost in prop::option::of(0usize..14),
+        flips in prop::collection::vec((0usize..14, any::<usize>(), any::<u8>()), 1..20),
+    ) {
+        let mut parts = recycled(VERSIONS[version]);
+        for (part, at, value) in flips {
+            let length = parts[part].1.len();
+            parts[part].1[at % length] = value;
+        }
+        read_without(lost, &parts);
     }
 }

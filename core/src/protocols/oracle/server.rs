@@ -143,7 +143,11 @@ impl Oracle {
         };
         if cut {
             // Its end was not captured: a short packet is the last one all the same.
-            return if marked || !full { self.done(Outcome::default()) } else { Meaning::More };
+            if !marked && full {
+                return Meaning::More;
+            }
+            let outcome = self.outcome_without_end(&call);
+            return self.done(outcome);
         }
         match self.outcome(&call, marked, full, context) {
             Some(outcome) => self.done(outcome),

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use super::calls::{HEADER, token_lengths};
-use super::encodings::{Family, Writing, string};
+use super::encodings::{CHUNKED, Family, Writing, string};
 use crate::cursor::Cursor;
 
 /// Every version since 10g sends 13 further numbers with an execution; 9i sends 12.
@@ -163,23 +163,25 @@ fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow
 
 /// A string that reads like text and has the declared length.
 fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
-    let fits = |length| match execution.family {
-        Family::Universal => fits(length, execution.text_length),
-        Family::Wide(_) => fits(length, execution.text_length) || fits_converted(length, execution.text_length),
-    };
+    let declared = execution.text_length;
+    let is_wide = matches!(execution.family, Family::Wide(_));
+    if is_wide && is_inside_text(bytes, at) {
+        return None;
+    }
+    let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "fields").ok()?;
     let first = cursor.peek_u8()?;
     // Most places are refused by their first byte.
-    if first != 0xfe && !fits(first.into()) {
+    if first != CHUNKED && !right(first.into()) {
         return None;
     }
     let text = string(&mut cursor)?;
     let read = without_zero(&text);
-    let right = fits(text.len()) && !read.is_empty() && read.iter().copied().all(is_printable);
-    let exact = self::fits(text.len(), execution.text_length);
+    let reads = right(text.len()) && !read.is_empty() && read.iter().copied().all(is_printable);
+    let sure = text.len() == declared || is_wide && fits(text.len(), declared);
     let kept = read.len();
-    (right && (exact || Verb::of(read) != Verb::Other)).then(|| (shortened(text, kept), cursor.position()))
+    (reads && (sure || Verb::of(read) != Verb::Other)).then(|| (shortened(text, kept), cursor.position()))
 }
 
 /// The declared number of printable bytes, as JDBC writes them: nothing before or after.
@@ -197,6 +199,12 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
 fn fits(length: usize, declared: usize) -> bool {
     let with_zero = length + 1;
     length > 0 && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
+}
+
+/// What reads like a string may be a piece of one: the first chunk, or a blank (a length of 32) with what follows it.
+fn is_inside_text(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    before.is_some_and(|before| *before == CHUNKED || (b' '..=b'~').contains(before))
 }
 
 /// OCI declares room for its own character set, and the text comes in the server's.
@@ -220,7 +228,7 @@ fn without_zero(text: &[u8]) -> &[u8] {
 
 /// For unknown layouts: the first string that begins with a word of SQL.
 pub fn guess(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
-    (HEADER..bytes.len().min(HEADER + SEARCHED)).find_map(|at| {
+    (HEADER..bytes.len().min(HEADER + SEARCHED)).filter(|&at| bytes[at - 1] != CHUNKED).find_map(|at| {
         let mut cursor = Cursor::new(&bytes[at..]);
         let text = string(&mut cursor)?;
         let read = without_zero(&text);
@@ -379,6 +387,16 @@ mod tests {
             [&JDBC[..9], &[text.len() as u8], &JDBC[10..JDBC.len() - 32], text, &JDBC[JDBC.len() - 14..]].concat();
         assert_eq!(text.len(), 30);
         assert_eq!(text_of(&bytes).unwrap(), text);
+    }
+
+    #[test]
+    fn the_first_chunk_of_a_text_whose_end_was_cut_is_no_text() {
+        let mut bytes = b"\x03\x03\x14\x01\0\0\0\x38\x4d\x46\0\x60\0\0\0\xfe\x28".to_vec();
+        bytes.extend(b"select amount, price, name, owner from s");
+        bytes.extend(b"\x38tock where ");
+        let execution = Execution::read_version_7(&bytes, false).unwrap();
+        assert_eq!(text(&bytes, &execution), Text::Partial);
+        assert_eq!(guess(&bytes), None);
     }
 
     #[test]

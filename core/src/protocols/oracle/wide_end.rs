@@ -20,6 +20,8 @@ const BEFORE_CALL_NUMBER: usize = 23;
 const PADDING: usize = 3;
 /// Sizes without the message: 64 (10g, 32 bit) … 152 (64 bit).
 const SIZES: std::ops::RangeInclusive<usize> = 60..=160;
+/// With the longest message that its length of one byte allows.
+const LONGEST: usize = 160 + 256;
 
 /// Where the fields are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,9 @@ pub fn decide<'a>(response: &'a [u8], expected: &Expected, family: Option<Family
 }
 
 fn fields<'a>(bytes: &'a [u8], layout: Layout, expected: &Expected) -> Option<EndOfCall<'a>> {
+    if bytes.len() > LONGEST {
+        return None;
+    }
     let order = layout.order;
     let mut cursor = Cursor::new(bytes);
     let status = u64::from(order.u32(&mut cursor)?);
