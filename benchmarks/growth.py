@@ -153,11 +153,11 @@ SUBJECTS = {
 
 COMMANDS = {
     "analyze": ("analyze", "--json"),
-    "findings": ("findings", "--json"),
+    "findings": ("findings", "--rtt", "15ms"),
     "report": ("report", "-o", "{out}.html"),
     "statements": ("statements", "--format", "csv"),
     "connections": ("connections", "--format", "csv"),
-    "annotate": ("annotate", "{out}.pcapng"),
+    "annotate": ("annotate", "{out}.pcapng", "--force"),
     "sql": ("sql", "select count(*) from exchanges"),
 }
 
@@ -221,7 +221,10 @@ def run(command: str, subject: Subject, captures: list[Path], base: Path, limit:
 def floor_s(command: str, base: Path) -> float:
     """What the command takes where there is next to nothing."""
     subject = Subject(connections, 1)
-    return run(command, subject, written(subject, 1, base), base, 60).cpu_s
+    spent = run(command, subject, written(subject, 1, base), base, 60)
+    if spent.mark:
+        sys.exit(f"latpcap {command}: {spent.complaint}")
+    return spent.cpu_s
 
 
 def growth(spent: list[Spent], floor: float) -> float:
