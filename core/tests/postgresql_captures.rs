@@ -129,7 +129,14 @@ fn the_rows_are_those_that_the_application_received() {
     let told_by_the_tool = ["pgbench", "psql-session", "logical-replication", "psycopg2-terminated"];
     // The application sees only the last of several results, nothing of a refused pipeline or of what its driver asks
     // for itself, and only one leg of a pooler; inside TLS no rows are seen.
-    let more_on_the_wire = ["psycopg2-notices", "psycopg3-pipeline-error", "pgbouncer", "psycopg2-tls", "node-drivers"];
+    let more_on_the_wire = [
+        "psycopg2-notices",
+        "psycopg3-pipeline-error",
+        "pgbouncer",
+        "psycopg2-tls",
+        "libpq18-direct-tls",
+        "node-drivers",
+    ];
     for (path, facts) in fixtures() {
         let name = path.file_name().unwrap().to_str().unwrap();
         if !told_by_the_tool.iter().chain(&more_on_the_wire).any(|other| name.starts_with(other)) {
