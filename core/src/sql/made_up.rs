@@ -66,6 +66,10 @@ impl MadeUp {
             }
             Kind::Word => token.bytes,
             Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
+            Kind::Placeholder | Kind::Literal if self.place.is_of_a_name() => {
+                self.place = Place::Other;
+                return false;
+            }
             _ => return false,
         };
         let place = std::mem::replace(&mut self.place, Place::Other);
@@ -83,6 +87,11 @@ impl MadeUp {
 }
 
 impl Place {
+    /// Does a name stand here, or the `?` of one that was made up?
+    fn is_of_a_name(self) -> bool {
+        matches!(self, Place::Name | Place::Statement | Place::Release | Place::Deallocate)
+    }
+
     /// Where one of the words leads that stand before a name.
     fn next(self, token: &Token<'_>, lexer: &Lexer<'_>) -> Option<Place> {
         let leads = |words: &[&str], place| token.is_any(words).then_some(place);
