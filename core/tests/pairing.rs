@@ -272,6 +272,23 @@ proptest! {
     }
 
     #[test]
+    fn compression_begins_behind_the_ok_however_long_it_is(mss in 1usize..2000, text in 0usize..5000) {
+        let packed = |packet: Vec<u8>| [&(packet.len() as u32).to_le_bytes()[..3], &[0, 0, 0, 0], &packet].concat();
+        let mut compressed_login = login();
+        compressed_login[4] |= 0x20;
+        let mut long_ok = ok(2, 0);
+        long_ok.extend(vec![b'x'; text]);
+        long_ok[..3].copy_from_slice(&(text as u32 + 7).to_le_bytes()[..3]);
+        let mut wire = Wire::new();
+        wire.mss = mss;
+        wire.handshake().send(Server, &greeting()).ask(&compressed_login, &long_ok);
+        wire.ask(&packed(query("select a from t")), &packed(result(3, 10)));
+        let seen = exchanges(wire.read());
+        prop_assert!(seen.iter().all(|seen| seen.complete), "{:?}", seen);
+        prop_assert_eq!(seen.last().map(|seen| (seen.command.as_str(), seen.rows)), Some(("query", Some(3))));
+    }
+
+    #[test]
     fn any_cut_into_packets_gives_the_same_exchanges(mss in 1usize..200) {
         let dialogue = |mss| {
             let mut wire = Wire::new();

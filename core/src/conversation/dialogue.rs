@@ -53,9 +53,7 @@ impl Dialogue {
             server_spoke: false,
             asked_on: false,
         };
-        if let Some(layer) = start.layer {
-            dialogue.switch(layer);
-        }
+        dialogue.switch(start.layer);
         dialogue
     }
 
@@ -171,8 +169,8 @@ impl Dialogue {
         statements: &mut Statements,
     ) -> Result<usize, Lost> {
         let side = chunk.side;
-        let mut at = self.pass_body(chunk, bytes.len());
-        while at < bytes.len() {
+        let (mut at, mut switched) = self.pass_body(chunk, bytes.len());
+        while at < bytes.len() && !switched {
             let rest = &bytes[at..];
             let (head, length) = match self.decoder.frame(side, rest)? {
                 Frame::Message { head, length } if head <= rest.len() => (head, length),
@@ -185,33 +183,32 @@ impl Dialogue {
             let origin = if at == 0 { first } else { Origin::of(chunk) };
             let here = length.min(rest.len() as u64);
             let message = Message { side, bytes: &rest[..head], length, cut: false };
-            let switched = self.message(chunk, &message, here, origin, statements)?;
+            switched = self.message(chunk, &message, here, origin, statements)?;
             at += here as usize;
-            if switched {
-                break;
-            }
         }
         Ok(at)
     }
 
-    fn pass_body(&mut self, chunk: &Chunk<'_>, available: usize) -> usize {
+    /// How many bytes belong to a long message, and whether what follows it is wrapped anew.
+    fn pass_body(&mut self, chunk: &Chunk<'_>, available: usize) -> (usize, bool) {
         if self.inbox(chunk.side).body == 0 {
-            return 0;
+            return (0, false);
         }
         let passed = self.inbox(chunk.side).pass(available);
-        self.end_body(chunk);
-        passed
+        (passed, self.end_body(chunk))
     }
 
-    /// The last byte of a long message has passed: now it counts.
-    fn end_body(&mut self, chunk: &Chunk<'_>) {
+    /// The last byte of a long message has passed: now it counts. True when what follows it is wrapped anew.
+    fn end_body(&mut self, chunk: &Chunk<'_>) -> bool {
         if self.inbox(chunk.side).body > 0 {
-            return;
+            return false;
         }
-        if let Some(Pending { meaning, origin, length }) = self.inbox(chunk.side).pending.take() {
-            let span = self.span(chunk, origin, length);
-            self.pairing.message(meaning, &span);
-        }
+        let Some(Pending { meaning, origin, length, switch }) = self.inbox(chunk.side).pending.take() else {
+            return false;
+        };
+        let span = self.span(chunk, origin, length);
+        self.pairing.message(meaning, &span);
+        self.switch(switch)
     }
 
     /// Read one message of which `here` bytes are at hand. True when what follows it is wrapped or unwrapped anew.
@@ -229,15 +226,12 @@ impl Dialogue {
         self.pairing.transaction = self.session.transaction;
         self.inbox(message.side).body = message.length - here;
         if message.length > here {
-            self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length });
-        } else {
-            let span = self.span(chunk, origin, message.length);
-            self.pairing.message(meaning, &span);
+            self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length, switch });
+            return Ok(false);
         }
-        if let Some(layer) = switch {
-            self.switch(layer);
-        }
-        Ok(switch.is_some())
+        let span = self.span(chunk, origin, message.length);
+        self.pairing.message(meaning, &span);
+        Ok(self.switch(switch))
     }
 
     fn span(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> MessageSpan {
@@ -252,8 +246,9 @@ impl Dialogue {
         }
     }
 
-    /// From here on the bytes are something else, on both sides.
-    fn switch(&mut self, layer: Layer) {
+    /// From here on the bytes are something else, on both sides; true if they are.
+    fn switch(&mut self, layer: Option<Layer>) -> bool {
+        let Some(layer) = layer else { return false };
         match layer {
             Layer::Wrapped(wrapping) => {
                 self.session.compression.get_or_insert(wrapping.name);
@@ -275,6 +270,7 @@ impl Dialogue {
                 self.decoder = Box::new(Push);
             }
         }
+        true
     }
 
     fn wrap(&mut self, layer: impl Fn() -> Option<Box<dyn Unwrap>>) {

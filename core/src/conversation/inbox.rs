@@ -2,7 +2,7 @@
 
 use crate::cursor::Lost;
 use crate::layers::Unwrap;
-use crate::protocols::Meaning;
+use crate::protocols::{Layer, Meaning};
 use crate::stream::{Chunk, Mark};
 
 /// The packet a message begins in.
@@ -26,6 +26,8 @@ pub struct Pending {
     pub meaning: Meaning,
     pub origin: Origin,
     pub length: u64,
+    /// What the bytes behind it are wrapped in.
+    pub switch: Option<Layer>,
 }
 
 /// A buffer that has grown beyond this is not kept for the next packet.
