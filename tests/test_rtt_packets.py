@@ -168,7 +168,7 @@ def test_a_large_step_leaves_no_verdict_in_seconds() -> None:
     assert first == (
         "21 round trips; the capture's clock was set meanwhile, so what they cost in seconds is not known."
     )
-    assert second == "No projection: capture again while the clock is left alone."
+    assert second == "All seconds below rest on that clock: capture again while it is left alone."
 
 
 def test_a_small_step_leaves_it() -> None:

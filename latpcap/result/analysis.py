@@ -16,6 +16,7 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.health import HealthNote, core_notes, measured_notes
 from latpcap.measures.purposes import PurposeResult, purpose_results
+from latpcap.measures.responses import responses, too_few_responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tcp import TcpResult, tcp_results
@@ -24,6 +25,7 @@ from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
 from latpcap.result.verdict import Doubt, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
+from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.times import iso
@@ -43,8 +45,6 @@ __all__ = [
 
 SMALL_FETCH = "small-fetch"
 
-MIN_RESPONSES = 2
-"""One response says nothing of how much of it is service."""
 LARGE_STEP = 0.1
 """Where the clock was set by more than this part of the runtime, the runtime is not known."""
 
@@ -265,19 +265,18 @@ class Measures:
     def _budget(self) -> Budget:
         """The parts of the runtime; one response is not divided."""
         budget = self.timeline.budget
-        if self._doubt() is not Doubt.FEW_RESPONSES:
+        if self._doubt() not in (Doubt.FEW_RESPONSES, Doubt.NO_RESPONSE):
             return budget
         unknown_s = budget.unknown_s + budget.network_s + budget.service_s
         return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
 
     def _doubt(self) -> Doubt | None:
         """Why the network's share cannot be told, though an RTT is known."""
-        exchanges = self.recording.exchanges
-        asked_for = exchanges.wait.where("none".__ne__)
-        responses = exchanges.complete & asked_for & (exchanges.response != MISSING)
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
             return Doubt.CLOCK
-        return Doubt.FEW_RESPONSES if np.count_nonzero(responses) < MIN_RESPONSES else None
+        if (self.baselines.reason == Reason.GIVEN).all() or not too_few_responses(self.recording):
+            return None
+        return Doubt.FEW_RESPONSES if responses(self.recording) else Doubt.NO_RESPONSE
 
 
 def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:

@@ -28,7 +28,7 @@ PART_NAMES = {
     "think_s": "think time",
     "setup_s": "setting up connections",
     "loss_s": "lost packets",
-    "unknown_s": "exchanges that were captured in part",
+    "unknown_s": "what cannot be divided",
 }
 
 
@@ -37,6 +37,7 @@ class Doubt(Enum):
 
     CLOCK = "the capture's clock was set meanwhile, so what they cost in seconds is not known"
     FEW_RESPONSES = "one response is too little to tell what part of it was the network"
+    NO_RESPONSE = "no response was captured whole, so what part of it was the network is not known"
 
 
 def verdict(
@@ -62,10 +63,10 @@ def verdict(
 def _cost(base: Basis, round_trips: int, projection: Projection, doubt: Doubt | None) -> str:
     trips = f"{round_trips:,} round trip{'' if round_trips == 1 else 's'}"
     runtime = format_s(base.runtime_s)
+    if round_trips == 0:
+        return f"No request waited for an answer in {runtime}: nothing waited for the network."
     if doubt is Doubt.CLOCK:
         return f"{trips}; {doubt.value}."
-    if round_trips == 0:
-        return f"No request was seen in {runtime}: nothing waited for the network."
     if projection.baseline_rtt_ms is None:
         return f"{trips} in {runtime}; the RTT of this capture is unknown, so their cost is, too."
     if doubt is not None:
@@ -79,7 +80,7 @@ def _cost(base: Basis, round_trips: int, projection: Projection, doubt: Doubt | 
 
 def _elsewhere(base: Basis, projection: Projection, asked: bool, doubt: Doubt | None) -> str:
     if doubt is Doubt.CLOCK:
-        return "No projection: capture again while the clock is left alone."
+        return "All seconds below rest on that clock: capture again while it is left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without it: give the RTT between client and server with --rtt-baseline."
     point = _telling_point(projection, asked)

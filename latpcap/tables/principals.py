@@ -25,7 +25,7 @@ ONE = (
     (r"\b(?:create|drop|alter)\s+user\s+mapping\s+(?:if\s+(?:not\s+)?exists\s+)?for\b", "user"),
     (r"\bconnect\s+to\b", "user"),
     (r"\bdefiner\s*=", "user"),
-    (r"^(?:create|alter)\b.*?\bowner(?:\s+to\b|\s*=)?", "user"),
+    (r"^(?:create|alter)\b.*?\bowner(?:\s+to\b|\s*=)|^create\s+(?:database|schema)\b.*?\bowner\b", "user"),
     (r"\bgranted\s+by\b|\bgrant\s+connect\s+through\b|\bexecute\s+statement\b.*?\bas\s+user\b", "user"),
     (r"^set\s+(?:local\s+|session\s+)?(?:role|authorization|session\s+authorization)\b(?:\s*=|\s+to\b)?", "user"),
     (r"^(?:create|alter)\s+schema\b.*?\bauthorization\b", "user"),
@@ -63,10 +63,10 @@ NO_NAMES = _words(
 )
 """Words of these statements that are no names."""
 PRODUCTS = _words(
-    """aurora beta bionic buster bullseye bookworm community commercial cockroachdb debian deb debug devel edition el
-    enterprise firebird fc galera ga jammy li linux log mariadb mysql noble oracle percona pgdg postgresql precise
-    protocol rc release server sid standard stretch tidb trixie trusty ubuntu v wheezy wi windows wsrep xenial
-    x86 aarch64 amd64 arm64"""
+    """alpha aurora beta bionic buster bullseye bookworm community commercial cockroachdb debian deb debug devel edition
+    el enterprise firebird fc galera ga jammy li linux log maria mariadb mysql noble oracle percona pgdg postgresql precise
+    protocol rc release server sid standard stretch tidb trixie trusty u ubu ubuntu v wheezy wi windows wsrep xenial
+    x aarch amd arm"""
 )
 """Words in the version that a server tells."""
 LETTERS = re.compile(r"[^\W\d_]+")

@@ -59,6 +59,8 @@ def query(tables: Mapping[str, Table], text: str, timeout_s: float = TIMEOUT_S, 
 
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
     """
+    if not 0 < timeout_s <= threading.TIMEOUT_MAX:
+        raise UsageError(f"{timeout_s} s is no time limit: give more than 0, and less than 292 years")
     duck = engine()
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
@@ -82,6 +84,10 @@ def query(tables: Mapping[str, Table], text: str, timeout_s: float = TIMEOUT_S, 
         ) from None
     except duck.Error as error:
         raise UsageError(_one_line(str(error), tables)) from None
+    except UsageError:
+        raise
+    except Exception as error:  # of the rows' way out of the engine: a batch of texts beyond 2 GB
+        raise UsageError(f"the rows are too large: ask for less ({_one_line(str(error), tables)})") from None
     finally:
         connection.close()
 

@@ -33,6 +33,7 @@ pub const NAMES: &[&str] = &[
     "session_key",
     "signing_key",
     "auth_key",
+    "jwt",
     "api-key",
     "access-key",
     "_pass",

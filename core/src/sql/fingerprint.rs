@@ -77,13 +77,14 @@ impl Fingerprinter {
         let Some(start) = usual.doubtful_from else {
             return self.sure(dialect, backslash, text, usual);
         };
+        let start = usual.stray_from.map_or(start, |stray| start.min(stray));
         if dialect.backslash_is_known {
             return self.up_to(dialect, backslash, text, start);
         }
         let unusual = self.compose(dialect, Lexer::new(dialect, !backslash, text), text);
         match unusual.doubtful_from {
             None => self.sure(dialect, !backslash, text, unusual),
-            Some(_) => self.up_to(dialect, backslash, text, start),
+            Some(_) => self.up_to(dialect, backslash, text, unusual.stray_from.map_or(start, |stray| start.min(stray))),
         }
     }
 

@@ -84,7 +84,8 @@ pub struct Secrets {
     /// Tokens of the statement so far, of which the first ones matter.
     position: usize,
     begins_with_set: bool,
-    begins_with_change: bool,
+    /// Where `CREATE` or `ALTER` stands: a block or an event may hold it.
+    changes: Option<usize>,
     /// `CREATE USER`, `ALTER ROLE`: a bare word after `PASSWORD` is a mistake, and a password.
     of_user: bool,
 }
@@ -124,10 +125,11 @@ impl Secrets {
         self.state = state;
         if self.position == 0 {
             self.begins_with_set = token.is("set");
-            self.begins_with_change = token.is_any(&["create", "alter", "recreate"]);
         }
-        self.of_user |= self.begins_with_change
-            && self.position <= USER_STANDS
+        if token.is_any(&["create", "alter", "recreate"]) {
+            self.changes = Some(self.position);
+        }
+        self.of_user |= self.changes.is_some_and(|at| self.position - at <= USER_STANDS)
             && token.is_any(&["user", "role", "login", "group"]);
         self.position += 1;
         secret
@@ -137,6 +139,7 @@ impl Secrets {
         let afresh = (self.afresh(token, kind), false);
         match (self.state, kind) {
             (State::Everything, Kind::Operator) if token.is_operator("=") => (State::Assigned, false),
+            (State::Everything, Kind::Word) if token.is("to") => (State::Assigned, false),
             (State::Everything, _) => (State::Everything, kind == Kind::Literal),
             (State::Expected, _) => expected(token, kind),
             (State::Named | State::Assigned | State::Given, Kind::Literal) => (State::Given, true),
@@ -161,7 +164,7 @@ impl Secrets {
     }
 
     fn afresh(&self, token: &Token<'_>, kind: Kind) -> State {
-        if token.is("identified") {
+        if token.is_any(&["identified", "authenticated"]) {
             State::Identified
         } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
             State::Function { depth: 0 }

@@ -70,6 +70,11 @@ fn passwords_are_masked_where_they_are_set() {
         "CALL login(name => 'bob', p_password => Tiger#1)",
         "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=Tiger#1",
         "INSERT INTO t VALUES (1, 'it's Tiger#1', 2)",
+        "INSERT INTO t VALUES ('don't Tiger#1 isn't', 'C:\\')",
+        "SET PASSWORD FOR bob TO Tiger#1",
+        "ALTER SYSTEM SET ENCRYPTION WALLET OPEN AUTHENTICATED BY \"Tiger#1\"",
+        "BEGIN NOT ATOMIC CREATE USER bob PASSWORD Tiger#1; END",
+        "EXPLAIN ALTER ROLE bob PASSWORD Tiger#1",
         "INSERT INTO t VALUES ('a', 'the dogs' Tiger#1', 'b')",
         "SELECT 'a', the dogs' Tiger#1 bone', 'b'",
         "COPY t FROM PROGRAM 'curl -u bob:Tiger#1 https://h'",
@@ -99,6 +104,8 @@ fn only_the_password_is_masked() {
         "update u set password = password_hash, \"token\" = \"new\".\"token\"",
         "select password as p, token t from u order by password desc",
         "create table t (password text, token text not null)",
+        "select 'x'left join t on b='y'lock in share mode",
+        "create table t(a char default'x'not null, b text default'y'check(b<>'z'))",
         "select 'a'as b, 'x'from t where c='y'and d='z'order by date'2024-01-01'",
     ] {
         assert_eq!(shown(clean), clean);

@@ -12,6 +12,8 @@
 
 use memchr::memmem::{find, rfind};
 
+use super::credentials;
+
 /// Keys that name code: they are shown by default. Others may name a request or a person.
 const OF_CODE: [&str; 5] = ["action", "controller", "db_driver", "framework", "route"];
 /// A longer comment is none of tags.
@@ -26,7 +28,14 @@ pub fn tags(text: &[u8], all: bool) -> String {
         comment.split(',').filter_map(tag).filter(|(key, _)| all || is_of_code(key)).collect();
     tags.sort_unstable();
     tags.dedup_by_key(|(key, _)| *key);
-    tags.iter().map(|(key, value)| format!("{key}='{value}'")).collect::<Vec<_>>().join(",")
+    let shown = |value: &str| if all { credentials::mask(value) } else { credentials::mask(path_of(value)) };
+    tags.iter().map(|(key, value)| format!("{key}='{}'", shown(value))).collect::<Vec<_>>().join(",")
+}
+
+/// A route without what is asked of it: `?token=x` is of one request.
+fn path_of(value: &str) -> &str {
+    let end = ["?", "%3F", "%3f"].iter().filter_map(|sign| value.find(sign)).min();
+    &value[..end.unwrap_or(value.len())]
 }
 
 fn is_of_code(key: &str) -> bool {
@@ -96,6 +105,13 @@ mod tests {
     fn the_comment_may_stand_before_the_statement_and_a_semicolon_behind_it() {
         assert_eq!(shown("/*route='/a'*/ select 1"), "route='/a'");
         assert_eq!(shown(" select 1 /* route='/a' */ ; "), "route='/a'");
+    }
+
+    #[test]
+    fn a_route_is_told_without_its_query() {
+        assert_eq!(shown("select 1 /*route='/u?token=hush'*/"), "route='/u'");
+        assert_eq!(shown("select 1 /*route='%2Fu%3Ftoken%3Dhush'*/"), "route='%2Fu'");
+        assert_eq!(tags(b"select 1 /*route='/u?token=hush'*/", true), "route='/u?token=***'");
     }
 
     #[test]
