@@ -70,6 +70,8 @@ pub struct Flows<'a> {
     samples: usize,
     /// The connection that gives up first when there is no room.
     next_to_give_up: usize,
+    /// No room is made before as much waits: a whole round did not help.
+    no_room_below: usize,
     /// There is no room for more exchanges.
     full: bool,
 }
@@ -89,6 +91,7 @@ impl Flows<'_> {
             total: Kept::default(),
             samples: 0,
             next_to_give_up: 0,
+            no_room_below: 0,
             full: false,
         }
     }
@@ -144,7 +147,7 @@ impl Flows<'_> {
         let more = self.exchanges.take(number, &mut self.conversations[number], &self.statements);
         self.count(number);
         if self.total.is_beyond(&self.options.limits) {
-            self.make_room();
+            self.make_room_again();
         }
         if more && self.kept_bytes() > self.options.limits.memory {
             self.end_at(segment.frame);
@@ -218,6 +221,18 @@ impl Flows<'_> {
                 "there are more than {most} connections: the packets of further ones are left out; give more --memory, or split the capture"
             )
         });
+    }
+
+    /// Where a whole round has not helped, the next one waits until there is more to give up.
+    fn make_room_again(&mut self) {
+        let waiting = |total: &Kept| total.buffers + total.requests;
+        if waiting(&self.total) < self.no_room_below {
+            return;
+        }
+        self.make_room();
+        let Limits { buffers, requests, .. } = self.options.limits;
+        let helped = !self.total.is_beyond(&self.options.limits);
+        self.no_room_below = if helped { 0 } else { waiting(&self.total) + (buffers + requests) / 64 };
     }
 
     /// One connection after the other gives up what it waits for, until an eighth of the room is free again.

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, effect_of
-from latpcap.measures.responses import too_few_responses
 
 __all__ = ["dominated_by"]
 
@@ -20,8 +19,6 @@ DOMINATES = 0.5
 
 def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, **facts: object) -> Iterator[Candidate]:
     """A candidate if the budget's `part` dominates; it shows the statement with the greatest sum of `costs`."""
-    if too_few_responses(evidence.recording):
-        return
     parts = evidence.timeline.budget.parts()
     total = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
     if total <= 0 or parts[part] < DOMINATES * total:

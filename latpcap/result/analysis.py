@@ -27,7 +27,7 @@ from latpcap.result.verdict import Doubt, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 from latpcap.tables.times import iso
 
 __all__ = [

@@ -299,9 +299,7 @@ impl Dialogue {
             Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
             Side::Server => false,
         };
-        if side == Side::Client {
-            self.decoder.missed_requests(chunk.lost);
-        }
+        self.missed(side, chunk.lost);
         match (side, self.pairing.unanswered()) {
             (_, 0) | (Side::Server, 1) => {}
             (Side::Client, 1) => self.asked_on = true,
@@ -337,6 +335,7 @@ impl Dialogue {
         self.server_spoke = chunk.side == Side::Client && !self.pairing.is_awaited();
         self.follow_turns(&Chunk { bytes: &[], ..*chunk });
         self.server_spoke = chunk.side == Side::Server;
+        self.missed(chunk.side, chunk.cut);
         self.lost = true;
         if self.pairing.unanswered() > 1 {
             self.pairing.distrust_next(self.pairing.unanswered());
@@ -369,9 +368,17 @@ impl Dialogue {
 
     /// A message could not be read: whatever it was, the packet is there and takes part in the turns.
     fn lose_at(&mut self, chunk: &Chunk<'_>, lost: Lost) {
+        self.missed(chunk.side, chunk.bytes.len() as u64);
         self.lose(lost);
         self.server_spoke |= chunk.side == Side::Client && !self.pairing.is_awaited();
         self.follow_turns(chunk);
+    }
+
+    /// Bytes of the client are never read: what they asked for is unknown.
+    fn missed(&mut self, side: Side, bytes: u64) {
+        if side == Side::Client {
+            self.decoder.missed_requests(bytes);
+        }
     }
 
     fn lose(&mut self, lost: Lost) {

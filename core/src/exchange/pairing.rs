@@ -223,10 +223,12 @@ impl Pairing {
         self.open.iter().filter(|open| !open.answered && !open.ends_with_next).count()
     }
 
-    /// What exchanges under way take, and took: room that was needed once is kept.
+    /// What exchanges under way take, and room beyond the usual that is kept for later ones.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        let (open, finished) = (self.open.capacity().saturating_sub(1), self.finished.capacity().saturating_sub(1));
+        let beyond = |capacity: usize, held: usize| capacity.saturating_sub(USUAL).max(held.saturating_sub(1));
+        let open = beyond(self.open.capacity(), self.open.len());
+        let finished = beyond(self.finished.capacity(), self.finished.len());
         open * size_of::<Open>() + finished * size_of::<Exchange>()
     }
 
@@ -250,6 +252,9 @@ impl Pairing {
     pub fn shrink(&mut self) {
         if self.finished.capacity() > USUAL {
             self.finished.shrink_to(USUAL);
+        }
+        if self.open.is_empty() && self.open.capacity() > USUAL {
+            self.open = VecDeque::new();
         }
     }
 

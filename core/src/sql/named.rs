@@ -59,6 +59,10 @@ impl Statements {
         let only = steps.iter().filter(|step| !matches!(step, Step::Aside)).count() == 1;
         let mut used = Use::Runs(sql);
         for step in steps {
+            // Among several, none says what the whole text does; and only its values would be read.
+            if !only && matches!(step, Step::Execute { .. }) {
+                continue;
+            }
             let meant = self.step(dialect, text, step, sql, names);
             used = meant.filter(|_| only).unwrap_or(used);
         }

@@ -138,6 +138,9 @@ impl Oracle {
         let marked = flags.has(DataFlags::END_OF_RESPONSE) && !(full && self.long_packet.is_some());
         self.marks_ends |= marked;
         self.keep(bytes);
+        if cut {
+            self.response_length = u64::MAX; // its bytes bound no rows
+        }
         let Some(call) = self.calls.front().copied() else {
             return Meaning::Unrelated;
         };
@@ -156,7 +159,7 @@ impl Oracle {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        self.response_length += bytes.len() as u64;
+        self.response_length = self.response_length.saturating_add(bytes.len() as u64);
         self.response.extend_from_slice(bytes);
         if self.response.len() > RESPONSE_KEPT {
             let surplus = self.response.len() - RESPONSE_KEPT / 2;

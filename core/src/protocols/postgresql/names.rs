@@ -29,6 +29,8 @@ struct Given {
     exchange: u32,
     name: Box<[u8]>,
     before: Option<Option<Sql>>,
+    /// The text gave other names, too.
+    several: bool,
 }
 
 /// A statement bound to its values, ready to run.
@@ -78,7 +80,11 @@ impl Names {
 
     /// The server has refused what `exchange` asked: the name that it gave stands for what it stood for before.
     pub fn refused(&mut self, exchange: u32) {
-        let Some(Given { name, before, .. }) = self.given.take_if(|given| given.exchange == exchange) else { return };
+        let Some(given) = self.given.take_if(|given| given.exchange == exchange) else { return };
+        let Given { name, before, several, .. } = given;
+        if several {
+            return self.statements.clear();
+        }
         match before {
             Some(sql) => put(&mut self.statements, &name, sql),
             None => _ = self.statements.remove(&name),
@@ -111,7 +117,8 @@ impl sql::Names for Names {
     fn give(&mut self, name: &[u8], sql: Option<Sql>) {
         let name = key(name);
         let before = self.statements.get(name).copied();
-        self.given = Some(Given { exchange: self.exchange, name: name.into(), before });
+        let several = self.given.as_ref().is_some_and(|given| given.exchange == self.exchange);
+        self.given = Some(Given { exchange: self.exchange, name: name.into(), before, several });
         self.change = true;
         self.prepare(name, sql);
     }
