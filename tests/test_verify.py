@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import mysql_wire
+import planted
 import pytest
 from conftest import Fixture
 
@@ -148,6 +149,18 @@ def test_statements_that_are_no_utf_8_are_compared(tmp_path: Path) -> None:
     (tmp_path / "x.pcap").write_bytes(mysql_wire.capture(calls))
     (measure,) = (each for each in verify(tmp_path / "x.pcap").measures if each.name == "MySQL statements")
     assert (measure.latpcap, measure.wireshark, measure.equal) == (len(texts),) * 3
+
+
+def test_an_answer_whose_request_was_not_captured_is_explained(tmp_path: Path) -> None:
+    talk = planted.Talk(("10.0.0.1", 40000), ("10.0.0.2", 5432))
+    talk.packets.clear()  # no handshake: the capture begins behind the login's request
+    talk.say(planted.SERVER, planted._pg(b"R", bytes(4)) + planted._READY)
+    for number in range(3):
+        answer = planted._pg(b"C", b"SELECT 1\0") + planted._READY
+        talk.ask(planted._pg(b"Q", f"select {number}\0".encode()), answer)
+    (tmp_path / "x.pcapng").write_bytes(planted.pcapng([talk]))
+    (measure,) = (each for each in verify(tmp_path / "x.pcapng").measures if each.name == "PostgreSQL answers")
+    assert (measure.wireshark, measure.equal, measure.unexplained) == (4, 3, 0)
 
 
 def test_a_statement_that_a_nul_ends_for_wireshark_is_explained(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ CUT = "the snap length cut the packet: Wireshark shows nothing of a message that
 HOLE = "the capture misses packets of the connection: Wireshark loses its place in the stream"
 BY_NAME = "prepared before the capture began: latpcap shows the statement's name, Wireshark nothing"
 IN_SQL = "prepared by `PREPARE … AS`: Wireshark shows that statement, latpcap what it prepared"
+UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
 REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no PostgreSQL there"
@@ -99,7 +100,7 @@ def _answers(ours: Ours, theirs: Dissection) -> Measure:
             for stream, frame in sorted(must - theirs.ready)
         ),
         *(
-            Difference(f"frame {frame}", None, "ReadyForQuery", _why(ours, theirs, stream, frame))
+            Difference(f"frame {frame}", None, "ReadyForQuery", _why_not_ended(ours, theirs, stream, frame))
             for stream, frame in sorted(theirs.ready - ends.keys())
         ),
     ]
@@ -107,6 +108,14 @@ def _answers(ours: Ours, theirs: Dissection) -> Measure:
     return Measure(
         "PostgreSQL answers", len(must | (theirs.ready & ends.keys())), len(theirs.ready), equal, tuple(differences)
     )
+
+
+def _why_not_ended(ours: Ours, theirs: Dissection, stream: int, frame: int) -> str | None:
+    connection = ours.by_stream.get(stream)
+    first = min((each.request_frame for each in ours.exchanges.get(stream, ())), default=0)
+    if connection is not None and connection.protocol == "postgresql" and frame < first:
+        return UNASKED
+    return _why(ours, theirs, stream, frame)
 
 
 def _why_not_ready(ours: Ours, theirs: Dissection, exchange: Exchange) -> str | None:
