@@ -168,16 +168,16 @@ class Capture:
         """Every table, by its name."""
         return {name: getattr(self, name) for name in TABLES if hasattr(type(self), name)}
 
-    def sql(self, query: str, *, timeout_s: float = 60.0) -> Table:
+    def sql(self, query: str, *, timeout_s: float | None = None) -> Table:
         """Return what `query` selects from the tables (extra `sql`); it reads nothing but these.
 
-        It may take `timeout_s` seconds, and as much memory as reading the captures might have.
+        It may take `timeout_s` seconds (a minute unless said), and as much memory as reading the captures might have.
 
         >>> capture.sql("select command, sum(round_trips) as trips from exchanges group by all")  # doctest: +SKIP
         """
         from latpcap.tables import sql
 
-        return sql.query(self.tables(), query, timeout_s, self._memory)
+        return sql.query(self.tables(), query, sql.TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:

@@ -6,9 +6,9 @@ import numpy as np
 
 from latpcap.tables.recording import MISSING, Recording
 
-__all__ = ["responses", "too_few_responses"]
+__all__ = ["FEWEST_RESPONSES", "responses"]
 
-FEWEST = 2
+FEWEST_RESPONSES = 2
 """One response bounds the RTT and is divided by that bound: it would be the network as a whole."""
 
 
@@ -17,8 +17,3 @@ def responses(recording: Recording) -> int:
     exchanges = recording.exchanges
     whole = exchanges.complete & exchanges.wait.where("none".__ne__) & (exchanges.response != MISSING)
     return int(np.count_nonzero(whole))
-
-
-def too_few_responses(recording: Recording) -> bool:
-    """Whether they are too few to divide any of them into network and service."""
-    return responses(recording) < FEWEST

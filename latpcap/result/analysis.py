@@ -16,7 +16,7 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.health import HealthNote, core_notes, measured_notes
 from latpcap.measures.purposes import PurposeResult, purpose_results
-from latpcap.measures.responses import responses, too_few_responses
+from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tcp import TcpResult, tcp_results
@@ -274,9 +274,10 @@ class Measures:
         """Why the network's share cannot be told, though an RTT is known."""
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
             return Doubt.CLOCK
-        if (self.baselines.reason == Reason.GIVEN).all() or not too_few_responses(self.recording):
+        seen = responses(self.recording)
+        if seen >= FEWEST_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
             return None
-        return Doubt.FEW_RESPONSES if responses(self.recording) else Doubt.NO_RESPONSE
+        return Doubt.FEW_RESPONSES if seen else Doubt.NO_RESPONSE
 
 
 def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:
