@@ -104,9 +104,7 @@ impl Dialogue {
         if stale {
             // Sent before the server had the request that is open: the answer to something that was lost.
         } else if self.lost && !self.try_resync(chunk) {
-            if chunk.side == Side::Client {
-                self.decoder.missed_requests(chunk.bytes.len() as u64);
-            }
+            self.missed(chunk.side, chunk.bytes.len() as u64);
             self.follow_turns(chunk);
         } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
             self.lose_at(chunk, lost);
