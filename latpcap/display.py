@@ -5,12 +5,13 @@ Results do not know how they are shown: the reports register that here for each 
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass
 from functools import singledispatch
 from html import escape
 from typing import Any, ClassVar
 
-__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "plain"]
+__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "finite", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -22,6 +23,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value
+
+
+def finite(value: float) -> float | None:
+    """Return `value` as JSON can hold it: `None` where it is none or without end."""
+    return float(value) if math.isfinite(value) else None
 
 
 @singledispatch

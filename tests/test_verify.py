@@ -16,7 +16,7 @@ import pytest
 from conftest import Fixture
 
 from latpcap import CaptureError, UsageError
-from latpcap.report.terminal import render
+from latpcap.report.console import render
 from latpcap.report.verification import render_html, summary
 from latpcap.verify import Verification, compare, ours, verify
 from latpcap.verify.ours import Exchange, Ours

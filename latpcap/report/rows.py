@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from latpcap.report.console import print_renderables
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal import print_renderables
 from latpcap.report.text import printable
 from latpcap.tables.table import Table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["TOP", "ascii_only", "number", "printable", "top"]
+__all__ = ["TOP", "ascii_only", "ms", "number", "printable", "top"]
 
 TOP = 10
 """Rows of a long list that a report for people shows."""
@@ -36,6 +36,11 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+
+
+def ms(value: float | None) -> str:
+    """Return milliseconds with microseconds; nothing for none."""
+    return "" if value is None else f"{value:,.3f}"
 
 
 def top(title: str, count: int) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal import parts_of
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 

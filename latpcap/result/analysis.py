@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.display import Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
@@ -19,10 +15,12 @@ from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
-from latpcap.measures.tcp import TcpResult, tcp_results
+from latpcap.measures.tcp import TcpResult
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
+from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
+from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.rtt.baselines import Reason
@@ -47,11 +45,6 @@ SMALL_FETCH = "small-fetch"
 
 LARGE_STEP = 0.1
 """Where the clock was set by more than this part of the runtime, the runtime is not known."""
-
-CONNECTION_TEXTS = (
-    *("client", "server", "protocol", "server_version", "user", "database", "application"),
-    *("encryption", "compression", "state"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,84 +76,6 @@ class Summary:
     seconds_per_ms: float | None
     verdict: str
     """Three lines in plain words."""
-
-
-@dataclass(frozen=True, slots=True)
-class RttResult:
-    """The baseline RTT of one connection in ms, its range, and where it comes from."""
-
-    baseline_ms: float | None
-    low_ms: float | None
-    high_ms: float | None
-    method: str
-    reason: str
-    handshake_ms: float | None
-    in_stream_min_ms: float | None
-    in_stream_median_ms: float | None
-    in_stream_mean_ms: float | None
-    response_floor_ms: float | None
-    samples: int
-    position: str
-
-
-@dataclass(frozen=True, slots=True)
-class PathResult:
-    """One client host and one server endpoint: how far apart they are, from all their connections together."""
-
-    client: str
-    server: str
-    connections: int
-    rtt: RttResult
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionResult:
-    """One database connection."""
-
-    stream: int
-    client: str
-    server: str
-    protocol: str
-    server_version: str | None
-    user: str | None
-    database: str | None
-    application: str | None
-    encryption: str | None
-    compression: str | None
-    state: str
-    replication: bool
-    start: str
-    end: str
-    exchanges: int
-    round_trips: int
-    request_bytes: int
-    response_bytes: int
-    retransmissions: int
-    lost_bytes: int
-    cancels: int | None
-    """The stream whose statement this connection came to cancel."""
-    rtt: RttResult
-    tcp: TcpResult
-
-
-@dataclass(frozen=True, slots=True)
-class StatementResult:
-    """One statement, or one command that serves none; response and delta times are those of its executions."""
-
-    fingerprint: str | None
-    text: str
-    protocol: str
-    executions: int
-    exchanges: int
-    round_trips: int
-    rows: int | None
-    affected_rows: int | None
-    request_bytes: int
-    response_bytes: int
-    network_s: float
-    service_s: float
-    response_ms: dict[str, float | None]
-    delta_ms: dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,57 +195,6 @@ class Measures:
         return Doubt.FEW_RESPONSES if seen else Doubt.NO_RESPONSE
 
 
-def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:
-    """The database connections, in the order of their streams."""
-    table, rows = recording.all_connections_table, recording.database_rows
-    texts = {name: columns.texts(table, name) for name in CONNECTION_TEXTS}
-    names = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
-    numbers = {name: columns.column(table, name).values for name in names}
-    replication = columns.column(table, "replication").values
-    cancels = columns.column(table, "cancels").ints(-1)
-    start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
-    for index, (row, tcp) in enumerate(zip(map(int, rows), tcp_results(recording), strict=True)):
-        yield ConnectionResult(
-            **{name: values[row] for name, values in texts.items()},  # type: ignore[arg-type]
-            **{name: int(values[row]) for name, values in numbers.items()},  # type: ignore[arg-type]
-            replication=bool(replication[row]),
-            cancels=int(cancels[row]) if cancels[row] >= 0 else None,
-            start=start[row] or "",
-            end=end[row] or "",
-            rtt=_rtt(baselines, index),
-            tcp=tcp,
-        )
-
-
-def path_results(found: Estimate) -> Iterator[PathResult]:
-    """The paths, those with most connections first."""
-    counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
-    for path in np.argsort(-counts, kind="stable"):
-        yield PathResult(
-            found.paths.client[path], found.paths.server[path], int(counts[path]), _rtt(found.of_paths, int(path))
-        )
-
-
-def _rtt(baselines: Baselines, index: int) -> RttResult:
-    def ms(values: NDArray[np.float64]) -> float | None:
-        return _finite(values[index] / 1e6)
-
-    return RttResult(
-        baseline_ms=ms(baselines.baseline),
-        low_ms=ms(baselines.low),
-        high_ms=ms(baselines.high),
-        method=baselines.method_name(index),
-        reason=baselines.reason_text(index),
-        handshake_ms=ms(baselines.handshake),
-        in_stream_min_ms=ms(baselines.in_stream_min),
-        in_stream_median_ms=ms(baselines.in_stream_median),
-        in_stream_mean_ms=ms(baselines.in_stream_mean),
-        response_floor_ms=ms(baselines.floor),
-        samples=int(baselines.samples[index]),
-        position=baselines.position_name(index),
-    )
-
-
 def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:
     """The findings about small fetches, in short."""
     for finding in findings:
@@ -345,27 +209,6 @@ def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:
             )
 
 
-def statement_results(groups: StatementGroups) -> Iterator[StatementResult]:
-    """The statements, the costliest first."""
-    for row in range(len(groups)):
-        yield StatementResult(
-            fingerprint=groups.fingerprint[row],
-            text=groups.text[row],
-            protocol=groups.protocol[row],
-            executions=int(groups.executions[row]),
-            exchanges=int(groups.exchanges[row]),
-            round_trips=int(groups.round_trips[row]),
-            rows=groups.rows[row],
-            affected_rows=groups.affected_rows[row],
-            request_bytes=int(groups.request_bytes[row]),
-            response_bytes=int(groups.response_bytes[row]),
-            network_s=float(groups.network_s[row]),
-            service_s=float(groups.service_s[row]),
-            response_ms={name: _finite(values[row]) for name, values in groups.response_ms.items()},
-            delta_ms={name: _finite(values[row]) for name, values in groups.delta_ms.items()},
-        )
-
-
 def _captures(recording: Recording) -> Iterator[CaptureFile]:
     table = recording.captures_table
     paths, formats = (columns.texts(table, name) for name in ("path", "format"))
@@ -373,7 +216,3 @@ def _captures(recording: Recording) -> Iterator[CaptureFile]:
     first, last = (iso(columns.column(table, name)) for name in ("first_time", "last_time"))
     for row, path in enumerate(paths):
         yield CaptureFile(path or "", formats[row] or "", int(packets[row]), int(sizes[row]), first[row], last[row])
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

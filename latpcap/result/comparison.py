@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latpcap.display import Displayed
-from latpcap.result.analysis import Analysis, StatementResult
+from latpcap.result.analysis import Analysis
+from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.units import format_ms, format_s
 

@@ -13,13 +13,9 @@ from arro3.core import Table as ArrowTable
 from latpcap.findings import FindingResult
 from latpcap.measures.health import HealthNote
 from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
-from latpcap.result.analysis import (
-    ConnectionResult,
-    Measures,
-    StatementResult,
-    connection_results,
-    statement_results,
-)
+from latpcap.result.analysis import Measures
+from latpcap.result.connections import ConnectionResult, connection_results
+from latpcap.result.statements import StatementResult, statement_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import MISSING, Recording

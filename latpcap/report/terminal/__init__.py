@@ -1,0 +1,41 @@
+"""An analysis for people: the verdict first, then what limits it, then the figures; one section a file.
+
+Works at 80 columns, without colour (the budget's bar then shows letters) and without Unicode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.report.console import parts_of, print_renderables, render
+from latpcap.report.terminal.budget import PARTS, budget, purposes
+from latpcap.report.terminal.connections import connections
+from latpcap.report.terminal.findings import findings, findings_text
+from latpcap.report.terminal.health import health
+from latpcap.report.terminal.paths import paths
+from latpcap.report.terminal.projection import projection_parts, what_if_parts
+from latpcap.report.terminal.routes import routes
+from latpcap.report.terminal.statements import statements
+from latpcap.report.text import printable
+from latpcap.result.analysis import Analysis
+
+__all__ = ["PARTS", "findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
+
+
+@parts_of.register
+def _analysis(result: Analysis) -> Iterator[RenderableType]:
+    first, *others = result.summary.verdict.split("\n")
+    yield Text(printable(first), style="bold")
+    yield from (Text(printable(line)) for line in others)
+    yield from health(result.health)
+    yield from budget(result.budget)
+    yield from purposes(result.purposes)
+    yield from findings(result.findings, result.fixes_together)
+    yield from projection_parts(result.projection)
+    yield from paths(result.paths)
+    yield from statements(result.statements)
+    yield from routes(result.routes)
+    yield from connections(result.connections)

@@ -1,0 +1,74 @@
+"""The findings: which patterns cost the round trips, what fixes them, what that saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.findings import FindingResult, FixesTogether
+from latpcap.report.console import heading, print_renderables
+from latpcap.report.text import TOP, printable, top
+from latpcap.units import format_s
+
+__all__ = ["findings", "findings_text"]
+
+SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
+
+
+def findings(findings: tuple[FindingResult, ...], together: FixesTogether | None) -> Iterator[RenderableType]:
+    """The costliest, in short."""
+    if not findings:
+        return
+    yield heading(top("Findings", len(findings)))
+    for finding in findings[:TOP]:
+        yield from _finding(finding)
+    yield from _together(together)
+
+
+def _finding(finding: FindingResult) -> Iterator[RenderableType]:
+    style = SEVERITIES[finding.severity]
+    yield Text.assemble((f"{finding.severity}: ", style), printable(finding.title), f" [{finding.code}]")
+    if saved := _saved(finding):
+        yield Text(f"  saves {saved}")
+    if finding.statement:
+        yield Text(f"  {printable(finding.statement)}", no_wrap=True, overflow="ellipsis", style="dim")
+    if finding.fix:
+        yield Text(f"  {printable(finding.fix)}")
+
+
+def _together(together: FixesTogether | None) -> Iterator[RenderableType]:
+    """What all fixes save at once: not the sum, where some of them remove the same waits."""
+    if together is None or not together.saved_s:
+        return
+    rtt, seconds = max(together.saved_s.items(), key=lambda item: float(item[0]))
+    yield Text(f"Together {', '.join(together.fixes)} save {format_s(seconds)} at {rtt} ms.")
+
+
+def findings_text(findings: Iterable[FindingResult], together: FixesTogether | None) -> str:
+    """Every finding whole, and what all fixes save at once.
+
+    The display filter of a finding's packets stands on one line however long: it is there to be copied.
+    """
+    shown = [
+        print_renderables(_finding(finding)) + (f"  {finding.display_filter}\n" if finding.display_filter else "")
+        for finding in findings
+    ]
+    return "\n".join(filter(None, (*shown, print_renderables(_together(together)))))
+
+
+def _saved(finding: FindingResult) -> str:
+    """What the fix saves, at the baseline and at the farthest RTT."""
+    if not finding.fix_name:
+        return ""
+    times = []
+    if finding.saved_at_baseline_s is not None:
+        times.append(f"{format_s(finding.saved_at_baseline_s)} here")
+    if finding.saved_s:
+        rtt, seconds = max(finding.saved_s.items(), key=lambda item: float(item[0]))
+        times.append(f"{format_s(seconds)} at {rtt} ms")
+    trips = f"{finding.round_trips_alone:,} round trips" if finding.round_trips_alone else ""
+    besides = f" (with {', '.join(finding.needs)}, which it needs)" if finding.needs else ""
+    about = " (its share of what the fix saves)" if finding.estimated else ""
+    return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))

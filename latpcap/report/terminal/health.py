@@ -1,0 +1,26 @@
+"""Health: what limits the trust in the result, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.measures.health import HealthNote
+from latpcap.report.console import heading
+from latpcap.report.text import printable
+
+__all__ = ["health"]
+
+
+def health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
+    """The notes; what to do about those that are no mere information."""
+    styles = {"error": "bold red", "warning": "yellow", "info": "dim"}
+    shown = sorted(notes, key=lambda note: ["error", "warning", "info"].index(note.severity))
+    if shown:
+        yield heading("Health")
+    for note in shown:
+        yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
+        if note.effect and note.severity != "info":
+            yield Text(f"  {note.effect}; to do: {note.advice}", style="dim")

@@ -1,0 +1,62 @@
+"""How far apart the hosts are, and how that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.report.console import heading
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import TOP, ms, printable
+from latpcap.result.connections import PathResult
+
+__all__ = ["paths"]
+
+PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback": "on one machine"}
+"""Where a capture was taken; else at the client or at the server."""
+
+
+def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
+    """How far apart the hosts are, and how that is known; in words for the path with most connections."""
+    if not paths or paths[0].rtt.baseline_ms is None:
+        return
+    yield heading("How the RTT is known")
+    if len(paths) > 1:
+        yield Grid(
+            (
+                *map(Heading, ("RTT ms", "low", "high")),
+                *(Heading(title, optional=True) for title in ("connections", "samples")),
+                Heading("from", "left", optional=True),
+                Heading("client → server", "left", least=40),
+            ),
+            [_path_row(path) for path in paths[:TOP]],
+        )
+    rtt = paths[0].rtt
+    measured = {
+        "handshake": rtt.handshake_ms,
+        "in-stream": rtt.in_stream_median_ms,
+        "fastest responses": rtt.response_floor_ms,
+    }
+    figures = ", ".join(f"{name} {value:.3g} ms" for name, value in measured.items() if value is not None)
+    place = PLACES.get(rtt.position, f"at the {rtt.position}")
+    between = "" if rtt.low_ms is None or rtt.high_ms is None else f", {rtt.low_ms:.3g} to {rtt.high_ms:.3g} ms"
+    whose = f"{paths[0].client} → {paths[0].server}"
+    yield Text(printable(f"{whose}: {rtt.baseline_ms:.3g} ms{between}, from {_count(rtt.samples, 'sample')}"))
+    yield Text(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
+
+
+def _path_row(path: PathResult) -> tuple[str, ...]:
+    rtt = path.rtt
+    return (
+        *map(ms, (rtt.baseline_ms, rtt.low_ms, rtt.high_ms)),
+        f"{path.connections:,}",
+        f"{rtt.samples:,}",
+        f"{rtt.method}, {rtt.position}",
+        printable(f"{path.client} → {path.server}"),
+    )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -1,0 +1,88 @@
+"""The runtime at other RTTs, as the job is and with fixes made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.findings.what_if import FixResult, WhatIf
+from latpcap.projection.project import Projection
+from latpcap.report.console import heading
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import number, printable
+
+__all__ = ["projection_parts", "what_if_parts"]
+
+SAVINGS = 3
+
+
+def projection_parts(projection: Projection) -> Iterator[RenderableType]:
+    """The projection's table, and the latency budget where one was asked for."""
+    yield heading("At another RTT")
+    if projection.baseline_rtt_ms is None:
+        yield Text("unknown, because the baseline RTT is; give it with --rtt-baseline")
+        return
+    titles = ("RTT ms", "runtime s", "optimistic s", "pessimistic s", "statements/s")
+    yield Grid(
+        [Heading(title) for title in titles],
+        [
+            (
+                f"{point.rtt_ms:,g}",
+                *map(number, (point.runtime_s, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)),
+            )
+            for point in projection.points
+        ],
+    )
+    yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
+    if projection.conditions.connections is not None:
+        yield Text(_limit(projection.capacity_per_s))
+    if projection.within is not None:
+        yield Text(projection.within.text)
+    farthest = max((point.rtt_ms for point in projection.points), default=projection.baseline_rtt_ms)
+    for saving in projection.fetches[:SAVINGS]:
+        yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
+
+
+def _limit(capacity_per_s: float | None) -> str:
+    if capacity_per_s is None:
+        return "The capture does not show the server at its limit: more connections are taken to be served as well."
+    return f"The server was at its limit: {capacity_per_s:,.0f} answers per second, whatever the number of connections."
+
+
+def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
+    """The runtimes with fixes: as is, each, all; and what to do."""
+    if changed is None:
+        return
+    yield heading("With fixes")
+    rtt = max(changed.as_is_s, key=float)
+    as_is = ("as is", "", changed.as_is_s, changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
+    fixed = (
+        (
+            _with_needs(each),
+            f"{each.round_trips_saved:,}",
+            each.runtime_s,
+            each.optimistic_s[rtt],
+            each.pessimistic_s[rtt],
+        )
+        for each in (*changed.fixes, changed.all_fixes)
+    )
+    yield Grid(
+        (
+            *(Heading("fix", "left"), Heading("trips saved")),
+            *(Heading(f"{rtt} ms, s") for rtt in changed.as_is_s),
+            Heading(f"range at {rtt} ms"),
+        ),
+        [
+            (name, trips, *map(number, runtimes.values()), f"{number(least)} to {number(most)}")
+            for name, trips, runtimes, least, most in (as_is, *fixed)
+        ],
+    )
+    if changed.left_out:
+        yield Text(f"`all` leaves out {', '.join(changed.left_out)}, a suggestion: name it to try it.", style="dim")
+    yield Text(changed.answer, style="bold")
+
+
+def _with_needs(fixed: FixResult) -> str:
+    return f"{fixed.name} (with {', '.join(fixed.needs)})" if fixed.needs else fixed.name

@@ -1,0 +1,39 @@
+"""The costliest statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from latpcap.report.console import heading
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import TOP, ms, number, printable, top
+from latpcap.result.statements import StatementResult
+
+__all__ = ["statements"]
+
+
+def statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableType]:
+    """What each statement cost."""
+    yield heading(top("Statements", len(statements)))
+    yield Grid(
+        (
+            *map(Heading, ("network s", "service s", "runs", "round trips", "p50 ms")),
+            Heading("p95 ms", optional=True),
+            Heading("statement", "left", least=40),
+        ),
+        [_statement_row(statement) for statement in statements[:TOP]],
+    )
+
+
+def _statement_row(statement: StatementResult) -> tuple[str, ...]:
+    return (
+        number(statement.network_s),
+        number(statement.service_s),
+        f"{statement.executions:,}" if statement.executions else "",
+        f"{statement.round_trips:,}",
+        ms(statement.response_ms["p50"]),
+        ms(statement.response_ms["p95"]),
+        printable(statement.fingerprint) if statement.fingerprint else f"({printable(statement.text)})",
+    )
