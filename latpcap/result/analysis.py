@@ -21,7 +21,7 @@ from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.statements import StatementResult, statement_results
-from latpcap.result.verdict import Doubt, verdict
+from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
@@ -75,7 +75,7 @@ class Summary:
     known, there was but one response, or the capture's clock was set."""
     seconds_per_ms: float | None
     verdict: str
-    """Three lines in plain words."""
+    """Three or four lines in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,16 @@ class Measures:
             network_share=network_share,
             seconds_per_ms=projection.seconds_per_ms,
             verdict=verdict(
-                self.basis, self.timeline.budget, round_trips, self.purposes, projection, health, doubt, asked=asked
+                Facts(
+                    base=self.basis,
+                    budget=self.timeline.budget,
+                    round_trips=round_trips,
+                    purposes=self.purposes,
+                    projection=projection,
+                    health=health,
+                    doubt=doubt,
+                    asked=asked,
+                )
             ),
         )
 

@@ -1,8 +1,14 @@
-"""Three lines in plain words: what the network cost, what it would cost elsewhere, and what else to know."""
+"""Three or four lines in plain words: what the network cost, what it would cost elsewhere, what stands out, a warning.
+
+Each sentence is a function of the facts that returns nothing where it has nothing to say. To add one: its function,
+what it needs as a field of `Facts`, and its place in `STANDS_OUT`, which ends after `MOST` sentences: the first ones
+win.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from latpcap.measures.budget import Budget
@@ -12,10 +18,13 @@ from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
 from latpcap.units import format_ms, format_s
 
-__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "verdict"]
+__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "Facts", "verdict"]
 
 TYPICAL_RTT_MS = 15.0
 """The RTT of the verdict when none was asked for: two sites of one country."""
+
+MOST = 3
+"""Sentences of the verdict's third line: more are not read."""
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
@@ -40,50 +49,62 @@ class Doubt(Enum):
     NO_RESPONSE = "no response was captured whole, so what part of it was the network is not known"
 
 
-def verdict(
-    base: Basis,
-    budget: Budget,
-    round_trips: int,
-    purposes: Sequence[PurposeResult],
-    projection: Projection,
-    health: Sequence[HealthNote],
-    doubt: Doubt | None = None,
-    *,
-    asked: bool,
-) -> str:
-    """Return the verdict; `asked` says that the user chose the projection's RTTs."""
-    cost = _cost(base, round_trips, projection, doubt)
-    if round_trips == 0:
-        return f"{cost}\n{_worst(health)}".rstrip()
-    largest = "" if doubt else _largest(budget)
-    besides = " ".join(filter(None, (_beside_statements(purposes, round_trips), largest, _worst(health))))
-    return "\n".join((cost, _elsewhere(base, projection, asked, doubt), besides)).rstrip()
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the sentences speak of."""
+
+    base: Basis
+    budget: Budget
+    round_trips: int
+    purposes: Sequence[PurposeResult]
+    projection: Projection
+    health: Sequence[HealthNote]
+    doubt: Doubt | None
+    asked: bool
+    """The user chose the projection's RTTs."""
+
+    @property
+    def runtime(self) -> str:
+        """How long it took."""
+        return format_s(self.base.runtime_s)
 
 
-def _cost(base: Basis, round_trips: int, projection: Projection, doubt: Doubt | None) -> str:
-    trips = f"{round_trips:,} round trip{'' if round_trips == 1 else 's'}"
-    runtime = format_s(base.runtime_s)
-    if round_trips == 0:
-        return f"No request waited for an answer in {runtime}: nothing waited for the network."
-    if doubt is Doubt.CLOCK:
-        return f"{trips}; {doubt.value}."
+def verdict(facts: Facts) -> str:
+    """Return the verdict."""
+    return "\n".join(filter(None, (_cost(facts), _elsewhere(facts), _stands_out(facts), _warning(facts))))
+
+
+# --- the lines ------------------------------------------------------------------------------------------------------
+
+
+def _cost(facts: Facts) -> str:
+    base, projection = facts.base, facts.projection
+    trips = f"{facts.round_trips:,} round trip{'' if facts.round_trips == 1 else 's'}"
+    if facts.round_trips == 0:
+        return f"No request waited for an answer in {facts.runtime}: nothing waited for the network."
+    if facts.doubt is Doubt.CLOCK:
+        return f"{trips}; {facts.doubt.value}."
     if projection.baseline_rtt_ms is None:
-        return f"{trips} in {runtime}; the RTT of this capture is unknown, so their cost is, too."
-    if doubt is not None:
-        return f"{trips} in {runtime}; {doubt.value}."
-    aside = ", counted once where they ran side by side," if base.effective_round_trips < 0.95 * round_trips else ""
+        return f"{trips} in {facts.runtime}; the RTT of this capture is unknown, so their cost is, too."
+    if facts.doubt is not None:
+        return f"{trips} in {facts.runtime}; {facts.doubt.value}."
+    once = base.effective_round_trips < 0.95 * facts.round_trips
+    aside = ", counted once where they ran side by side," if once else ""
     share = base.network_s / base.runtime_s if base.runtime_s > 0 else 0.0
     at = format_ms(projection.baseline_rtt_ms)
-    verb = "is" if round_trips == 1 else "are"
-    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {runtime} ({share:.0%})."
+    verb = "is" if facts.round_trips == 1 else "are"
+    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {facts.runtime} ({share:.0%})."
 
 
-def _elsewhere(base: Basis, projection: Projection, asked: bool, doubt: Doubt | None) -> str:
-    if doubt is Doubt.CLOCK:
+def _elsewhere(facts: Facts) -> str:
+    projection = facts.projection
+    if facts.round_trips == 0:
+        return ""
+    if facts.doubt is Doubt.CLOCK:
         return "All seconds below rest on that clock: capture again while it is left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without it: give the RTT between client and server with --rtt-baseline."
-    point = _telling_point(projection, asked)
+    point = _telling_point(projection, facts.asked)
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
     return (
@@ -91,14 +112,6 @@ def _elsewhere(base: Basis, projection: Projection, asked: bool, doubt: Doubt | 
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
     )
-
-
-def _beside_statements(purposes: Sequence[PurposeResult], round_trips: int) -> str:
-    """Where most round trips run no statement, say what they do."""
-    first = purposes[0]
-    if first.purpose in {"statements", "setup", "unreadable", "others"} or first.round_trips < MIN_BESIDE * round_trips:
-        return ""
-    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
 
 
 def _telling_point(projection: Projection, asked: bool) -> Point | None:
@@ -109,8 +122,40 @@ def _telling_point(projection: Projection, asked: bool) -> Point | None:
     return next((point for point in projection.points if point.rtt_ms >= least), projection.points[-1])
 
 
-def _largest(budget: Budget) -> str:
-    parts = sorted(((seconds, name) for name, seconds in budget.parts().items() if seconds > 0), reverse=True)
+def _stands_out(facts: Facts) -> str:
+    return " ".join(list(_sentences(facts))[:MOST])
+
+
+def _sentences(facts: Facts) -> Iterator[str]:
+    return filter(None, (sentence(facts) for sentence in STANDS_OUT))
+
+
+def _warning(facts: Facts) -> str:
+    for severity in ("error", "warning"):
+        for note in facts.health:
+            if note.severity == severity:
+                return f"Warning: {note.message.rstrip('.')}."
+    return ""
+
+
+# --- what stands out ------------------------------------------------------------------------------------------------
+
+
+def _beside_statements(facts: Facts) -> str:
+    """Where most round trips run no statement, say what they do."""
+    first = next(iter(facts.purposes), None)
+    if first is None or first.purpose in {"statements", "setup", "unreadable", "others"}:
+        return ""
+    if first.round_trips < MIN_BESIDE * facts.round_trips:
+        return ""
+    return f"{first.round_trips:,} of the round trips {PURPOSES[first.purpose]}."
+
+
+def _largest(facts: Facts) -> str:
+    """The two largest parts of the runtime."""
+    if facts.doubt or facts.round_trips == 0:
+        return ""
+    parts = sorted(((seconds, name) for name, seconds in facts.budget.parts().items() if seconds > 0), reverse=True)
     total = sum(seconds for seconds, _ in parts)
     if total == 0:
         return "There is no time to explain."
@@ -118,9 +163,5 @@ def _largest(budget: Budget) -> str:
     return f"Most time goes to {', then '.join(shares)}."
 
 
-def _worst(health: Sequence[HealthNote]) -> str:
-    for severity in ("error", "warning"):
-        for note in health:
-            if note.severity == severity:
-                return f"Warning: {note.message.rstrip('.')}."
-    return ""
+STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_beside_statements, _largest)
+"""In the order in which they are said: what a reader must not miss first."""
