@@ -19,8 +19,8 @@ import re
 
 from latpcap.errors import UsageError
 
-__all__ = ["fibre_ms", "format_ms", "format_s", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms"]
-__all__ += ["DEFAULT_MEMORY", "MAX_MS", "parse_share", "parse_size"]
+__all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms", "parse_share", "parse_size"]
+__all__ += ["DEFAULT_MEMORY", "MAX_MS", "counted", "format_given_ms", "format_ms", "format_s", "percent", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -57,32 +57,77 @@ def parse_list_ms(text: str) -> list[float]:
     return [parse_ms(part) for part in text.split(",")]
 
 
-def format_ms(milliseconds: float) -> str:
-    """Return a duration with three significant digits in the unit that fits it.
+def significant(value: float, digits: int = 3) -> str:
+    """Return a figure with that many significant digits, trailing zeros kept, thousands separated.
 
-    >>> [format_ms(value) for value in (0.0421, 0.389, 15, 1500, 0)]
-    ['42.1 µs', '0.389 ms', '15 ms', '1.5 s', '0 ms']
+    >>> [significant(value) for value in (0.5, 9.996, 15, 152.85, 7890.1, 0.000123, 0)]
+    ['0.500', '10.0', '15.0', '153', '7,890', '0.000123', '0']
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return f"{round(value, digits - 1 - exponent):,.{max(digits - 1 - exponent, 0)}f}"
+
+
+def format_ms(milliseconds: float) -> str:
+    """Return a measured duration with three significant digits in the unit that fits it.
+
+    >>> [format_ms(value) for value in (0.0421, 0.5, 15, 1500, 0)]
+    ['42.1 µs', '0.500 ms', '15.0 ms', '1.50 s', '0 ms']
     """
     if milliseconds >= 1000:
         return format_s(milliseconds / 1000)
     if 0 < milliseconds < 0.1:
-        return f"{milliseconds * 1000:.3g} µs"
-    return f"{milliseconds:.3g} ms"
+        return f"{significant(milliseconds * 1000)} µs"
+    return f"{significant(milliseconds)} ms"
+
+
+def format_given_ms(milliseconds: float) -> str:
+    """Return a duration that somebody chose, such as an RTT to project to, as it is usually written.
+
+    >>> [format_given_ms(value) for value in (0.05, 0.5, 15, 1500, 0)]
+    ['50 µs', '0.5 ms', '15 ms', '1.5 s', '0 ms']
+    """
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:,.10g} s"
+    if 0 < milliseconds < 0.1:
+        return f"{milliseconds * 1000:.10g} µs"
+    return f"{milliseconds:.10g} ms"
 
 
 def format_s(seconds: float) -> str:
     """Return seconds with three significant digits, thousands separated, minutes and hours beside long ones.
 
     >>> [format_s(value) for value in (0.00001, 0.0123, 6.7, 152.85, 7890.1)]
-    ['10 µs', '12.3 ms', '6.7 s', '153 s', '7,890 s (2 h 12 min)']
+    ['10.0 µs', '12.3 ms', '6.70 s', '153 s', '7,890 s (2 h 12 min)']
     """
     if 0 < abs(seconds) < 0.1:
         return format_ms(seconds * 1000)
     if abs(seconds) < 100:
-        return f"{seconds:.3g} s"
+        return f"{significant(seconds)} s"
     if abs(seconds) < 600:
         return f"{seconds:,.0f} s"
     return f"{seconds:,.0f} s ({_clock(seconds)})"
+
+
+def percent(share: float) -> str:
+    """Return a part of one in per cent; a small one with a decimal, since `0%` would deny it.
+
+    >>> [percent(share) for share in (0.364, 0.0321, 0.0004, 0)]
+    ['36%', '3.2%', 'under 0.1%', '0%']
+    """
+    if 0 < share < 0.0005:
+        return "under 0.1%"
+    return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
+
+
+def counted(count: int, thing: str, plural: str = "") -> str:
+    """Return a number of things.
+
+    >>> counted(1, "round trip"), counted(1234, "packet"), counted(2, "query", "queries")
+    ('1 round trip', '1,234 packets', '2 queries')
+    """
+    return f"{count:,} {thing if count == 1 else plural or f'{thing}s'}"
 
 
 def _clock(seconds: float) -> str:

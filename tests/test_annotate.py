@@ -96,7 +96,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
 
     told = comments(Result(), capture.exchanges)
     assert told[13][0] == (
-        "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.5 s at 15 ms). "
+        "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "
         "Show its packets with: tcp.stream == 0"
     )
     assert told[15][0] == "latpcap: part of finding n+1 (see frame 13)"

@@ -212,7 +212,7 @@ def ticks_of_300(options: bytes) -> bytes:
 def test_one_response_tells_no_share_of_the_network() -> None:
     found = read(running(lambda dialogue: dialogue.queries(1))).analyze()
     assert found.summary.network_share is None
-    assert found.summary.verdict.startswith("1 round trip in 3 ms;")
+    assert found.summary.verdict.startswith("1 round trip in 3.00 ms;")
     assert "one response is too little to tell what part of it was the network" in found.summary.verdict
     assert "%" not in found.summary.verdict
     assert (found.budget.network_s, found.budget.service_s) == (0, 0)

@@ -10,7 +10,7 @@ from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections
-from latpcap.units import format_ms, format_s
+from latpcap.units import format_given_ms, format_ms, format_s
 
 __all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
 
@@ -173,7 +173,7 @@ def _answer(as_is: dict[float, float], together: FixResult, baseline_ms: float, 
     rtt = max(as_is)
     there_s, fixed_s = as_is[rtt], together.runtime_s[f"{rtt:g}"]
     here, there, fixed = (format_s(value) for value in (here_s, there_s, fixed_s))
-    at, back = format_ms(rtt), format_ms(baseline_ms)
+    at, back = format_given_ms(rtt), format_ms(baseline_ms)
     if rtt <= baseline_ms * MOVED_ENOUGH:
         return f"With these fixes {fixed} instead of {there} at {at}."
     if there_s <= here_s * MOVED_ENOUGH:

@@ -11,6 +11,7 @@ from latpcap.measures.budget import Timeline
 from latpcap.rtt import LOOPBACK, Baselines, Method, Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
+from latpcap.units import counted, percent
 
 __all__ = ["ADVICE", "HealthNote", "core_notes", "measured_notes"]
 
@@ -253,11 +254,11 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
         yield HealthNote("missing-handshake", "info", text, running)
     lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())
     if lost:
-        text = f"{lost:,} bytes were acknowledged but never captured: the capture lost packets"
+        text = f"the capture lost {counted(lost, 'byte')} that the receiver acknowledged"
         yield HealthNote("capture-loss", "warning", text, lost)
     retransmissions = int(columns.column(table, "retransmissions").values[recording.database_rows].sum())
     if retransmissions:
-        text = f"{retransmissions:,} packets were sent again"
+        text = f"{counted(retransmissions, 'packet')} {'was' if retransmissions == 1 else 'were'} sent again"
         yield HealthNote("retransmissions", "info", text, retransmissions)
 
 
@@ -277,8 +278,9 @@ def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
         return
     loss, unknown = timeline.budget.loss_s / timeline.runtime_s, timeline.budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
-        text = f"retransmissions took {loss:.0%} of the runtime, and the projection keeps them"
+        text = f"retransmissions took {percent(loss)} of the runtime, and the projection keeps them"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
-        text = f"{unknown:.0%} of the runtime cannot be divided: exchanges in part, or a response that is the only one"
+        why = "exchanges in part, or a response that is the only one"
+        text = f"{percent(unknown)} of the runtime cannot be divided: {why}"
         yield HealthNote("unknown-time", "warning", text, 1)

@@ -23,7 +23,7 @@ from latpcap.projection.assumptions import (
     Conditions,
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
-from latpcap.units import format_ms, format_s
+from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [
     "DEFAULT_LADDER_MS",
@@ -73,6 +73,8 @@ class FetchSaving:
     statement: str
     fetches: int
     rows: int
+    rows_per_fetch: int
+    """The median."""
     round_trips_saved: int
     rows_per_fetch_after: int
     saved_s: Mapping[str, float]
@@ -81,13 +83,14 @@ class FetchSaving:
     def text(self, rtt_ms: float) -> str:
         """What the larger fetch would save at one of the asked RTTs.
 
-        >>> FetchSaving("select a from t", 2000, 20000, 1980, 1000, {"5": 9.9}).text(5)
-        '2,000 fetches bring 10 rows each; 1,000 rows a fetch would save 1,980 round trips: 9.9 s at 5 ms.'
+        >>> FetchSaving("select a from t", 20, 200, 10, 19, 1000, {"5": 0.1}).text(5)
+        '20 fetches bring 200 rows, usually 10 each; 1,000 rows a fetch would save 19 round trips: 0.100 s at 5 ms.'
         """
         return (
-            f"{self.fetches:,} fetches bring {self.rows / self.fetches:.3g} rows each; {self.rows_per_fetch_after:,} "
-            f"rows a fetch would save {self.round_trips_saved:,} round trips: "
-            f"{format_s(self.saved_s[f'{rtt_ms:g}'])} at {format_ms(rtt_ms)}."
+            f"{counted(self.fetches, 'fetch', 'fetches')} bring {counted(self.rows, 'row')}, "
+            f"usually {self.rows_per_fetch:,} each; {self.rows_per_fetch_after:,} rows a fetch "
+            f"would save {counted(self.round_trips_saved, 'round trip')}: "
+            f"{format_s(self.saved_s[f'{rtt_ms:g}'])} at {format_given_ms(rtt_ms)}."
         )
 
 
@@ -169,13 +172,13 @@ def _points(asked: Sequence[float], runtimes: tuple[Floats, Floats, Floats], sta
 
 
 def _unknown_budget(target_s: float) -> LatencyBudget:
-    text = f"The RTT for {format_s(target_s)} is unknown, because the baseline RTT is."
+    text = f"The RTT for {format_given_ms(1000 * target_s)} is unknown, because the baseline RTT is."
     return LatencyBudget(target_s, None, text)
 
 
 def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: Conditions) -> LatencyBudget:
     """Solve the central projection for the RTT."""
-    target = format_s(target_s)
+    target = format_given_ms(1000 * target_s)
 
     def runtime_s(rtt_ms: float) -> float:
         [[runtimes]] = base.runtimes_of([(variant, [rtt_ms])], CENTRAL, conditions)

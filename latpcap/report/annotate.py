@@ -19,7 +19,7 @@ from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.tables import sources
 from latpcap.tables.table import Table
-from latpcap.units import format_ms, format_s
+from latpcap.units import counted, format_ms, format_s
 
 __all__ = ["annotate", "comments"]
 
@@ -86,7 +86,11 @@ def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
 
 def _text(finding: dict[str, Any]) -> str:
     saved = [f"{format_s(seconds)} at {rtt} ms" for rtt, seconds in finding.get("saved_s", {}).items() if seconds > 0]
-    gain = f" It would save {finding['round_trips_saved']:,} round trips" if finding.get("round_trips_saved") else ""
+    gain = (
+        f" It would save {counted(finding['round_trips_saved'], 'round trip')}"
+        if finding.get("round_trips_saved")
+        else ""
+    )
     gain += f" ({saved[-1]})." if gain and saved else "." if gain else ""
     shown = f" Show its packets with: {finding['display_filter']}" if finding.get("display_filter") else ""
     return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
@@ -109,13 +113,13 @@ def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
 def _fact(took_ms: float, row: dict[str, Any]) -> str:
     """One exchange in a line; a NaN is a number that is not known."""
     trips = row["round_trips"]
-    facts = [f"{trips:,} round trip{'' if trips == 1 else 's'}"]
+    facts = [counted(trips, "round trip")]
     if took_ms == took_ms:
         facts.append(format_ms(took_ms))
     if row["service_ms"] == row["service_ms"]:
         facts.append(f"service {format_ms(row['service_ms'])}")
     if row["rows"] == row["rows"]:
-        facts.append(f"{int(row['rows']):,} row{'' if row['rows'] == 1 else 's'}")
+        facts.append(counted(int(row["rows"]), "row"))
     if row["error"]:
         facts.append("error")
     if not row["complete"]:

@@ -13,7 +13,7 @@ from typing import Any
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
-from latpcap.units import format_ms
+from latpcap.units import counted, format_given_ms, format_ms
 
 __all__ = ["render"]
 
@@ -78,7 +78,10 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
     names = ("runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
     yield from _table(
         ("RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s"),
-        ((format_ms(point["rtt_ms"]), *(number(point[name]) for name in names)) for point in projection["points"]),
+        (
+            (format_given_ms(point["rtt_ms"]), *(number(point[name]) for name in names))
+            for point in projection["points"]
+        ),
     )
     yield f"\nFrom {format_ms(baseline)}, the baseline RTT of this capture."
     if projection.get("within"):
@@ -96,7 +99,7 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
         saved = [f"{number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
         trips = finding.get("round_trips_alone", finding["round_trips_saved"])
         needs = f" (with {', '.join(finding['needs'])}, which it needs)" if finding.get("needs") else ""
-        yield f"- {finding['exchanges']:,} exchanges, {trips:,} round trips to save{needs}"
+        yield f"- {counted(finding['exchanges'], 'exchange')}, {counted(trips, 'round trip')} to save{needs}"
         if saved:
             yield f"- it would save {', '.join(saved)}"
         if finding.get("display_filter"):
@@ -149,7 +152,7 @@ def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
 def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
     for each in captures[:TOP]:
         span = f", {each['first_time']} – {each['last_time']}" if each["first_time"] else ""
-        yield f"- {code_of(each['path'])}: {each['packets']:,} packets, {text_of(each['format'])}{span}"
+        yield f"- {code_of(each['path'])}: {counted(each['packets'], 'packet')}, {text_of(each['format'])}{span}"
     if len(captures) > TOP:
         yield f"- … {len(captures):,} files in all"
 

@@ -12,7 +12,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.result.analysis import Analysis
-from latpcap.units import format_ms
+from latpcap.units import format_given_ms
 from latpcap.verify.result import Verification
 
 __all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
@@ -66,7 +66,7 @@ def render_projection(projection: Projection) -> str:
 def render_deltas(deltas: Deltas) -> str:
     """Return the histogram as rows."""
     pairs = zip(deltas.edges_ms, deltas.edges_ms[1:], deltas.counts, strict=False)
-    rows = [(f"{format_ms(low)} to {format_ms(high)}", f"{count:,}") for low, high, count in pairs if count]
+    rows = [(f"{format_given_ms(low)} to {format_given_ms(high)}", f"{count:,}") for low, high, count in pairs if count]
     return _table(("inter-query delta", "exchanges"), rows)
 
 

@@ -212,6 +212,7 @@ def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:
                 statement=finding.statement or "(unknown statement)",
                 fetches=finding.facts["fetches"],
                 rows=finding.facts["rows"],
+                rows_per_fetch=finding.facts["rows_per_fetch"],
                 round_trips_saved=finding.round_trips_saved,
                 rows_per_fetch_after=finding.facts["rows_per_fetch_after"],
                 saved_s=finding.saved_s,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
-from latpcap.units import format_ms, format_s, parse_ms
+from latpcap.units import format_ms, format_s, parse_ms, percent, significant
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
@@ -153,7 +153,7 @@ def _measure(
     if gate.figure == "baseline_rtt":
         return summary.baseline_rtt_ms, format_ms
     value: float | None = getattr(summary, gate.figure)
-    return value, _count if gate.figure in COUNTS else "{:.3g}".format
+    return value, _count if gate.figure in COUNTS else percent if gate.figure == "network_share" else significant
 
 
 def _count(value: float) -> str:

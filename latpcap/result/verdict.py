@@ -16,7 +16,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
-from latpcap.units import format_ms, format_s
+from latpcap.units import counted, format_given_ms, format_ms, format_s, percent
 
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "Facts", "verdict"]
 
@@ -79,7 +79,7 @@ def verdict(facts: Facts) -> str:
 
 def _cost(facts: Facts) -> str:
     base, projection = facts.base, facts.projection
-    trips = f"{facts.round_trips:,} round trip{'' if facts.round_trips == 1 else 's'}"
+    trips = counted(facts.round_trips, "round trip")
     if facts.round_trips == 0:
         return f"No request waited for an answer in {facts.runtime}: nothing waited for the network."
     if facts.doubt is Doubt.CLOCK:
@@ -93,7 +93,7 @@ def _cost(facts: Facts) -> str:
     share = base.network_s / base.runtime_s if base.runtime_s > 0 else 0.0
     at = format_ms(projection.baseline_rtt_ms)
     verb = "is" if facts.round_trips == 1 else "are"
-    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {facts.runtime} ({share:.0%})."
+    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {facts.runtime} ({percent(share)})."
 
 
 def _elsewhere(facts: Facts) -> str:
@@ -108,7 +108,7 @@ def _elsewhere(facts: Facts) -> str:
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
     return (
-        f"At {format_ms(point.rtt_ms)} this takes about {format_s(point.runtime_s)} "
+        f"At {format_given_ms(point.rtt_ms)} this takes about {format_s(point.runtime_s)} "
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
     )
@@ -159,7 +159,9 @@ def _largest(facts: Facts) -> str:
     total = sum(seconds for seconds, _ in parts)
     if total == 0:
         return "There is no time to explain."
-    shares = [f"{PART_NAMES[name]} ({seconds / total:.0%})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
+    shares = [
+        f"{PART_NAMES[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total
+    ]
     return f"Most time goes to {', then '.join(shares)}."
 
 

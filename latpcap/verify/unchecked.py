@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from latpcap.units import counted
 from latpcap.verify.ours import Connection, Ours
 from latpcap.verify.texts import COMPARED
 from latpcap.verify.wireshark import Dissection
@@ -21,11 +22,11 @@ def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
         yield "statements and answers: latpcap reads no database traffic here, only packets, streams and handshakes"
     for name in sorted({NAMES[each.protocol] for each in databases if each.protocol in NAMES}):
         count = sum(NAMES.get(each.protocol or "") == name for each in databases)
-        yield f"requests, statements and answers of {_some(count)}: what {name} says is not compared"
+        yield f"requests, statements and answers of {counted(count, 'connection')}: what {name} says is not compared"
     for which, why in KINDS:
         count = sum(which(each) for each in databases if each.protocol not in NAMES)
         if count:
-            yield f"statements and answers of {_some(count)}: {why}"
+            yield f"statements and answers of {counted(count, 'connection')}: {why}"
     if long := sum(len(each.statement or "") > COMPARED for part in ours.exchanges.values() for each in part):
         yield f"the ends of {long:,} statements: of each the first {COMPARED:,} characters are compared"
     if theirs.complaint:
@@ -38,7 +39,3 @@ KINDS: tuple[tuple[Callable[[Connection], bool], str], ...] = (
     (lambda each: each.replication, "what a replication stream pushes is in no count"),
 )
 """Connections whose content one of the two cannot read, and why."""
-
-
-def _some(count: int) -> str:
-    return "1 connection" if count == 1 else f"{count:,} connections"

@@ -26,7 +26,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_verdict_comes_first(capture: Capture) -> None:
-    assert FORMATS["terminal"](capture.analyze()).startswith("22 round trips at 10 ms are")
+    assert FORMATS["terminal"](capture.analyze()).startswith("22 round trips at 10.0 ms are")
 
 
 def test_nothing_is_wider_than_80_columns(capture: Capture) -> None:

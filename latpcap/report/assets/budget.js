@@ -1,7 +1,7 @@
 /** The parts of the runtime as stacked bars and as a table: as measured, and at the chosen RTT. */
 
 import { byId, data, fill, make } from "./dom.js";
-import { counted, fixedS, formatMs, formatS, percent } from "./format.js";
+import { counted, fixedS, formatGivenMs, formatS, percent } from "./format.js";
 import { budgetAt, isProjected, jobWith } from "./model.js";
 import { follow } from "./state.js";
 
@@ -51,7 +51,7 @@ function show(chosen) {
 }
 
 function title({ rtt, fixes }) {
-  return `at ${formatMs(rtt)}${fixes.size ? ", fixed" : ""}`;
+  return `at ${formatGivenMs(rtt)}${fixes.size ? ", fixed" : ""}`;
 }
 
 const chosenParts = ({ rtt, fixes }) => budgetAt(jobWith(data, fixes), rtt);

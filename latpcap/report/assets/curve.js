@@ -2,7 +2,7 @@
 
 import { byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour, font, logTicks } from "./charts.js";
-import { fixedS, formatMs, formatS, significant } from "./format.js";
+import { fixedS, formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseRtt, follow, state } from "./state.js";
 
@@ -55,8 +55,8 @@ function options() {
     padding: [12, 26, 0, 0],
     scales: { x: { time: false, distr: 3, range: [curve.rtt_ms[0], curve.rtt_ms.at(-1)] }, y: { distr: 3, range: verticalRange } },
     axes: [
-      axis({ label: "round-trip time", splits: decades, values: (_, at) => at.map(formatMs) }),
-      axis({ label: "runtime", size: 70, splits: (plot) => logTicks(plot.scales.y.min, plot.scales.y.max), values: (_, at) => at.map(short) }),
+      axis({ label: "round-trip time", splits: decades, values: (_, at) => at.map(formatGivenMs) }),
+      axis({ label: "runtime", size: 70, splits: (plot) => logTicks(plot.scales.y.min, plot.scales.y.max), values: (_, at) => at.map(inSeconds) }),
     ],
     series: [{}, line("band-edge"), line("band-edge"), line("accent", { width: 2 }), line("accent", { width: 2, dash: [6, 5] })],
     bands: [{ series: [1, 2], fill: () => colour("band") }],
@@ -68,7 +68,7 @@ function options() {
 /** Powers of ten, and three times these where there is room. */
 const decades = (plot) => logTicks(curve.rtt_ms[0], curve.rtt_ms.at(-1), plot.width < 480 ? [1] : [1, 3]);
 
-const short = (seconds) => (seconds >= 600 ? `${significant(seconds)} s` : formatS(seconds));
+const inSeconds = (seconds) => formatGivenMs(1000 * seconds);
 
 function verticalRange(plot, low, high) {
   const values = [measured, ...curve.optimistic_s, ...curve.pessimistic_s, ...plot.data[4].filter((each) => each !== null)];
@@ -108,7 +108,7 @@ function dot(plot, rtt, seconds, inside, outside) {
 function inWords() {
   const there = projectAt(jobWith(data, state.fixes), state.rtt);
   return `Runtime over round-trip time: measured ${formatS(measured)} at ${formatMs(baseline)}; ` +
-    `${formatS(there.runtime)} at ${formatMs(state.rtt)}. The table below has the values.`;
+    `${formatS(there.runtime)} at ${formatGivenMs(state.rtt)}. The table below has the values.`;
 }
 
 /** The runtimes at the RTTs of the analysis, as a table. */
@@ -119,7 +119,7 @@ function showLadder() {
     const cells = [there.runtime, there.optimistic, there.pessimistic].map(fixedS);
     cells.push(there.throughput === null ? "" : significant(there.throughput, 4));
     if (state.fixes.size) cells.push(...fixedCells(rtt));
-    return make("tr", {}, make("th", { scope: "row" }, formatMs(rtt)), cells.map((cell) => make("td", {}, cell)));
+    return make("tr", {}, make("th", { scope: "row" }, formatGivenMs(rtt)), cells.map((cell) => make("td", {}, cell)));
   });
   fill(byId("ladder"), make("table", { class: "numbers" },
     make("caption", { id: "ladder-title" }, "At other round-trip times"),

@@ -2,7 +2,7 @@
 
 import { byId, data, fill, make, withCode } from "./dom.js";
 import { copyButton } from "./copying.js";
-import { count, counted, formatMs, formatS } from "./format.js";
+import { count, counted, formatGivenMs, formatS } from "./format.js";
 import { isProjected, savedAt } from "./model.js";
 import { follow } from "./state.js";
 
@@ -41,7 +41,7 @@ function article(finding, index) {
 
 function updateSaving(facts, saving, index, rtt, saves) {
   if (!saves) return;
-  facts.querySelector(".at-rtt").textContent = `saved at ${formatMs(rtt)}`;
+  facts.querySelector(".at-rtt").textContent = `saved at ${formatGivenMs(rtt)}`;
   saving.textContent = formatS(savedAt(data, index, rtt));
 }
 

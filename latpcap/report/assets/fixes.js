@@ -1,7 +1,7 @@
 /** A switch for each fix that saves time: for all its findings together, as `latpcap project --fix` makes it. */
 
 import { byId, data, fill, make } from "./dom.js";
-import { counted, formatMs, formatS } from "./format.js";
+import { counted, formatGivenMs, formatS } from "./format.js";
 import { isProjected, savedBy } from "./model.js";
 import { chooseFix, follow, state } from "./state.js";
 
@@ -34,9 +34,9 @@ function row({ title, needs, suggestion }, fix) {
 
 function sum({ rtt, fixes }) {
   const alone = combined ? "" : " So many fixes are shown one at a time.";
-  if (fixes.size === 0) return `Switch a fix on to see the job replayed without its round trips. Savings at ${formatMs(rtt)}.${alone}`;
+  if (fixes.size === 0) return `Switch a fix on to see the job replayed without its round trips. Savings at ${formatGivenMs(rtt)}.${alone}`;
   const chosen = [...fixes];
   const trips = chosen.reduce((total, fix) => total + switches[fix].round_trips, 0);
   const least = chosen.some((fix) => switches[fix].needs.length) ? "about " : "";
-  return `Together ${least}${counted(trips, "round trip")} fewer: ${formatS(savedBy(data, fixes, rtt))} saved at ${formatMs(rtt)}.${alone}`;
+  return `Together ${least}${counted(trips, "round trip")} fewer: ${formatS(savedBy(data, fixes, rtt))} saved at ${formatGivenMs(rtt)}.${alone}`;
 }

@@ -1,10 +1,14 @@
 /** Numbers as people read them; the same words and digits as latpcap's other reports. */
 
-/** Three significant digits, thousands separated. */
+/** Three significant digits, trailing zeros kept, thousands separated. */
 export function significant(value, digits = 3) {
-  if (value !== 0 && Math.abs(value) < 1e-6) return value.toExponential(digits - 1);
-  return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumSignificantDigits: digits });
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-6) return value.toExponential(digits - 1);
+  return value.toLocaleString("en-US", { minimumSignificantDigits: digits, maximumSignificantDigits: digits });
 }
+
+/** At most that many significant digits, as somebody would write a figure that was chosen. */
+export const given = (value, digits = 3) => Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumSignificantDigits: digits });
 
 /** A whole number with thousands separated. */
 export const count = (value) => Math.round(value).toLocaleString("en-US");
@@ -14,15 +18,22 @@ export const counted = (value, word, plural = "s") => `${count(value)} ${word}${
 
 /** A share of 0 to 1 in per cent. */
 export function percent(share) {
-  if (share > 0 && share < 0.001) return "< 0.1 %";
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+  if (share > 0 && share < 0.0005) return "under 0.1%";
+  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}%`;
 }
 
-/** Milliseconds with the unit that fits. */
+/** Measured milliseconds with the unit that fits. */
 export function formatMs(milliseconds) {
   if (milliseconds >= 1000) return formatS(milliseconds / 1000);
   if (milliseconds > 0 && milliseconds < 0.1) return `${significant(milliseconds * 1000)} µs`;
   return `${significant(milliseconds)} ms`;
+}
+
+/** Milliseconds that somebody chose (an RTT to project to, an axis's step): no more digits than they have. */
+export function formatGivenMs(milliseconds) {
+  if (milliseconds >= 1000) return `${given(milliseconds / 1000)} s`;
+  if (milliseconds > 0 && milliseconds < 0.1) return `${given(milliseconds * 1000)} µs`;
+  return `${given(milliseconds)} ms`;
 }
 
 /** Seconds with three significant digits; minutes, hours and days beside long ones. */
@@ -55,7 +66,7 @@ export function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let unit = 0;
   while (value >= 1000 && unit < units.length - 1) [value, unit] = [value / 1000, unit + 1];
-  return `${significant(value)} ${units[unit]}`;
+  return `${unit ? significant(value) : count(value)} ${units[unit]}`;
 }
 
 /** A moment in UTC without its fraction. */

@@ -2,7 +2,7 @@
 
 import { byId, data } from "./dom.js";
 import { axis, chart, colour } from "./charts.js";
-import { counted, formatMs } from "./format.js";
+import { counted, formatGivenMs, formatMs } from "./format.js";
 
 const { bins_per_decade: perDecade, response, delta } = data.histograms;
 const baseline = data.analysis.summary.baseline_rtt_ms;
@@ -34,7 +34,7 @@ function options(histogram, line) {
   return {
     padding: [8, 26, 0, 0],
     scales: { x: { time: false, range: [low, high] }, y: { range: (_, __, most) => [0, most * 1.05] } },
-    axes: [axis({ splits: () => powers(low, high), values: (_, at) => at.map((power) => formatMs(10 ** power)) }), axis({ size: 64 })],
+    axes: [axis({ splits: () => powers(low, high), values: (_, at) => at.map((power) => formatGivenMs(10 ** power)) }), axis({ size: 64 })],
     series: [{}, { paths: uPlot.paths.bars({ size: [1, Infinity], align: 1, gap: 1 }), fill: () => colour("accent-soft"), stroke: () => colour("accent"), width: 1, points: { show: false } }],
     cursor: { show: false },
     hooks: { draw: line === null ? [] : [(plot) => drawLine(plot, Math.log10(line))] },

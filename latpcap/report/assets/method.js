@@ -1,7 +1,7 @@
 /** How it was computed: the numbers in the last section's sentences, and what the page is made of. */
 
 import { byId, data, fill, make } from "./dom.js";
-import { bytes, count, counted, formatMs, formatS, moment } from "./format.js";
+import { bytes, count, counted, formatGivenMs, formatMs, formatS, moment } from "./format.js";
 import { isProjected } from "./model.js";
 
 const { analysis, jobs, timeline } = data;
@@ -13,7 +13,7 @@ export function showMethod() {
   byId("method-rtt").textContent = baseline();
   fill(byId("method-table"), methods());
   byId("method-grid").textContent = isProjected(data)
-    ? `${count(jobs[0].curve.rtt_ms.length)} round-trip times from ${formatMs(data.lowest_rtt_ms)} to ${formatMs(data.highest_rtt_ms)}`
+    ? `${count(jobs[0].curve.rtt_ms.length)} round-trip times from ${formatGivenMs(data.lowest_rtt_ms)} to ${formatGivenMs(data.highest_rtt_ms)}`
     : "none, as the RTT of the capture is unknown";
   fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
     make("li", {}, make("strong", {}, name), ` (${which}): ${text}`)));
@@ -49,7 +49,7 @@ function methods() {
 
 function timelineRule() {
   if (!timeline.stretch_us) return "The timeline draws every exchange.";
-  return `The timeline of so many exchanges is summed over stretches of ${formatMs(timeline.stretch_us / 1000)} for each lane; ` +
+  return `The timeline of so many exchanges is summed over stretches of ${formatGivenMs(timeline.stretch_us / 1000)} for each lane; ` +
     "an exchange counts in each stretch for the part of it that lies there, and nothing shorter than that can be distinguished.";
 }
 

@@ -1,7 +1,7 @@
 /** The statements, the costliest first until the reader sorts them. */
 
 import { byId, data, make } from "./dom.js";
-import { count, fixedMs, fixedS, formatMs } from "./format.js";
+import { count, fixedMs, fixedS, formatGivenMs } from "./format.js";
 import { isProjected, jobWith, networkFactor } from "./model.js";
 import { sortableTable } from "./sorting.js";
 import { follow, state } from "./state.js";
@@ -21,7 +21,7 @@ function columns() {
   const number = (title, value, show, more = {}) => ({ title, value, show: (row) => show(value(row)), ...more });
   const known = (value) => (value === null ? "" : count(value));
   const network = number("network s", (row) => row.network_s, fixedS);
-  const there = number(() => `network s at ${formatMs(state.rtt)}`, (row) => left(row, "network_s") * factor(), fixedS, { live: true });
+  const there = number(() => `network s at ${formatGivenMs(state.rtt)}`, (row) => left(row, "network_s") * factor(), fixedS, { live: true });
   return [
     { title: "statement", value: (row) => row.text, show: statement, text: true },
     number("runs", (row) => row.executions, count),

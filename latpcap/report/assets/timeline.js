@@ -3,7 +3,7 @@
 import { button, byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour } from "./charts.js";
 import { PARTS } from "./budget.js";
-import { count, counted, formatMs, formatS, significant } from "./format.js";
+import { count, counted, formatGivenMs, formatMs, formatS, given } from "./format.js";
 import { PART_NAMES, blockAt, drawLane, unpack } from "./lanes.js";
 
 const drawn = data.timeline;
@@ -36,7 +36,7 @@ const laneHeight = () => (lanes.length <= 20 ? TALL : LOW);
 
 function note() {
   const blocks = drawn.stretch_us
-    ? `The recording is cut into stretches of ${formatMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
+    ? `The recording is cut into stretches of ${formatGivenMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
     : "Every exchange is drawn from its request to the end of its response; colours show how it was spent.";
   const left = drawn.lanes_left_out ? ` ${counted(drawn.lanes_left_out, "lane")} with fewer exchanges left out.` : "";
   return `${blocks} Where nothing is drawn, the application worked or paused, as seen where the capture was taken.${left}`;
@@ -57,7 +57,7 @@ function options() {
 function labelled(us) {
   const { min, max } = plot?.scales.x ?? { min: 0, max: duration };
   const [unit, name] = max - min > 2e6 ? [1e6, "s"] : max - min > 2e3 ? [1e3, "ms"] : [1, "µs"];
-  return `${significant(us / unit, 8)} ${name}`;
+  return `${given(us / unit, 8)} ${name}`;
 }
 
 /** The middle of each lane, from the top; of every few lanes where they are many. */

@@ -1,7 +1,7 @@
 /** The slider, the number field and the answer at the RTT they choose. */
 
 import { button, byId, data, fill, make } from "./dom.js";
-import { count, formatMs, formatS, percent, significant } from "./format.js";
+import { count, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
 import { budgetAt, isProjected, jobWith, projectAt, savedBy } from "./model.js";
 import { chooseRtt, follow } from "./state.js";
 
@@ -26,13 +26,13 @@ export function showWhatIf() {
 function listen() {
   const [slider, number] = [byId("rtt-slider"), byId("rtt-number")];
   slider.addEventListener("input", () => chooseRtt(rttOf(Number(slider.value), Number(slider.max))));
-  number.min = significant(lowest);
+  number.min = given(lowest);
   number.max = highest;
   number.addEventListener("input", () => typed(number, false));
   number.addEventListener("change", () => typed(number, true));
   const measured = [["as measured", summary.baseline_rtt_ms]];
   fill(byId("places"), ...measured.concat(PLACES).map(([name, rtt]) =>
-    button(`${name} ${formatMs(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
+    button(`${name} ${(rtt === summary.baseline_rtt_ms ? formatMs : formatGivenMs)(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
 }
 
 /** Takes over a typed RTT; when the typing is done, one out of range becomes the nearest in range. */
@@ -50,7 +50,7 @@ function answer({ rtt, fixes }) {
   const there = projectAt(job, rtt);
   const slider = byId("rtt-slider");
   slider.value = positionOf(rtt, Number(slider.max));
-  slider.setAttribute("aria-valuetext", formatMs(rtt));
+  slider.setAttribute("aria-valuetext", formatGivenMs(rtt));
   if (document.activeElement !== byId("rtt-number") || Number(byId("rtt-number").value) !== rtt) {
     byId("rtt-number").value = Number(rtt.toPrecision(4));
   }
@@ -91,7 +91,7 @@ function speakLater() {
     timer = setTimeout(() => {
       const there = projectAt(jobWith(data, fixes), rtt);
       const fixed = fixes.size ? ` with ${count(fixes.size)} fixed` : "";
-      byId("spoken").textContent = `At ${formatMs(rtt)}${fixed}: ${formatS(there.runtime)}, ${byId("range").textContent}.`;
+      byId("spoken").textContent = `At ${formatGivenMs(rtt)}${fixed}: ${formatS(there.runtime)}, ${byId("range").textContent}.`;
     }, SPOKEN_AFTER_MS);
   };
 }

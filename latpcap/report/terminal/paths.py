@@ -11,6 +11,7 @@ from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import TOP, ms, printable
 from latpcap.result.connections import PathResult
+from latpcap.units import counted, format_ms
 
 __all__ = ["paths"]
 
@@ -39,11 +40,13 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
         "in-stream": rtt.in_stream_median_ms,
         "fastest responses": rtt.response_floor_ms,
     }
-    figures = ", ".join(f"{name} {value:.3g} ms" for name, value in measured.items() if value is not None)
+    figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
-    between = "" if rtt.low_ms is None or rtt.high_ms is None else f", {rtt.low_ms:.3g} to {rtt.high_ms:.3g} ms"
+    between = (
+        "" if rtt.low_ms is None or rtt.high_ms is None else f", {format_ms(rtt.low_ms)} to {format_ms(rtt.high_ms)}"
+    )
     whose = f"{paths[0].client} → {paths[0].server}"
-    yield Text(printable(f"{whose}: {rtt.baseline_ms:.3g} ms{between}, from {_count(rtt.samples, 'sample')}"))
+    yield Text(printable(f"{whose}: {format_ms(rtt.baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}"))
     yield Text(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
 
 
@@ -56,7 +59,3 @@ def _path_row(path: PathResult) -> tuple[str, ...]:
         f"{rtt.method}, {rtt.position}",
         printable(f"{path.client} → {path.server}"),
     )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -12,6 +12,7 @@ from latpcap.projection.project import Projection
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import number, printable
+from latpcap.units import format_ms
 
 __all__ = ["projection_parts", "what_if_parts"]
 
@@ -35,7 +36,7 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
             for point in projection.points
         ],
     )
-    yield Text(f"from {projection.baseline_rtt_ms:.3g} ms, the baseline RTT of this capture", style="dim")
+    yield Text(f"from {format_ms(projection.baseline_rtt_ms)}, the baseline RTT of this capture", style="dim")
     if projection.conditions.connections is not None:
         yield Text(_limit(projection.capacity_per_s))
     if projection.within is not None:
