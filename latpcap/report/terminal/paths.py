@@ -21,7 +21,7 @@ PLACES = {"unknown": "at an unknown place", "between": "on the way", "loopback":
 
 def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
     """How far apart the hosts are, and how that is known; in words for the path with most connections."""
-    if not paths or paths[0].rtt.baseline_ms is None:
+    if not paths or (baseline_ms := paths[0].rtt.baseline_ms) is None:
         return
     yield heading("How the RTT is known")
     if len(paths) > 1:
@@ -42,11 +42,10 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
     }
     figures = ", ".join(f"{name} {format_ms(value)}" for name, value in measured.items() if value is not None)
     place = PLACES.get(rtt.position, f"at the {rtt.position}")
-    between = (
-        "" if rtt.low_ms is None or rtt.high_ms is None else f", {format_ms(rtt.low_ms)} to {format_ms(rtt.high_ms)}"
-    )
+    known = [format_ms(bound) for bound in (rtt.low_ms, rtt.high_ms) if bound is not None]
+    between = f", {' to '.join(known)}" if known else ""
     whose = f"{paths[0].client} → {paths[0].server}"
-    yield Text(printable(f"{whose}: {format_ms(rtt.baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}"))
+    yield Text(printable(f"{whose}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}"))
     yield Text(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
 
 
