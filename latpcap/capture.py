@@ -182,7 +182,7 @@ class Capture:
     @cached_property
     def captures(self) -> Table:
         """The files."""
-        return Table(self._recording.captures_table, "files")
+        return Table(self._recording.captures_table, "files", "latpcap.captures/1")
 
     @cached_property
     def health(self) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def process() -> Callable[..., Done]:
 
     def run(*arguments: object, **options: Any) -> Done:
         command = [sys.executable, "-m", "latpcap", *map(str, arguments)]
+        options.setdefault("env", dict(os.environ))  # readline exports COLUMNS=80 behind Python's back
         return subprocess.run(command, capture_output=True, timeout=300, check=False, **options)
 
     return run

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from contextvars import copy_context
 
 import click
 
@@ -53,7 +54,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        return cli.main(prog_name="latpcap", standalone_mode=False) or 0
+        return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False) or 0
     except LatpcapError as error:
         return _fail(str(error), error.exit_status)
     except click.ClickException as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, write_result
+from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, result_format, warn, write, write_result
 from latpcap.cli.options import Duration, fail_if_option, json_option, output_option, reading_options, rtt_option
 
 __all__ = ["analyze"]
@@ -33,9 +33,18 @@ def analyze(
     latpcap analyze capture.pcapng
     latpcap analyze capture.pcapng --rtt 15ms --within 60s
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
-    latpcap analyze 'ring/*.pcapng' --json > result.json
+    latpcap analyze 'ring/*.pcapng' -o result.json
     """
+    from latpcap.report import FORMATS, formats_of
+
+    chosen = result_format(as_json, output, "result", "report")
     capture = read_capture(reading, output)
+    if chosen in formats_of("report"):
+        text = FORMATS[chosen](capture.measures, flat(rtt), in_seconds(within))
+        warn(capture, reading["quiet"])
+        write([text], output)
+        check_gates(fail_if, capture)
+        return
     result = capture.analyze(flat(rtt), in_seconds(within))
-    write_result(result, as_json, output)
+    write_result(result, chosen, output)
     check_gates(fail_if, capture, result)

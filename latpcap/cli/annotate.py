@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from latpcap.cli import io
 from latpcap.cli.io import read_capture, warn
-from latpcap.cli.options import reading_options
+from latpcap.cli.options import json_option, reading_options
 from latpcap.errors import UsageError
 
 __all__ = ["annotate"]
@@ -16,7 +17,8 @@ __all__ = ["annotate"]
 @click.command()
 @reading_options
 @click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
-def annotate(force: bool, **reading: Any) -> None:
+@json_option
+def annotate(force: bool, as_json: bool, **reading: Any) -> None:
     """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
 
     The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
@@ -44,5 +46,9 @@ def annotate(force: bool, **reading: Any) -> None:
         lambda progress: write(paths, output, capture.analyze(), capture.exchanges, force=force, progress=progress),
         quiet=reading["quiet"],
     )
-    if not reading["quiet"]:
+    if as_json:
+        from latpcap.report.jsonout import dump
+
+        io.write([dump({"schema": "latpcap.annotation/1", "path": output, "packets_with_comments": count})], None)
+    elif not reading["quiet"]:
         click.echo(f"latpcap: {output}: {count:,} packets with comments", err=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import read_capture, write_result
+from latpcap.cli.io import read_capture, result_format, write_result
 from latpcap.cli.options import Duration, json_option, output_option, two_captures_options
 from latpcap.tables import sources
 
@@ -28,8 +28,9 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     """
     from latpcap.result.comparison import compare as set_side_by_side
 
+    chosen = result_format(as_json, output)
     first, second = _both(before, after, reading, output)
-    write_result(set_side_by_side(first.analyze(), second.analyze()), as_json, output)
+    write_result(set_side_by_side(first.analyze(), second.analyze()), chosen, output)
 
 
 @click.command()
@@ -49,8 +50,9 @@ def validate(
     """
     from latpcap.result.validation import validate as check
 
+    chosen = result_format(as_json, output)
     first, second = _both(base, other, reading, output, against_rtt)
-    write_result(check(first, second), as_json, output)
+    write_result(check(first, second), chosen, output)
 
 
 def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, chosen_format, flat, read_capture, warn, write, write_rows
+from latpcap.cli.io import check_gates, flat, read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import fail_if_option, output_options, reading_options, rtt_option
 
 __all__ = ["findings"]
@@ -21,6 +21,7 @@ def findings(
     rtt: tuple[list[float], ...],
     fail_if: tuple[Any, ...],
     file_format: str | None,
+    as_json: bool,
     output: str | None,
     **reading: Any,
 ) -> None:
@@ -31,7 +32,7 @@ def findings(
     latpcap findings capture.pcapng --format jsonl
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
-    chosen = chosen_format(file_format, output, "findings")
+    chosen = rows_format(file_format, as_json, output, "findings")
     capture = read_capture(reading, output)
     rtts = flat(rtt)
     warn(capture, reading["quiet"])

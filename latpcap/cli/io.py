@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "INTERRUPTED",
     "check_gates",
-    "chosen_format",
     "flat",
     "in_seconds",
     "read_capture",
+    "result_format",
+    "rows_format",
     "warn",
     "write",
     "write_result",
@@ -64,18 +65,27 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def write_result(result: object, as_json: bool, output: str | None) -> None:
-    """Write what a command found, for people or for scripts."""
+def result_format(as_json: bool, output: str | None, *kinds: str) -> str:
+    """The format of a result that was asked for, else what the output's name says, else text for people."""
+    from latpcap.report import chosen_format
+
+    return chosen_format(kinds or ("result",), output, "json" if as_json else None)
+
+
+def write_result(result: object, chosen: str, output: str | None) -> None:
+    """Write what a command found in the chosen format."""
     from latpcap.report import FORMATS
 
-    write([FORMATS["json" if as_json else "terminal"](result)], output)
+    write([FORMATS[chosen](result)], output)
 
 
-def chosen_format(file_format: str | None, output: str | None, name: str) -> str:
+def rows_format(file_format: str | None, as_json: bool, output: str | None, name: str) -> str:
     """The format of rows that was asked for, else the one that the output's name says, else a table for people."""
-    from latpcap.report import FORMATS, format_of
+    from latpcap.report import FORMATS, chosen_format
 
-    chosen = file_format or format_of("rows", output) or "table"
+    if as_json and file_format not in (None, "json"):
+        raise UsageError(f"--json and --format {file_format}: ask for one of them")
+    chosen = chosen_format(["rows"], output, "json" if as_json else file_format)
     if not FORMATS[chosen].is_text and output is None and sys.stdout.isatty():
         raise UsageError(f"{chosen.capitalize()} is binary: name a file with `-o {name}.{chosen}`")
     return chosen

@@ -10,12 +10,14 @@ import click
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
+from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share, parse_size
 
 __all__ = [
     "Duration",
     "DurationList",
     "Quantity",
+    "color_option",
     "condition_options",
     "decode_as_option",
     "fail_if_option",
@@ -130,6 +132,21 @@ decode_as_option = click.option(
     help="The protocol of a server port, where latpcap does not recognise it; repeatable.",
 )
 
+
+def _set_colour(ctx: click.Context, param: click.Parameter, value: str) -> None:
+    send_to(colour=value)
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(COLOURS),
+    default="auto",
+    show_default=True,
+    expose_value=False,
+    callback=_set_colour,
+    help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise.",
+)
+
 memory_option = click.option(
     "--memory",
     type=Quantity("size", parse_size),
@@ -150,6 +167,7 @@ _reading_options = (
     click.option("--pseudonymise", is_flag=True,
                  help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
     click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
+    color_option,
 )  # fmt: skip
 
 reading_options = _all_of(click.argument("captures", nargs=-1, required=True, metavar="CAPTURE..."), *_reading_options)
@@ -198,7 +216,20 @@ fix_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+
+def _set_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    output = None if value == "-" else value
+    send_to(is_file=output is not None)
+    return output
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    callback=_set_output,
+    help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
+)
 
 output_options = _all_of(
     click.option(
@@ -207,5 +238,6 @@ output_options = _all_of(
         type=click.Choice(formats_of("rows")),
         help="How rows are written; by default a table, or what the name after -o says.",
     ),
+    json_option,
     output_option,
 )

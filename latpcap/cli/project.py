@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, warn, write
+from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, result_format, warn, write
 from latpcap.cli.options import (
     Duration,
     condition_options,
     fail_if_option,
     fix_option,
     json_option,
+    output_option,
     reading_options,
     rtt_option,
 )
@@ -29,7 +30,7 @@ __all__ = ["project"]
 @fix_option
 @fail_if_option
 @json_option
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@output_option
 def project(
     rtt: tuple[list[float], ...],
     within: float | None,
@@ -54,6 +55,7 @@ def project(
     latpcap project capture.pcapng --rtt 15ms --fix n+1=join --fix fetch=1000
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
+    chosen = result_format(as_json, output)
     capture = read_capture(reading, output)
     asked = flat(rtt)
     if distance is not None:
@@ -68,7 +70,7 @@ def project(
     )
     tried = [fix for given in fixes for fix in given]
     changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
-    if as_json:
+    if chosen == "json":
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
 

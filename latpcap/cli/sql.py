@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import chosen_format, read_capture, warn, write_rows
+from latpcap.cli.io import read_capture, rows_format, warn, write_rows
 from latpcap.cli.options import Duration, output_options, reading_options
 from latpcap.errors import UsageError
 from latpcap.tables.sql import TIMEOUT_S, engine
@@ -26,7 +26,7 @@ __all__ = ["sql"]
     help="How long the query may take.",
 )
 @output_options
-def sql(timeout: float, file_format: str | None, output: str | None, **reading: Any) -> None:
+def sql(timeout: float, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
     The tables are exchanges, connections, statements, findings, health, captures and rtt_samples; `describe exchanges`
@@ -43,7 +43,7 @@ def sql(timeout: float, file_format: str | None, output: str | None, **reading: 
     if os.path.exists(query):
         raise UsageError(f"the last argument is the query, and {query} is a file")
     engine()  # before the captures take their time
-    chosen = chosen_format(file_format, output, "rows")
+    chosen = rows_format(file_format, as_json, output, "rows")
     capture = read_capture({**reading, "captures": captures}, output)
     rows = capture.sql(query, timeout_s=timeout / 1000)
     warn(capture, reading["quiet"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latpcap.cli.io import chosen_format, read_capture, warn, write_rows
+from latpcap.cli.io import read_capture, rows_format, warn, write_rows
 from latpcap.cli.options import output_options, reading_options
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def _rows_command(name: str, what: str) -> click.Command:
     )
     @reading_options
     @output_options
-    def command(file_format: str | None, output: str | None, **reading: Any) -> None:
-        chosen = chosen_format(file_format, output, name)
+    def command(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
+        chosen = rows_format(file_format, as_json, output, name)
         capture = read_capture(reading, output)
         rows: Table = getattr(capture, name)
         warn(capture, reading["quiet"] or name == "health")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from latpcap.cli.io import write_result
-from latpcap.cli.options import decode_as_option, json_option, memory_option, output_option
+from latpcap.cli.io import result_format, write_result
+from latpcap.cli.options import color_option, decode_as_option, json_option, memory_option, output_option
 
 __all__ = ["verify"]
 
@@ -16,6 +16,7 @@ __all__ = ["verify"]
 @memory_option
 @json_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@color_option
 @output_option
 def verify(
     captures: tuple[str, ...],
@@ -38,10 +39,11 @@ def verify(
     from latpcap.tables import sources
     from latpcap.verify import compare, ours, wireshark
 
+    chosen = result_format(as_json, output)
     paths = [path for given in captures for path in sources.paths(given)]
     sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
     seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress), quiet=quiet)
     result = compare(paths, seen)
-    write_result(result, as_json, output)
+    write_result(result, chosen, output)
     return 0 if result.agrees else 1

@@ -2,9 +2,11 @@
 
 ```text
 result   what a command found: an analysis, a projection, a comparison, a validation, a verification
-report   a whole analysis, to hand on: its file's name says which format
+report   a whole analysis, to hand on
 rows     a table
 ```
+
+What a file's name ends with says which format it is; see docs/command-line.md.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from latpcap.result.analysis import Measures
 from latpcap.tables.files import FILE_FORMATS
 from latpcap.tables.table import Table
 
-__all__ = ["FORMATS", "Format", "format_of", "formats_of", "report_to"]
+__all__ = ["FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Format:
     For a report it is called with the measures, the RTTs (ms) and the target runtime (s) that were asked for.
     """
 
-    of: str
-    """`result`, `report` or `rows`."""
+    of: tuple[str, ...]
+    """`result`, `report`, `rows`: what it writes."""
     render: Callable[..., Any]
     suffixes: tuple[str, ...] = ()
     is_text: bool = True
@@ -70,29 +72,60 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
 
 
 FORMATS = {
-    "terminal": Format("result", _by("terminal", "pairs", "verification")),
-    "json": Format("result", _by("jsonout")),
-    "html": Format("report", _html, (".html", ".htm")),
-    "markdown": Format("report", _markdown, (".md", ".markdown")),
-    "table": Format("rows", _by("rows")),
-    **{name: Format("rows", _rows(name), each.suffixes, each.is_text) for name, each in FILE_FORMATS.items()},
+    "terminal": Format(("result",), _by("terminal", "pairs", "verification"), (".txt",)),
+    "table": Format(("rows",), _by("rows"), (".txt",)),
+    "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
+    "html": Format(("report",), _html, (".html", ".htm")),
+    "markdown": Format(("report",), _markdown, (".md", ".markdown")),
+    **{name: Format(("rows",), _rows(name), each.suffixes, each.is_text) for name, each in FILE_FORMATS.items()},
 }
+
+
+CAPTURES = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".lz4")
+"""What the names of captures end with: no format of ours."""
 
 
 def formats_of(kind: str) -> list[str]:
     """The formats that write `kind`."""
-    return [name for name, each in FORMATS.items() if each.of == kind]
-
-
-def format_of(kind: str, path: str | Path | None) -> str | None:
-    """The format that writes `kind` to a file of this name; `None` where its suffix says none."""
-    suffix = Path(path or "").suffix.lower()
-    return next((name for name in formats_of(kind) if suffix in FORMATS[name].suffixes), None)
+    return [name for name, each in FORMATS.items() if kind in each.of]
 
 
 def report_to(path: str | Path) -> Format:
     """The format of a report that is written to `path`."""
-    name = format_of("report", path)
+    name = _named(formats_of("report"), path)
     if name is None:
         raise UsageError(f"{path}: a report is .html or .md; for tables and JSON there are other commands")
     return FORMATS[name]
+
+
+def chosen_format(kinds: Sequence[str], path: str | Path | None, asked: str | None = None) -> str:
+    """The format of `kinds` that was asked for, else the one that the output's name says, else the first.
+
+    A name that says another format than the one asked for, or none of these, is a mistake: `UsageError`.
+    """
+    possible = [name for kind in kinds for name in formats_of(kind)]
+    suffix = Path(path or "").suffix.lower()
+    named = _named(possible, path)
+    if asked is None:
+        if suffix and named is None:
+            raise UsageError(f"{path}: {_what_is_written(possible, suffix)}")
+        return named or possible[0]
+    meant = [name for name, each in FORMATS.items() if suffix in each.suffixes]
+    if suffix != ".txt" and meant and asked not in meant:
+        raise UsageError(f"{path}: {suffix} is for {meant[0]}, and {asked} was asked for")
+    return asked
+
+
+def _named(possible: Sequence[str], path: str | Path | None) -> str | None:
+    suffix = Path(path or "").suffix.lower()
+    return next((name for name in possible if suffix in FORMATS[name].suffixes), None)
+
+
+def _what_is_written(possible: Sequence[str], suffix: str) -> str:
+    """What to write instead, and which command writes `suffix`."""
+    *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
+    kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}
+    others = {"report": "latpcap report", "rows": "the tables, as `latpcap exchanges`"}
+    elsewhere = [f"; {by} writes {suffix}" for kind, by in others.items() if kind in kinds]
+    capture = "a capture is never overwritten; " if suffix in CAPTURES else ""
+    return f"{capture}name a file that ends with {', '.join(first)} or {last}{''.join(elsewhere)}"

@@ -1,8 +1,7 @@
-"""Results on a terminal: rich renderables as text, with colour where that shows."""
+"""Results as text: rich renderables, as wide and as colourful as where they go takes them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from io import StringIO
@@ -10,13 +9,14 @@ from io import StringIO
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from latpcap.report.destination import going_to
 from latpcap.report.text import ascii_only
 
 __all__ = ["heading", "parts_of", "print_renderables", "render"]
 
 
 def render(result: object) -> str:
-    """Return the result as text for standard output, with colour where that is a terminal."""
+    """Return the result as text for where it goes."""
     return print_renderables(parts_of(result))
 
 
@@ -27,19 +27,23 @@ def parts_of(result: object) -> Iterator[RenderableType]:
 
 
 def print_renderables(parts: Iterable[RenderableType], width: int | None = None) -> str:
-    """Return rich renderables as text that standard output can take, `width` cells wide: by default as the terminal."""
-    page = StringIO()
-    console = Console(file=page, force_terminal=_on_terminal(), highlight=False, markup=False, emoji=False, width=width)
+    """Return rich renderables as text for where they go, `width` cells wide unless that says it."""
+    page, there = StringIO(), going_to()
+    console = Console(
+        file=page,
+        force_terminal=there.is_coloured,
+        color_system=("auto" if there.is_terminal else "standard") if there.is_coloured else None,
+        no_color=not there.is_coloured,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=width or there.width,
+    )
     for part in parts:
         console.print(part)
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return page.getvalue() if encoding.lower().startswith("utf") else ascii_only(page.getvalue())
-
-
-def _on_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
+    return page.getvalue() if there.takes_unicode else ascii_only(page.getvalue())
 
 
 def heading(text: str) -> Text:
     """Return what stands above a part of the result."""
-    return Text(f"\n{text}", style="bold underline" if _on_terminal() else "")
+    return Text(f"\n{text}", style="bold underline" if going_to().is_coloured else "")

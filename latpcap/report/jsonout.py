@@ -1,11 +1,13 @@
-"""A result as one JSON object."""
+"""A result, or the rows of a table, as one JSON object."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from latpcap.display import Displayed
+from latpcap.tables.table import Table
 
 __all__ = ["dump", "render"]
 
@@ -13,9 +15,20 @@ DIGITS = 9
 """Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
 
 
-def render(result: Displayed) -> str:
-    """Return the result as JSON."""
-    return dump(result.to_dict())
+def render(result: Displayed | Table) -> str | Iterator[str | bytes]:
+    """Return the result as JSON; a table, which may be large, in pieces."""
+    return _rows(result) if isinstance(result, Table) else dump(result.to_dict())
+
+
+def _rows(table: Table) -> Iterator[str | bytes]:
+    """`{"schema": …, "rows": […]}`: each row as a line of JSON Lines has it."""
+    yield f'{{\n  "schema": {_json(table.schema)},\n  "rows": ['
+    separator = b"\n    "
+    for part in table.encode("jsonl"):
+        for line in part.splitlines():
+            yield separator + line
+            separator = b",\n    "
+    yield "\n  ]\n}\n" if len(table) else "]\n}\n"
 
 
 def dump(value: dict[str, Any]) -> str:

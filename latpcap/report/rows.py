@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from latpcap.report.console import print_renderables
+from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
 from latpcap.tables.table import Table
@@ -77,7 +78,7 @@ FINDINGS: tuple[Shown, ...] = (
 SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS, "findings": FINDINGS}
 
 MAX_CELLS = 60
-"""Cells that a text gets in a table without chosen columns; the last column gets all it needs."""
+"""Cells that a text gets in a table without chosen columns, on a terminal; the last column gets all it needs."""
 SENTENCE = "message"
 """The column that is read as a whole."""
 
@@ -109,8 +110,9 @@ def _render_all(rows: Table) -> Iterator[str]:
     headings = [Heading(printable(name), _side(rows, name)) for name in names]
     for part, first in _parts(rows):
         columns = [[_any(value) for value in part.column(name)] for name in names]
-        for column in columns[:-1]:
-            column[:] = [cell if len(cell) <= MAX_CELLS else f"{cell[: MAX_CELLS - 1]}…" for cell in column]
+        if going_to().bounds_lines:
+            for column in columns[:-1]:
+                column[:] = [cell if len(cell) <= MAX_CELLS else f"{cell[: MAX_CELLS - 1]}…" for cell in column]
         grid = Grid(headings, list(zip(*columns, strict=True)), show_header=first)
         yield print_renderables([grid], width=grid.width)
         headings = grid.settled()

@@ -37,7 +37,7 @@ MS = 1e6
 def health_table(notes: Iterable[HealthNote]) -> Table:
     """What limits the trust in the result."""
     types = {"code": _TEXT, "severity": _TEXT, "message": _TEXT, "count": _COUNT}
-    return _rows_table([asdict(note) for note in notes], types, "notes")
+    return _rows_table([asdict(note) for note in notes], types, "notes", "latpcap.health/1")
 
 
 def exchange_table(measures: Measures) -> Table:
@@ -92,6 +92,7 @@ def rtt_sample_table(recording: Recording) -> Table:
             }
         ),
         "RTT samples",
+        "latpcap.rtt_samples/1",
     )
 
 
@@ -193,13 +194,14 @@ _FINDING_TYPES: dict[str, DataType] = {
 }
 
 
-def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str) -> Table:
+def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str, schema: str = "") -> Table:
     """A table of few rows from their dictionaries."""
     return Table(
         ArrowTable.from_pydict(
             {column: _column([row[column] for row in rows], kind) for column, kind in types.items()}
         ),
         name,
+        schema,
     )
 
 

@@ -32,10 +32,11 @@ SHOWN_ROWS = 20
 class Table:
     """A table with named columns; immutable."""
 
-    def __init__(self, arrow: Any, name: str = "rows") -> None:
-        """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are."""
+    def __init__(self, arrow: Any, name: str = "rows", schema: str = "") -> None:
+        """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is."""
         self._arrow = ArrowTable.from_arrow(arrow)
         self.name = name
+        self.schema = schema or f"latpcap.{name}/1"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._arrow.__arrow_c_stream__(requested_schema)
@@ -73,7 +74,7 @@ class Table:
     def slice(self, start: int, length: int) -> Table:
         """Return at most `length` rows from `start` on, without a copy."""
         start = min(start, len(self))
-        return Table(self._arrow.slice(start, min(length, len(self) - start)), self.name)
+        return Table(self._arrow.slice(start, min(length, len(self) - start)), self.name, self.schema)
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """Return all columns as numpy arrays, by name; see `column`."""

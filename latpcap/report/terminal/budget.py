@@ -27,17 +27,20 @@ PARTS = {
 }
 """Letter in the bar, name, colour, what it is."""
 
+MAX_BAR = 100
+"""Cells of the bar where there is room for more."""
+
 
 @dataclass(frozen=True)
 class StackedBar:
-    """A bar over the whole width, cut into parts: letters on their colour, so that it can do without."""
+    """A bar over the width, cut into parts: letters on their colour, so that it can do without."""
 
     parts: list[tuple[str, str, float]]
     """Letter, colour and share of each; the shares sum to 1, and each gets at least a cell."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bar."""
-        width, bar, reached = options.max_width, Text(), 0.0
+        width, bar, reached = min(options.max_width, MAX_BAR), Text(), 0.0
         for letter, colour, share in self.parts:
             reached += share
             bar.append(letter * max(round(reached * width) - len(bar), 1), style=f"black on {colour}")

@@ -1,0 +1,88 @@
+"""Where text goes, and so how wide it may be and whether colour shows there.
+
+A terminal gets its own width and colour. A pipe or a file gets neither: tables are as wide as they need, sentences stay
+on one line. `COLUMNS` overrules the width; `--color`, `NO_COLOR`, `CLICOLOR_FORCE` and `FORCE_COLOR` the colour.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+__all__ = ["COLOURS", "Destination", "going_to", "send_to"]
+
+COLOURS = ("auto", "always", "never")
+WIDE = 1_000_000
+"""Cells where nothing bounds a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Standard output unless `is_file`; `colour` is one of `COLOURS`."""
+
+    colour: str = "auto"
+    is_file: bool = False
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person reads it as it is written."""
+        return not self.is_file and sys.stdout is not None and sys.stdout.isatty()
+
+    @property
+    def is_coloured(self) -> bool:
+        """What was asked for, else what the environment says, else whether it is a terminal."""
+        if self.colour != "auto":
+            return self.colour == "always"
+        wanted = None if self.is_file else _colour_wanted(os.environ)
+        return self.is_terminal and os.environ.get("TERM") != "dumb" if wanted is None else wanted
+
+    @property
+    def width(self) -> int | None:
+        """Cells of a line; `None`: as wide as the terminal is."""
+        columns = "" if self.is_file else os.environ.get("COLUMNS", "")
+        if columns.isascii() and columns.isdigit() and int(columns) > 0:
+            return int(columns)
+        return None if self.is_terminal else WIDE
+
+    @property
+    def bounds_lines(self) -> bool:
+        """Whether lines end somewhere, so that what does not fit must be cut or wrapped."""
+        return self.width != WIDE
+
+    @property
+    def takes_unicode(self) -> bool:
+        """Files are UTF-8; standard output has an encoding of its own."""
+        encoding = None if self.is_file else getattr(sys.stdout, "encoding", None)
+        return (encoding or "utf-8").lower().startswith("utf")
+
+
+def _colour_wanted(environment: Mapping[str, str]) -> bool | None:
+    """What the environment asks for, if anything: no-color.org, bixense.com/clicolors, force-color.org.
+
+    >>> _colour_wanted({"NO_COLOR": "1", "FORCE_COLOR": "1"}), _colour_wanted({"CLICOLOR_FORCE": "1"})
+    (False, True)
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if any(environment.get(name, "0") not in ("", "0") for name in ("CLICOLOR_FORCE", "FORCE_COLOR")):
+        return True
+    return False if environment.get("CLICOLOR") == "0" else None
+
+
+_DESTINATION: ContextVar[Destination] = ContextVar("destination", default=Destination())  # noqa: B039 (it is frozen)
+
+
+def going_to() -> Destination:
+    """Where what is printed goes."""
+    return _DESTINATION.get()
+
+
+def send_to(*, colour: str | None = None, is_file: bool | None = None) -> None:
+    """Say where what is printed goes from now on; `None` leaves it as it is."""
+    now = _DESTINATION.get()
+    _DESTINATION.set(
+        replace(now, colour=colour or now.colour, is_file=now.is_file if is_file is None else is_file),
+    )

@@ -1,0 +1,176 @@
+"""Where results go: formats by the name of the file, JSON of every command, width and colour."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES
+from test_cli import failed
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
+PREPARED = FIXTURES / "mysql/prepared-each.pcapng"
+ESCAPE = b"\x1b["
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# --- the name of the file says the format ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("x.json", '{\n  "schema": "latpcap.analysis/1"'), ("x.md", "**303 "), ("x.html", "<!doctype"), ("x.txt", "303 ")],
+)
+def test_an_analysis_is_written_as_its_name_says(latpcap: Run, tmp_path: Path, name: str, start: str) -> None:
+    done = latpcap("analyze", NPLUS1, "-o", tmp_path / name, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (tmp_path / name).read_text().lower().startswith(start.lower())
+
+
+def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Path) -> None:
+    latpcap("analyze", NPLUS1, "-o", tmp_path / "x")
+    assert (tmp_path / "x").read_bytes() == latpcap("analyze", NPLUS1, "-o", "-").stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "message"),
+    [
+        ("analyze", "x.parquet", "name a file that ends with .txt, .json, .html or .md; the tables, as `latpcap exch"),
+        ("project", "x.md", "name a file that ends with .txt or .json; latpcap report writes .md"),
+        ("exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
+        ("findings", "x.html", "latpcap report writes .html"),
+        ("report", "x.json", "a report is .html or .md; for tables and JSON there are other commands"),
+        ("analyze", "x.pcapng", "a capture is never overwritten"),
+    ],
+)
+def test_a_name_that_says_another_format_is_refused(
+    latpcap: Run, tmp_path: Path, command: str, name: str, message: str
+) -> None:
+    status, line = failed(latpcap(command, NPLUS1, "-o", tmp_path / name))
+    assert status == 2
+    assert line.startswith(f"{tmp_path}/{name}: ")
+    assert message in line
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "csv", "-o", "x.parquet"], "x.parquet: .parquet is for parquet, and csv was asked for"),
+        (["--json", "-o", "x.jsonl"], "x.jsonl: .jsonl is for jsonl, and json was asked for"),
+        (["--json", "--format", "csv"], "--json and --format csv: ask for one of them"),
+    ],
+)
+def test_two_formats_at_once_are_refused(latpcap: Run, options: list[str], message: str) -> None:
+    assert failed(latpcap("exchanges", NPLUS1, *options)) == (2, message)
+
+
+# --- one JSON object of every command --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["exchanges", "connections", "statements", "findings", "health", "captures"])
+def test_the_json_of_a_table_is_its_rows(latpcap: Run, command: str) -> None:
+    whole = json.loads(latpcap(command, PREPARED, "--json", "--quiet").stdout)
+    lines = latpcap(command, PREPARED, "--format", "jsonl", "--quiet").stdout.splitlines()
+    assert whole["schema"] == f"latpcap.{command}/1"
+    assert whole["rows"] == [json.loads(line) for line in lines]
+
+
+def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:
+    empty = latpcap("sql", NPLUS1, "select 1 as a where false", "--json").stdout
+    assert json.loads(empty) == {"schema": "latpcap.rows/1", "rows": []}
+
+
+def test_annotate_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    said = json.loads(latpcap("annotate", NPLUS1, path, "--json", "--quiet").stdout)
+    assert said == {"schema": "latpcap.annotation/1", "path": str(path), "packets_with_comments": 305}
+
+
+# --- width -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_redirected_is_neither_cut_nor_wrapped(latpcap: Run) -> None:
+    text = latpcap("analyze", NPLUS1).stdout.decode()
+    assert max(map(len, text.splitlines())) > 100
+    assert text.splitlines()[1].endswith("each extra millisecond adds 0.305 s.")
+    for table in ("statements", "connections", "captures"):
+        assert "…" not in latpcap(table, NPLUS1).stdout.decode()
+
+
+def test_columns_bounds_what_is_redirected(process: Run) -> None:
+    text = process("analyze", NPLUS1, env=os.environ | {"COLUMNS": "80"}).stdout.decode()
+    assert max(map(len, text.splitlines())) <= 80
+
+
+# --- colour ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "coloured"),
+    [
+        ([], {}, False),
+        (["--color", "always"], {}, True),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+        (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+        ([], {"FORCE_COLOR": "1"}, True),
+        ([], {"CLICOLOR_FORCE": "1"}, True),
+        ([], {"CLICOLOR_FORCE": "0"}, False),
+        ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_a_pipe_has_colour_where_it_is_asked_for(
+    process: Run, options: list[str], environment: dict[str, str], coloured: bool
+) -> None:
+    done = process("analyze", NPLUS1, *options, env=os.environ | environment)
+    assert (ESCAPE in done.stdout) == coloured
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"CLICOLOR": "0"}, False)],
+)
+def test_a_terminal_has_colour_unless_the_environment_says_otherwise(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    assert (ESCAPE in on_terminal("analyze", NPLUS1, environment=environment)) == coloured
+
+
+def test_a_file_has_no_colour_and_no_terminals_width(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    assert on_terminal("analyze", NPLUS1, "-o", path) == b""
+    text = path.read_bytes()
+    assert ESCAPE not in text
+    assert max(map(len, text.splitlines())) > 100
+
+
+def on_terminal(*arguments: object, environment: dict[str, str] | None = None) -> bytes:
+    """What the command line writes to a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "latpcap", *map(str, arguments)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={"TERM": "xterm-256color", "PATH": os.environ["PATH"], **(environment or {})},
+    ):
+        os.close(theirs)
+        written = b""
+        try:
+            while part := os.read(ours, 65536):
+                written += part
+        except OSError:  # Linux's way to say that the other side is closed
+            pass
+    os.close(ours)
+    return written
