@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from builder import Conn, Ex, build
 from hypothesis import given
@@ -91,6 +93,35 @@ def test_exchanges_that_were_captured_in_part_are_unknown() -> None:
     assert parts_ms(Conn(rtt_ms=10, exchanges=[Ex(complete=False)])) == {"unknown": 10, "setup": 10}
 
 
+@pytest.mark.parametrize("held", [{"request_ms": 52}, {"transfer_ms": 52}])
+def test_a_packet_held_back_within_an_exchange_is_a_stall(held: dict[str, float]) -> None:
+    """It waits for the timer, and 10 ms for the acknowledgment to come."""
+    parts = parts_ms(Conn(rtt_ms=10, exchanges=[*QUERIES, Ex(stalled_ms=40, **held)]))
+    assert parts == BUDGET | {"network": 210, "stall": 50, "transfer": 2, "setup": 10}
+
+
+CLOSE = Ex("stmt_close", round_trips=0, answered=False)
+HELD = Ex(client_ms=53, stalled_ms=40)
+
+
+@pytest.mark.parametrize("near_share", [0, 0.4, 1])
+def test_a_request_held_back_behind_an_unanswered_one_is_a_stall_and_not_the_clients_time(near_share: float) -> None:
+    parts = parts_ms(Conn(rtt_ms=10, near_share=near_share, exchanges=[*QUERIES, CLOSE, HELD, Ex()]))
+    assert (parts["stall"], parts["client"]) == (50, 13)
+
+
+def test_a_stall_longer_than_the_pause_before_the_request_was_elsewhere() -> None:
+    assert "stall" not in parts_ms(Conn(rtt_ms=10, exchanges=[Ex(), CLOSE, replace(HELD, client_ms=20)]))
+
+
+def test_a_stall_beside_another_connection_is_shared_with_it() -> None:
+    stalled = Conn(rtt_ms=10, exchanges=[Ex(), CLOSE, HELD, Ex()])
+    busy = Conn(rtt_ms=10, client="10.0.0.1:40001", exchanges=[Ex(service_ms=1000)])
+    parts, measured = parts_ms(stalled, busy), measure(stalled, busy)
+    assert (parts["stall"], "client" in parts) == (25, False)
+    assert measured.stalls.network_s == pytest.approx(0.005)
+
+
 def test_parallel_workers_count_once() -> None:
     workers = measure(*[Conn(rtt_ms=10, exchanges=QUERIES)] * 8)
     assert workers.runtime_s == pytest.approx(0.24)
@@ -134,6 +165,7 @@ EXCHANGE = st.builds(
     at_ms=st.one_of(st.none(), MS),
     waited_ms=st.one_of(st.none(), MS),
     retransmissions=st.integers(0, 1),
+    stalled_ms=st.sampled_from([0, 0, 40, 200]),
     complete=st.booleans(),
     response_bytes=st.integers(0, 10**7),
 )

@@ -244,6 +244,16 @@ def test_a_held_back_packet_is_a_stall_and_no_round_trip() -> None:
     assert finding.saved_s["15"] == pytest.approx(8 * (0.040 + 0.015), rel=0.05)
 
 
+@pytest.mark.parametrize("within", [True, False])
+def test_a_job_that_is_held_back_for_most_of_its_time_is_told_so(within: bool) -> None:
+    close = Ex("stmt_close", round_trips=0, answered=False)
+    before = [each for n in range(8) for each in (close, write(n, client_ms=41, stalled_ms=40))]
+    held = [write(n, request_ms=41, stalled_ms=40) for n in range(8)] if within else [Ex(), *before]
+    result = Capture(build([only(*held)])).analyze([15])
+    assert "Most time goes to Nagle's algorithm and delayed ACKs (9" in result.summary.verdict
+    assert result.budget.client_s == result.budget.transfer_s == 0
+
+
 def prepared_anew(close: Ex | None, *, in_one_packet: bool = False) -> Conn:
     """20 changes, each prepared, executed and closed; a close may share its packet with the next prepare."""
     sql = "update t set a = ? where b = ?"

@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
 
+from latpcap import Capture
 from latpcap.errors import UsageError
 from latpcap.result.comparison import compare
 from latpcap.result.validation import validate
@@ -22,6 +24,23 @@ def test_a_projection_is_validated_by_a_run_at_the_other_rtt() -> None:
     assert result.inside
     assert sum(term.measured_s for term in result.terms) == pytest.approx(result.measured_s)
     assert sum(term.predicted_s for term in result.terms) == pytest.approx(result.predicted_s)
+
+
+@pytest.mark.parametrize("near_share", [0, 1])
+def test_stalls_are_projected_as_they_are_measured_at_the_other_rtt(near_share: float) -> None:
+    """The timer stays, the acknowledgment's round trip grows, whether the packet waits before or within a request."""
+
+    def job(rtt_ms: float) -> Capture:
+        close, before = Ex("stmt_close", round_trips=0, answered=False), 43 + rtt_ms
+        within = Ex(sql="select b", request_ms=40 + rtt_ms, stalled_ms=40)
+        held = [close, Ex(sql="select a", client_ms=before, stalled_ms=40), within]
+        return Capture(build([Conn(rtt_ms=rtt_ms, near_share=near_share, exchanges=[Ex(sql="select c"), *held * 50])]))
+
+    result = validate(job(1), job(15))
+    assert result.error == pytest.approx(0, abs=2e-3)
+    assert result.terms[0].name == "network_s, setup_s and stall_s"
+    for term in result.terms:
+        assert term.predicted_s == pytest.approx(term.measured_s, abs=0.016), term.name
 
 
 def test_another_job_is_refused() -> None:

@@ -5,14 +5,15 @@ SYN ─setup─► request ─transfer─► last packet ─network, service─�
 ```
 
 An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
-rest of its wait on the server. Retransmissions make an exchange longer than its clean siblings: that excess is loss.
+rest of its wait on the server. A packet that was held back for a delayed acknowledgment waited for the peer's timer and
+for a round trip (`measures.stalls`): that is a stall, whether it lies in the client's time or within the exchange.
+Retransmissions make an exchange longer than its clean siblings: that excess is loss.
 Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
 to the waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -23,11 +24,12 @@ from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
+from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.rtt import Baselines, Method
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
-__all__ = ["Budget", "Timeline", "timeline"]
+__all__ = ["Budget", "StallTime", "Timeline", "timeline"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,6 +46,8 @@ class Budget(Plotted):
     """Waiting for the server."""
     transfer_s: float = 0.0
     """Between the first and the last packet of a request or a response."""
+    stall_s: float = 0.0
+    """Packets held back by Nagle's algorithm until a delayed acknowledgment came: its timer and its round trip."""
     client_s: float = 0.0
     """No connection waits: the application computes."""
     think_s: float = 0.0
@@ -61,6 +65,33 @@ class Budget(Plotted):
 
 
 @dataclass(frozen=True, slots=True)
+class StallTime:
+    """How long the packets of each exchange were held back, in shared ns."""
+
+    before: NDArray[Any]
+    within: NDArray[Any]
+    network_before: NDArray[Any]
+    """The acknowledgment's round trip: what is left of it is the timer."""
+    network_within: NDArray[Any]
+
+    @property
+    def timers_s(self) -> float:
+        """The same at any RTT."""
+        return _seconds(self.before) + _seconds(self.within) - self.network_s
+
+    @property
+    def network_s(self) -> float:
+        """The round trips."""
+        return _seconds(self.network_before) + _seconds(self.network_within)
+
+    def left(self, before: Floats, within: Floats) -> StallTime:
+        """Where only these parts of the stalls are left."""
+        return StallTime(
+            self.before * before, self.within * within, self.network_before * before, self.network_within * within
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
@@ -71,7 +102,8 @@ class Timeline:
     service_ns: NDArray[Any]
     """What each exchange waited for the server."""
     own_service_ns: Ints
-    """The same as if nothing ran beside it."""
+    own_held_ns: HeldBack
+    """What its packets were held back. Both as if nothing ran beside it."""
     weight: Floats
     """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
     round_trips: Floats
@@ -80,15 +112,20 @@ class Timeline:
     """The same, each counted by its weight: the runtime grows by these."""
     setup_network_s: float
     """The network's part of `setup_s`."""
+    stalls: StallTime
+    """What `stall_s` consists of."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Non-overlapping busy stretches in ns; `early` is how much near RTT each was given from the gap before it."""
+    """Non-overlapping busy stretches in ns, with what each was given from the gap before it."""
 
     begin: Ints
     end: Ints
+    held: Ints
+    """The stall of its request."""
     early: Ints
+    """Near RTT."""
     unseen: Ints
     """Near RTT of a connection's first request: it lies in the handshake."""
     shake_begin: Ints
@@ -101,30 +138,40 @@ class _Spans:
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """The lengths in ns that an exchange's stretch is cut into, in their order."""
+    """What an exchange's stretch is cut into, in that order: lengths in ns, or what they are worth in shared ns."""
 
-    request: Ints
-    network: Ints
-    service: Ints
-    service_loss: Ints
-    response: Ints
-    response_loss: Ints
+    held: NDArray[Any]
+    request: NDArray[Any]
+    request_held: NDArray[Any]
+    network: NDArray[Any]
+    service: NDArray[Any]
+    service_loss: NDArray[Any]
+    response_held: NDArray[Any]
+    response: NDArray[Any]
+    response_loss: NDArray[Any]
 
     @property
-    def waited(self) -> Ints:
-        return self.network + self.service + self.service_loss
+    def asked(self) -> NDArray[Any]:
+        return np.asarray(self.held + self.request + self.request_held)
+
+    @property
+    def waited(self) -> NDArray[Any]:
+        return np.asarray(self.network + self.service + self.service_loss)
 
 
 def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -> Timeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     connections, exchanges = recording.connections, recording.exchanges
     near = np.rint(baselines.near).astype(np.int64)
+    baseline = np.nan_to_num(baselines.baseline)
     runtime_ns = round(recording.runtime_s * 1e9)
-    spans = _spans(connections, exchanges, near, runtime_ns, goodbyes(recording, near))
-    pieces = _lost(exchanges, _pieces(exchanges, spans, np.nan_to_num(baselines.baseline), near))
+    stalls = ack_stalls(exchanges)
+    held = stalls.with_round_trip(baseline[exchanges.connection])
+    spans = _spans(connections, exchanges, near, runtime_ns, goodbyes(recording, near), stalls.before, held.before)
+    pieces = _lost(exchanges, _held_back(_pieces(exchanges, spans, baseline, near), stalls.inside, held.inside))
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
-    return _add_up(connections, exchanges, baselines, spans, pieces, shared, pace, runtime_ns, think_s)
+    return _add_up(connections, exchanges, baselines, spans, pieces, stalls, shared, pace, runtime_ns, think_s)
 
 
 def _shared_time(spans: _Spans) -> SharedTime:
@@ -151,12 +198,20 @@ def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: floa
 # --- stretches ------------------------------------------------------------------------------------------------------
 
 
-def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_ns: int, closed: Ints) -> _Spans:
+def _spans(
+    connections: Connections,
+    exchanges: Exchanges,
+    near: Ints,
+    runtime_ns: int,
+    closed: Ints,
+    stalled: Floats,
+    held: Ints,
+) -> _Spans:
     """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
     connection = exchanges.connection
     is_first = np.diff(connection, prepend=-1) != 0
     asked = exchanges.begin
-    last = np.where(_sent_without_wait(exchanges), MISSING, exchanges.end)
+    last = np.where(_sent_without_wait(exchanges), np.where(held > 0, asked, MISSING), exchanges.end)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
     last = np.maximum(last, shake_end[connection])
     end = running_maximum(connection, np.maximum(last, connections.start[connection]))
@@ -164,12 +219,15 @@ def _spans(connections: Connections, exchanges: Exchanges, near: Ints, runtime_n
     begin = np.clip(asked, before, end)
     hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
     early = np.where(is_first, 0, np.minimum(hidden, begin - before))
+    room = begin - before - early
+    held = np.where(room >= stalled, np.minimum(held, room), 0)
     bye = np.flatnonzero(closed != MISSING)
     last_of = np.searchsorted(connection, bye, side="right") - 1
     bye_begin = np.clip(exchanges.request_end[last_of] - near[bye], end[last_of], closed[bye])
     return _Spans(
-        begin - early,
+        begin - early - held,
         end,
+        held,
         early,
         np.where(is_first, hidden, 0),
         np.minimum(connections.start, runtime_ns),
@@ -206,17 +264,38 @@ def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> I
 
 
 def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -> _Pieces:
-    """Cut each stretch into request, network, service and response."""
-    connection, length = exchanges.connection, spans.end - spans.begin
+    """Cut each stretch into the stall before it, request, network, service and response."""
+    connection, length = exchanges.connection, spans.end - spans.begin - spans.held
     inner = length - spans.early
-    request = np.clip(exchanges.request_end - (spans.begin + spans.early), 0, inner)
+    request = np.clip(exchanges.request_end - (spans.end - inner), 0, inner)
     waited = np.clip(exchanges.waited, 0, inner - request)
     between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near[connection], inner - request - waited)
     waited = waited + spans.early + between_waits
     network = np.rint(exchanges.round_trips * baseline[connection]).astype(np.int64) - spans.unseen
     network = np.clip(network, 0, waited)
     nothing = np.zeros_like(length)
-    return _Pieces(request, network, waited - network, nothing, length - request - waited, nothing)
+    response = length - request - waited
+    return _Pieces(spans.held, request, nothing, network, waited - network, nothing, nothing, response, nothing)
+
+
+def _held_back(pieces: _Pieces, stalled: Floats, held: Ints) -> _Pieces:
+    """Take the stall within an exchange out of the first piece that is long enough for it, as the replay does."""
+    if not held.any():
+        return pieces
+    parts = []
+    for part in (pieces.request, pieces.response, pieces.service):
+        taken = np.where(part >= stalled, np.minimum(held, part), 0)
+        held = np.where(taken > 0, 0, held)
+        parts.append(taken)
+    request, response, service = parts
+    return replace(
+        pieces,
+        request=pieces.request - request,
+        request_held=request,
+        service=pieces.service - service,
+        response_held=response + service,
+        response=pieces.response - response,
+    )
 
 
 def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
@@ -229,13 +308,12 @@ def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
     clean = usable & ~hit
     service_loss = _excess(pieces.service, kinds, hit, clean)
     response_loss = _excess(pieces.response, kinds, hit, clean)
-    return _Pieces(
-        pieces.request,
-        pieces.network,
-        pieces.service - service_loss,
-        service_loss,
-        pieces.response - response_loss,
-        response_loss,
+    return replace(
+        pieces,
+        service=pieces.service - service_loss,
+        service_loss=service_loss,
+        response=pieces.response - response_loss,
+        response_loss=response_loss,
     )
 
 
@@ -266,6 +344,7 @@ def _add_up(
     baselines: Baselines,
     spans: _Spans,
     pieces: _Pieces,
+    stalls: AckStalls,
     shared: SharedTime,
     pace: SharedTime,
     runtime_ns: int,
@@ -273,7 +352,9 @@ def _add_up(
 ) -> Timeline:
     is_setup, whole = exchanges.is_setup, exchanges.complete & ~_told_by_one(baselines)[exchanges.connection]
     normal = whole & ~is_setup
-    request, network, service, service_loss, response, response_loss = _worths(shared, spans.begin, pieces)
+    worth = _worths(shared, spans.begin, pieces)
+    network, service = worth.network, worth.service
+    stall = _stall_time(pieces, worth, stalls, normal)
     total = shared.worth(spans.begin, spans.end - spans.begin)
     shake_length = spans.shake_end - spans.shake_begin
     shake = shared.worth(spans.shake_begin, shake_length)
@@ -284,11 +365,12 @@ def _add_up(
     budget = Budget(
         network_s=_seconds(network, normal),
         service_s=_seconds(service, normal),
-        transfer_s=_seconds(request, normal) + _seconds(response, normal),
+        transfer_s=_seconds(worth.request, normal) + _seconds(worth.response, normal),
+        stall_s=stall.timers_s + stall.network_s,
         client_s=_seconds(idle, ~thinking),
         think_s=_seconds(idle, thinking),
         setup_s=_seconds(shake) + _seconds(bye_time) + _seconds(total, is_setup),
-        loss_s=_seconds(service_loss, normal) + _seconds(response_loss, normal),
+        loss_s=_seconds(worth.service_loss, normal) + _seconds(worth.response_loss, normal),
         unknown_s=_seconds(total, ~whole & ~is_setup),
     )
     weight = _weights(exchanges, spans, pieces, pace)
@@ -304,6 +386,7 @@ def _add_up(
         network_ns=np.where(whole, network, 0),
         service_ns=np.where(whole, service, 0),
         own_service_ns=pieces.service + pieces.service_loss,
+        own_held_ns=HeldBack(pieces.held, pieces.request_held + pieces.response_held),
         weight=weight,
         round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float)
         + shake_trips
@@ -312,6 +395,7 @@ def _add_up(
         + shake_trips * shake_weight
         + np.bincount(spans.bye, bye_weight, minlength=count),
         setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network) + _seconds(bye_network),
+        stalls=stall,
     )
 
 
@@ -321,12 +405,31 @@ def _told_by_one(baselines: Baselines) -> Bools:
     return one
 
 
-def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> Iterator[NDArray[Any]]:
-    """What each piece is worth, one after the other."""
+def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> _Pieces:
+    """What each piece is worth."""
+    worth = {}
     for field in fields(pieces):
         length = getattr(pieces, field.name)
-        yield shared.worth(begin, length)
+        worth[field.name] = shared.worth(begin, length) if length.any() else length
         begin = begin + length
+    return _Pieces(**worth)
+
+
+def _stall_time(pieces: _Pieces, worth: _Pieces, stalls: AckStalls, where: Bools) -> StallTime:
+    """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
+    before, within = np.where(where, worth.held, 0), np.where(where, worth.request_held + worth.response_held, 0)
+    held_within = pieces.request_held + pieces.response_held
+    return StallTime(
+        before=before,
+        within=within,
+        network_before=before * (1 - _part(stalls.before, pieces.held)),
+        network_within=within * (1 - _part(stalls.inside, held_within)),
+    )
+
+
+def _part(part: Floats, whole: Ints) -> Floats:
+    """`part` of `whole`, at most all of it; all of nothing."""
+    return np.where(whole > 0, np.minimum(part / np.maximum(whole, 1), 1), 1.0)
 
 
 def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedTime) -> NDArray[np.float64]:
@@ -334,7 +437,7 @@ def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedT
     if pace.alone:
         return np.ones(len(exchanges))
     waited, length = pieces.waited, spans.end - spans.begin
-    shared = pace.worth(spans.begin + pieces.request, waited)
+    shared = pace.worth(spans.begin + pieces.asked, waited)
     no_wait = (waited <= 0) | ~exchanges.complete
     return np.where(no_wait, _ratio(pace.worth(spans.begin, length), length), _ratio(shared, waited))
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latpcap.tables.columns import Floats
+from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.recording import MISSING, Exchanges
 
-__all__ = ["AckStalls", "ack_stalls"]
+__all__ = ["AckStalls", "HeldBack", "ack_stalls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,19 @@ class AckStalls:
     def total(self) -> Floats:
         """Both."""
         return self.before + self.inside
+
+    def with_round_trip(self, rtt: Floats) -> HeldBack:
+        """The same with the round trip that was waited as well: the acknowledgment travels, too."""
+        before, inside = (np.where(stalled > 0, stalled + rtt, 0) for stalled in (self.before, self.inside))
+        return HeldBack(np.rint(before).astype(np.int64), np.rint(inside).astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """How long (ns) the packets of each exchange waited in all: for the timer and for the acknowledgment's way."""
+
+    before: Ints
+    inside: Ints
 
 
 def ack_stalls(exchanges: Exchanges) -> AckStalls:

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
@@ -64,7 +64,7 @@ class Figures:
     """What a variant takes at the RTTs of the capture."""
 
     own_s: float
-    """What client and server spend themselves."""
+    """What client and server spend themselves, the timers of delayed acknowledgments included."""
     seconds_per_ms: float
     """What the next millisecond of RTT adds."""
 
@@ -77,8 +77,9 @@ class Basis:
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
         self.network_s = budget.network_s + timeline.setup_network_s
-        """What would be gone without any network."""
+        """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
+        self._stalls = timeline.stalls
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
         )
@@ -121,7 +122,7 @@ class Basis:
         strayed = case.jitter * conditions.jitter_ms
         there = np.array(learned.of(variant).run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
-        without = self.think_s + figures.own_s if variant.changes else kept - self.network_s - self.transfer_s
+        without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
         worked_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
@@ -191,8 +192,18 @@ class Basis:
 
     @cached_property
     def _figures(self) -> Figures:
-        own_s = max(self.runtime_s - self.network_s - self.think_s, 0.0)
+        own_s = max(self.runtime_s - self._of_network_s - self.think_s, 0.0)
         return Figures(own_s, self._points[1] - self._points[0] if self.job else 0.0)
+
+    def stalls(self, variant: Variant) -> StallTime:
+        """What packets of the capture are still held back."""
+        changes = variant.changes
+        return self._stalls.left(changes.stalled_before, changes.stalled_within) if changes else self._stalls
+
+    @property
+    def _of_network_s(self) -> float:
+        """What would be gone without any network: delayed acknowledgments travel, too."""
+        return self.network_s + self._stalls.network_s
 
     @cached_property
     def _points(self) -> tuple[float, float]:

@@ -16,6 +16,7 @@ COLOURS = {
     "network": "#c0392b",
     "service": "#e0a800",
     "transfer": "#2980b9",
+    "stall": "#34495e",
     "client": "#27ae60",
     "think": "#8e9eab",
     "setup": "#8e44ad",

@@ -71,8 +71,9 @@ class FixedJob:
     own_s: dict[str, float]
     """The parts of the budget but for the network: they are the same at any RTT."""
     network_s: float
-    """What waiting for the network took in the capture of what is left, and the part of it in the set-up."""
+    """What round trips took in the capture of what is left; those of the set-up, and of delayed acknowledgments."""
     setup_network_s: float
+    stall_network_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +150,13 @@ def _job(
 ) -> FixedJob:
     figures, budget = base.figures(made.variant), timeline.budget
     network_s, setup_network_s, gone_s = removal.of_parts(made)
+    stalls = base.stalls(made.variant)
     own_s = budget.parts()
     own_s["setup_s"] -= timeline.setup_network_s
+    gone_s["stall_s"] = timeline.stalls.timers_s - stalls.timers_s
+    own_s["stall_s"] -= timeline.stalls.network_s
     del own_s["network_s"]
-    gone_s["client_s"] = base.figures(AS_IT_IS).own_s - figures.own_s - gone_s["service_s"] - gone_s["setup_s"]
+    gone_s["client_s"] = base.figures(AS_IT_IS).own_s - figures.own_s - sum(gone_s.values())
     for name, seconds in gone_s.items():
         own_s[name] = max(own_s[name] - max(seconds, 0.0), 0.0)
     return FixedJob(
@@ -163,6 +167,7 @@ def _job(
         own_s=own_s,
         network_s=max(budget.network_s - network_s, 0.0),
         setup_network_s=max(timeline.setup_network_s - setup_network_s, 0.0),
+        stall_network_s=stalls.network_s,
     )
 
 

@@ -4,7 +4,7 @@ A recording of few exchanges is drawn exchange by exchange. A longer one is cut 
 the seconds that its exchanges spent on each part; stretches in which a connection did nothing are left out.
 
 ```text
-block       gap | network | service | transfer | setup | unknown        in microseconds, one list each
+block       gap | stall | network | service | transfer | setup | unknown        in microseconds, one list each
 stretch     the same within equal stretches; `count` says how many exchanges began in it
 ```
 """
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.measures.budget import Timeline
 from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
 from latpcap.tables.columns import Floats, Ints
@@ -32,7 +33,6 @@ STRETCHES = 30_000
 """Stretches of a longer recording, over all lanes."""
 LANES = 100
 """Lanes that are drawn: those with the most exchanges."""
-PARTS = ("network", "service", "transfer", "setup", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,16 @@ class _Blocks:
 def timeline(
     recording: Recording,
     baseline_ns: Floats,
-    own_service_ns: NDArray[Any],
+    measured: Timeline,
     one_by_one: int = ONE_BY_ONE,
     stretches: int = STRETCHES,
 ) -> dict[str, Any]:
-    """Return lanes of blocks from the RTT of each connection and what the server took for each exchange."""
+    """Return lanes of blocks from the RTT of each connection and what was `measured` of each exchange."""
     exchanges, connections = recording.exchanges, recording.connections
     lane_of = _lanes(connections)
     drawn = _busiest(lane_of[exchanges.connection])
     round_trip_ns = np.nan_to_num(baseline_ns)[exchanges.connection]
-    blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, own_service_ns)
+    blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, measured)
     each = len(exchanges) <= one_by_one
     duration_us = max(round(recording.runtime_s * 1e6), int((blocks.start + blocks.length).max(initial=0)))
     width_us = 0 if each else duration_us // max(stretches // len(drawn), 100) + 1
@@ -96,24 +96,32 @@ def _busiest(lane: Ints) -> Ints:
     return np.sort(np.argsort(-counts, kind="stable")[:LANES])
 
 
-def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, own_service_ns: NDArray[Any]) -> _Blocks:
-    """Cut each exchange into its round trips, as far as its wait holds them, the rest of its wait, and what remains."""
+def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: Timeline) -> _Blocks:
+    """Cut each exchange into its round trips, as far as its wait holds them, the rest of its wait, and what remains.
+
+    What its packets were held back comes first, for most of it lies before the request.
+    """
     start = np.maximum(exchanges.begin, 0)
+    held_before, held_within = _us(measured.own_held_ns.before), _us(measured.own_held_ns.inside)
     end = np.maximum(exchanges.end, start)
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)
-    served = np.clip(_us(own_service_ns.astype(np.int64)), 0, length)
+    served = np.clip(_us(measured.own_service_ns), 0, length)
     network = np.clip(_us(network_ns.astype(np.int64)), 0, np.maximum(waited - served, 0))
     service = np.maximum(served, waited - network)
     whole, setup = exchanges.complete, exchanges.is_setup
     normal = whole & ~setup
+    transfer = length - network - service
+    held_within = np.minimum(held_within, transfer)
+    held_before = np.where(normal, np.minimum(held_before, _us(start)), 0)
     return _Blocks(
         lane_of[exchanges.connection],
-        _us(start),
+        _us(start) - held_before,
         {
+            "stall": held_before + np.where(normal, held_within, 0),
             "network": np.where(normal, network, 0),
             "service": np.where(normal, service, 0),
-            "transfer": np.where(normal, length - network - service, 0),
+            "transfer": np.where(normal, transfer - held_within, 0),
             "setup": np.where(whole & setup, length, 0),
             "unknown": np.where(whole, 0, length),
         },

@@ -101,11 +101,12 @@ def _check_same_job(mine: int, others: int) -> None:
 
 
 def _terms(observed: dict[str, float], added_s: float, measured: dict[str, float]) -> list[Term]:
-    """All that the other RTT adds is put to the network, set-up included; the rest is predicted to stay."""
-    distance = ("network_s", "setup_s")
+    """All that the other RTT adds is put to what waits for round trips; the rest is predicted to stay."""
+    stalled = observed["stall_s"] > 0 or measured["stall_s"] > 0
+    distance = ("network_s", "setup_s", "stall_s") if stalled else ("network_s", "setup_s")
     predicted = {name: seconds for name, seconds in observed.items() if name not in distance}
     waits = Term(
-        "network_s and setup_s",
+        "network_s, setup_s and stall_s" if stalled else "network_s and setup_s",
         sum(observed[name] for name in distance) + added_s,
         sum(measured[name] for name in distance),
     )

@@ -33,6 +33,7 @@ PART_NAMES = {
     "network_s": "waiting for the network",
     "service_s": "the server",
     "transfer_s": "transferring data",
+    "stall_s": "Nagle's algorithm and delayed ACKs",
     "client_s": "the application between its requests",
     "think_s": "think time",
     "setup_s": "setting up connections",

@@ -158,6 +158,18 @@ def test_every_combination_of_switches_is_what_project_says(name: str) -> None:
         assert job["seconds_per_ms"] == pytest.approx(changed.all_fixes.seconds_per_ms)
 
 
+def test_the_parts_of_a_job_are_its_runtime_and_stalls_go_with_their_fix() -> None:
+    data = page_data(read_fixture("mysql/prepared-each"))
+    names = [switch["fix"] for switch in data["switches"]]
+    for job in data["jobs"]:
+        made = {names[fix] for fix in job["fixes"]}
+        networks = job["network_s"] + job["setup_network_s"] + job["stall_network_s"]
+        rtt_ms = data["analysis"]["projection"]["baseline_rtt_ms"]
+        runtime_s = np.interp(rtt_ms, job["curve"]["rtt_ms"], job["curve"]["runtime_s"])
+        assert sum(job["own_s"].values()) + networks == pytest.approx(runtime_s, abs=0.005)
+        assert (job["own_s"]["stall_s"] > 4) == (job["stall_network_s"] > 0.09) == (not made & {"nodelay", "prepare"})
+
+
 def test_many_fixes_or_exchanges_are_shown_one_fix_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("latpcap.result.switches.MAX_REPLAYED", 0)
     data = page_data(read_fixture("mysql/prepared-each"))
@@ -186,7 +198,7 @@ def test_a_capture_without_a_baseline_has_a_page() -> None:
 
 # --- timeline -------------------------------------------------------------------------------------------------------
 
-PARTS = ("network", "service", "transfer", "setup", "unknown")
+PARTS = ("stall", "network", "service", "transfer", "setup", "unknown")
 
 
 def parts_of(lane: dict[str, Any]) -> dict[str, int]:
@@ -195,14 +207,28 @@ def parts_of(lane: dict[str, Any]) -> dict[str, int]:
 
 def drawn(capture: Capture, **options: int) -> dict[str, Any]:
     measures = capture.measures
-    return timeline(capture._recording, measures.baselines.baseline, measures.timeline.own_service_ns, **options)
+    return timeline(capture._recording, measures.baselines.baseline, measures.timeline, **options)
 
 
 def test_an_exchange_is_cut_into_what_it_waited_for() -> None:
     capture = some_capture(Ex("authenticate"), Ex("query", service_ms=3, transfer_ms=4, client_ms=1))
     lane = drawn(capture)["lanes"][0]
-    assert parts_of(lane) == {"network": 2000, "service": 3000, "transfer": 4000, "setup": 2000, "unknown": 0}
+    assert parts_of(lane) == {
+        "stall": 0,
+        "network": 2000,
+        "service": 3000,
+        "transfer": 4000,
+        "setup": 2000,
+        "unknown": 0,
+    }
     assert lane["gap"] == [2000, 3000]
+
+
+def test_a_stall_is_drawn_where_the_request_was_held_back() -> None:
+    close = Ex("stmt_close", round_trips=0, answered=False)
+    lane = drawn(some_capture(Ex(), Ex(), close, Ex(client_ms=45, stalled_ms=40)))["lanes"][0]
+    assert parts_of(lane)["stall"] == 40_000 + 2_000
+    assert lane["gap"][-1] == 3_000
 
 
 def test_at_the_server_the_network_is_not_in_the_exchanges() -> None:

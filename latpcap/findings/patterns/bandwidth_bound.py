@@ -9,6 +9,7 @@ import numpy as np
 from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
+from latpcap.measures.stalls import ack_stalls
 from latpcap.tables.recording import MISSING
 
 FIX = (
@@ -27,6 +28,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     if sent < MIN_BYTES:
         return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
+    spread -= np.minimum(ack_stalls(exchanges).inside, spread)
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
     rate = sent * 8 / seconds / 1e6
     return dominated_by(evidence, "transfer_s", spread, FIX, mbit_per_s=round(rate, 1))

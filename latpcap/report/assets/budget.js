@@ -9,6 +9,7 @@ export const PARTS = {
   network: ["network", "round trips, waiting for the network"],
   service: ["service", "the server works"],
   transfer: ["transfer", "long requests and responses"],
+  stall: ["stall", "Nagle and delayed ACK, with its round trip"],
   client: ["client", "the application works"],
   think: ["think", "long pauses, kept as they are"],
   setup: ["set-up", "TCP, TLS, authentication"],

@@ -49,16 +49,16 @@ export function networkAt(job, rtt) {
 
 /** By what the network's waits of the capture grow. */
 export function networkFactor(job, rtt) {
-  const measured = job.network_s + job.setup_network_s;
+  const measured = job.network_s + job.setup_network_s + job.stall_network_s;
   return measured > 0 ? networkAt(job, rtt) / measured : 1;
 }
 
 /** The parts of a job's runtime at an RTT: they add up to it. */
 export function budgetAt(job, rtt) {
   const [runtime, network, factor] = [projectAt(job, rtt).runtime, networkAt(job, rtt), networkFactor(job, rtt)];
-  const setup = job.network_s + job.setup_network_s > 0 ? job.setup_network_s * factor : 0;
+  const [setup, stall] = [job.setup_network_s * factor, job.stall_network_s * factor];
   const own = Object.values(job.own_s).reduce((sum, seconds) => sum + seconds, 0);
   const shorter = own > 0 ? Math.min((runtime - network) / own, 1) : 1;
   const parts = Object.fromEntries(Object.entries(job.own_s).map(([name, seconds]) => [name, seconds * shorter]));
-  return { ...parts, network_s: network - setup, setup_s: parts.setup_s + setup };
+  return { ...parts, network_s: network - setup - stall, setup_s: parts.setup_s + setup, stall_s: parts.stall_s + stall };
 }

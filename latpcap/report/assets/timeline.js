@@ -39,7 +39,8 @@ function note() {
     ? `The recording is cut into stretches of ${formatGivenMs(drawn.stretch_us / 1000)}; colours show how each was spent.`
     : "Every exchange is drawn from its request to the end of its response; colours show how it was spent.";
   const left = drawn.lanes_left_out ? ` ${counted(drawn.lanes_left_out, "lane")} with fewer exchanges left out.` : "";
-  return `${blocks} Where nothing is drawn, the application worked or paused, as seen where the capture was taken.${left}`;
+  const held = drawn.lanes.some((lane) => lane.stall) ? " A stall before a request is drawn with it." : "";
+  return `${blocks}${held} Where nothing is drawn, the application worked or paused, as seen where the capture was taken.${left}`;
 }
 
 function options() {

@@ -19,6 +19,7 @@ PARTS = {
     "network_s": ("N", "network", "red", "round trips at the baseline RTT"),
     "service_s": ("S", "service", "yellow", "the server works"),
     "transfer_s": ("T", "transfer", "cyan", "long requests and responses"),
+    "stall_s": ("A", "stall", "bright_magenta", "Nagle and delayed ACK, with its round trip"),
     "client_s": ("C", "client", "green", "the application works"),
     "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
     "setup_s": ("U", "setup", "magenta", "TCP, TLS, authentication"),
