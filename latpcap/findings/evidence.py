@@ -89,8 +89,7 @@ class Evidence:
     @cached_property
     def failed(self) -> Bools:
         """The server answered with an error."""
-        errors = self.recording.exchanges_table.column("error")
-        return np.array([error is not None for chunk in errors.chunks for error in chunk.to_pylist()], bool)
+        return self.exchanges.failed
 
     @cached_property
     def waits(self) -> Bools:

@@ -158,6 +158,7 @@ EXCHANGE_COLUMNS = (
     "tags",
     "purpose",
     "wait",
+    "error_code",
 )
 
 

@@ -98,6 +98,8 @@ class Exchanges:
     """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
     rows: Column
     affected_rows: Column
+    error_code: Codes
+    """What the server calls the error that it answered with, -1 for none."""
     request_bytes: Ints
     response_bytes: Ints
     retransmissions: Ints
@@ -121,6 +123,11 @@ class Exchanges:
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
         return self.purpose.where(purposes.__contains__)
+
+    @property
+    def failed(self) -> Bools:
+        """The server answered with an error."""
+        return self.error_code.codes >= 0
 
     @property
     def is_setup(self) -> Bools:
@@ -294,6 +301,7 @@ class Recording:
             wait=columns.codes(table, "wait"),
             rows=columns.column(table, "rows"),
             affected_rows=columns.column(table, "affected_rows"),
+            error_code=columns.codes(table, "error_code"),
             request_bytes=ints("request_bytes"),
             response_bytes=ints("response_bytes"),
             retransmissions=ints("retransmissions"),

@@ -169,7 +169,12 @@ impl Statements {
         } else {
             redact::redact(message, sql.map_or("", |sql| self.text(sql.fingerprint)))
         };
-        format!("{}: {message}", Statements::printable(&code.chars().take(LONGEST_CODE).collect::<String>()))
+        format!("{}: {message}", Statements::error_code(code))
+    }
+
+    /// The code of an error, cut and safe to print.
+    pub fn error_code(code: &str) -> String {
+        Statements::printable(&code.chars().take(LONGEST_CODE).collect::<String>())
     }
 
     fn fingerprint(&mut self) -> u32 {

@@ -13,6 +13,9 @@ use crate::stream::Mark;
 /// Bytes that the measures, the projection and the findings take for a row.
 const ANALYSED: usize = 480;
 
+/// Of the room for errors, one part in so many is for their codes: a few bytes each, and few of them.
+const CODES: usize = 16;
+
 /// What a row is made of.
 struct Row {
     stream: u32,
@@ -20,16 +23,18 @@ struct Row {
     /// The first and the last packet of the request, then of the response.
     marks: [Option<Mark>; 4],
     error: Option<String>,
+    error_code: Option<String>,
 }
 
 impl Row {
     fn new(stream: u32, mut exchange: Exchange, statements: &Statements) -> Row {
         let error = exchange.error.take();
+        let error_code = error.as_ref().map(|error| Statements::error_code(&error.code));
         let error = error.map(|error| statements.error(exchange.sql, &error.code, &error.message));
         let ends = |span: Option<Span>| [span.map(|span| span.first), span.map(|span| span.last)];
         let ([first, last], [answer, end]) = (ends(exchange.request), ends(exchange.response));
         let marks = [first, last, answer, end].map(|mark| mark.filter(|mark| mark.frame > 0));
-        Row { stream, exchange, marks, error }
+        Row { stream, exchange, marks, error, error_code }
     }
 
     fn frame(&self, place: usize) -> Option<u32> {
@@ -97,6 +102,7 @@ columns! {
     rows: Optional<u64> = |row| row.exchange.rows;
     affected_rows: Optional<u64> = |row| row.exchange.affected_rows;
     error: Errors = |row| row.error.take();
+    error_code: Errors = |row| row.error_code.take();
     delta_ns: Optional<i64> = |row| row.exchange.delta_ns;
     client_ns: Optional<i64> = |row| row.exchange.client_ns;
     retransmissions: Number<u32> = |row| row.exchange.retransmissions;
@@ -106,17 +112,18 @@ columns! {
 }
 
 impl ExchangeColumns {
-    /// Texts of errors may take so many bytes.
+    /// Texts and codes of errors may take so many bytes.
     pub fn within(error_bytes: usize) -> ExchangeColumns {
         let mut columns = ExchangeColumns::default();
-        columns.error.kind.most = error_bytes;
+        columns.error_code.kind.most = error_bytes / CODES;
+        columns.error.kind.most = error_bytes - error_bytes / CODES;
         columns
     }
 
     /// What the rows and their texts take.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.stream.rows.len() * ROW_BYTES + self.error.kind.bytes
+        self.stream.rows.len() * ROW_BYTES + self.error.kind.bytes + self.error_code.kind.bytes
     }
 
     /// Take the exchanges that a conversation has finished; false for none.
