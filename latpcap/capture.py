@@ -26,7 +26,7 @@ from latpcap.units import DEFAULT_MEMORY, MAX_MS, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
-TABLES = ("exchanges", "connections", "statements", "findings", "health", "captures", "rtt_samples")
+TABLES = ("exchanges", "connections", "statements", "findings", "errors", "health", "captures", "rtt_samples")
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
@@ -214,6 +214,11 @@ class Capture:
         """The findings with the seconds that each fix saves at the RTTs of `rtt_ms`."""
         rtts = _ladder(rtt_ms) or DEFAULT_LADDER_MS
         return tables.finding_table(self.measures.findings(rtts), rtts)
+
+    @cached_property
+    def errors(self) -> Table:
+        """One row an error code of a statement, a login or a command, the most frequent first."""
+        return tables.error_table(self.measures)
 
     @cached_property
     def rtt_samples(self) -> Table:

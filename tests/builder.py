@@ -364,7 +364,14 @@ class Tables:
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
-        types |= {"rows": U64, "affected_rows": U64, "error": TEXT, "error_code": TEXT, "delta_ns": I64, "client_ns": I64}
+        types |= {
+            "rows": U64,
+            "affected_rows": U64,
+            "error": TEXT,
+            "error_code": TEXT,
+            "delta_ns": I64,
+            "client_ns": I64,
+        }
         return _table(
             self.rows, types | {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
         )

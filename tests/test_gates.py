@@ -41,6 +41,9 @@ def capture() -> Capture:
         "project(15ms) > 200ms",
         "project( 15 )>0.2s",
         "finding(serial-reads)",
+        "errors == 0",
+        "failed_share <= 1%",
+        "failed_logins < 1",
     ],
 )
 def test_a_gate_fails_where_its_condition_holds(text: str) -> None:

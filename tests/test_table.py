@@ -75,6 +75,7 @@ def test_numpy_has_nan_nat_and_none_for_null(capture: Capture) -> None:
     assert np.isnat(arrays["response_time"][2])
     assert np.isnan(arrays["rows"][1])
     assert arrays["error"].tolist() == [None, "1064 42000: syntax", None]
+    assert arrays["error_code"].tolist() == [None, "1064 42000", None]
     assert arrays["request_time"][0] == np.datetime64("2020-09-13T12:26:40.010000000")
 
 

@@ -80,6 +80,19 @@ fn distinct_errors_share_one_text_when_they_are_too_many() {
 }
 
 #[test]
+fn an_error_keeps_its_code_where_there_is_no_room_for_its_text() {
+    let mut wire = logged_in();
+    for number in 1..100 {
+        let near = "near ".repeat(number);
+        wire.ask(&query("select 1"), &mysql(1, &[b"\xff\x28\x04#42000", near.as_bytes()].concat()));
+    }
+    let tables = read_within(Limits { errors: 2_000, ..Limits::default() }, &wire.packets);
+    let errors = tables.exchanges.into_batch().unwrap();
+    let last = |name: &str| errors[name].as_string::<i32>().iter().flatten().last().unwrap().to_owned();
+    assert_eq!((last("error").as_str(), last("error_code").as_str()), ("(too many distinct errors)", "1064 (42000)"));
+}
+
+#[test]
 fn reading_ends_when_the_memory_is_full_of_exchanges() {
     let mut wire = logged_in();
     for number in 0..100 {

@@ -21,7 +21,7 @@ from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
-from latpcap.cli.tables import captures, connections, exchanges, health, statements
+from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
 from latpcap.cli.verify import verify
 from latpcap.errors import LatpcapError, UsageError
 
@@ -37,6 +37,7 @@ COMMANDS = (
     exchanges,
     connections,
     statements,
+    errors,
     health,
     captures,
     sql,

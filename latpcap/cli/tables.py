@@ -1,4 +1,4 @@
-"""`latpcap exchanges`, `connections`, `statements`, `health`, `captures`: the tables, to look at or to hand on."""
+"""`latpcap exchanges`, `connections`, `statements`, `errors`, …: the tables, to look at or to hand on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from latpcap.cli.options import output_options, reading_options
 if TYPE_CHECKING:
     from latpcap.tables.table import Table
 
-__all__ = ["captures", "connections", "exchanges", "health", "statements"]
+__all__ = ["captures", "connections", "errors", "exchanges", "health", "statements"]
 
 
 def _rows_command(name: str, what: str) -> click.Command:
@@ -34,5 +34,6 @@ def _rows_command(name: str, what: str) -> click.Command:
 exchanges = _rows_command("exchanges", "Every request with its whole response: times, round trips, bytes, rows.")
 connections = _rows_command("connections", "Every database connection: who, what, its RTT and where that comes from.")
 statements = _rows_command("statements", "Every statement: how often it ran, what it waited for, how long it took.")
+errors = _rows_command("errors", "Why it failed: every error, how often, of which statement or login, in which frames.")
 health = _rows_command("health", "What limits the trust in the result: losses, cut packets, unknown round-trip times.")
 captures = _rows_command("captures", "The files: format, packets, bytes, first and last time.")

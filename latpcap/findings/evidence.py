@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
+from latpcap.measures.errors import Failures, failures
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.statement_text import reads_catalog
 from latpcap.rtt import Baselines
@@ -90,6 +91,11 @@ class Evidence:
     def failed(self) -> Bools:
         """The server answered with an error."""
         return self.exchanges.failed
+
+    @cached_property
+    def failures(self) -> Failures:
+        """What failed, and among how many."""
+        return failures(self.recording)
 
     @cached_property
     def waits(self) -> Bools:

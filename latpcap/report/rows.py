@@ -34,6 +34,11 @@ def _text(value: Any) -> str:
     return printable(str(value))
 
 
+def _short(value: Any) -> str:
+    text = _text(value)
+    return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
+
+
 def _flag(value: Any) -> str:
     return "" if value else "part"
 
@@ -75,7 +80,23 @@ FINDINGS: tuple[Shown, ...] = (
     ("first_frame", Heading("first frame", least=11, optional=True), _count),
     ("title", Heading("finding", "left", least=40), _text),
 )
-SHOWN = {"exchanges": EXCHANGES, "connections": CONNECTIONS, "statements": STATEMENTS, "findings": FINDINGS}
+ERRORS: tuple[Shown, ...] = (
+    ("count", Heading("count", least=5), _count),
+    ("code", Heading("code", "left", least=12), _text),
+    ("kind", Heading("what", "left", least=9), _text),
+    ("round_trips", Heading("round trips", least=11, optional=True), _count),
+    ("seconds", Heading("seconds", least=9, optional=True), _ms),
+    ("first_frame", Heading("first frame", least=11, optional=True), _count),
+    ("statement", Heading("statement", "left", least=20, optional=True), _short),
+    ("message", Heading("message", "left", least=40), _text),
+)
+SHOWN = {
+    "exchanges": EXCHANGES,
+    "connections": CONNECTIONS,
+    "statements": STATEMENTS,
+    "findings": FINDINGS,
+    "errors": ERRORS,
+}
 
 MAX_CELLS = 60
 """Cells that a text gets in a table without chosen columns, on a terminal; the last column gets all it needs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from latpcap.display import Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
@@ -20,6 +21,7 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
+from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
@@ -94,6 +96,7 @@ class Analysis(Displayed):
     statements: tuple[StatementResult, ...]
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
+    errors: ErrorsResult
     findings: tuple[FindingResult, ...]
     fixes_together: FixesTogether | None
     """Null where fewer than two fixes would save anything."""
@@ -114,6 +117,11 @@ class Measures:
         self.basis = basis(recording, self.baselines, self.timeline)
         self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
         self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
+
+    @cached_property
+    def errors(self) -> ErrorsResult:
+        """What the server answered with an error."""
+        return errors_result(self.evidence)
 
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
@@ -152,6 +160,7 @@ class Measures:
             connections=tuple(connection_results(recording, self.baselines)),
             statements=tuple(statement_results(self.statements)),
             routes=tuple(route_results(recording, self.timeline)),
+            errors=self.errors,
             findings=findings,
             fixes_together=fixes_together(self.savings, [point.rtt_ms for point in projection.points]),
             projection=projection,
@@ -180,6 +189,7 @@ class Measures:
                     purposes=self.purposes,
                     projection=projection,
                     health=health,
+                    errors=self.errors,
                     doubt=doubt,
                     asked=asked,
                 )

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
 from latpcap.measures.error_classes import class_of
-from latpcap.measures.errors import KINDS, LOGIN, STATEMENT, TRANSACTION, Failures
+from latpcap.measures.errors import KINDS, LOGIN, STATEMENT, TRANSACTION
 from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.times import iso
+from latpcap.units import counted
 
-__all__ = ["ErrorResult", "ErrorsResult", "errors_result", "said_of_errors"]
+__all__ = ["ErrorResult", "ErrorsResult", "codes_said", "errors_result", "of_all", "said_of_errors"]
 
 Ints = NDArray[np.int64]
 
@@ -25,7 +26,6 @@ NOTABLE = 0.01
 """The share of failures of a kind from which on the verdict says so."""
 SAID_CODES = 3
 """Codes that a sentence names."""
-NAMES = {"statement": "statement", "login": "login", "transaction": "begin or end of a transaction", "other": "request"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class ErrorsResult:
         return codes_said((each.code, each.count) for each in self.found if kind in (None, each.kind))
 
 
-def codes_said(counted: Iterable[tuple[str, int]]) -> str:
+def codes_said(found: Iterable[tuple[str, int]]) -> str:
     """Return codes with their numbers, the most frequent first.
 
     >>> codes_said([("1064 (42000)", 10), ("1146 (42S02)", 15), ("1146 (42S02)", 5)])
     '1146 × 20, 1064 × 10'
     """
     counts: Counter[str] = Counter()
-    for code, count in counted:
+    for code, count in found:
         counts[code.split(" ")[0]] += count
     shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
     return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
@@ -107,30 +107,33 @@ def codes_said(counted: Iterable[tuple[str, int]]) -> str:
 
 def said_of_errors(errors: ErrorsResult) -> str:
     """What the verdict says of them; nothing where few failed."""
-    counted = (
+    kinds = (
         ("login", errors.failed_logins, errors.logins),
         ("statement", errors.failed_statements, errors.statements),
         ("transaction", errors.failed_transactions, errors.transactions),
     )
     said = [
-        f"{failed:,} of {every:,} {_plural(NAMES[kind], every)} failed: {errors.codes(kind)}."
-        for kind, failed, every in counted
+        f"{of_all(kind, failed, every)} failed: {errors.codes(kind)}."
+        for kind, failed, every in kinds
         if failed and failed >= NOTABLE * every
     ]
-    if errors.all_logins_failed:
-        said.append("No statement ran: what follows is the time of refused logins.")
     return " ".join(said)
 
 
-def _plural(name: str, count: int) -> str:
-    first, *others = name.split(" ")
-    return name if count == 1 else " ".join((f"{first}s", *others))
+def of_all(kind: str, failed: int, every: int) -> str:
+    """Return how many of a kind failed.
+
+    >>> of_all("statement", 1, 1), of_all("transaction", 1, 2)
+    ('1 of 1 statement', '1 of 2 transaction commands')
+    """
+    return f"{failed:,} of {counted(every, 'transaction command' if kind == 'transaction' else kind)}"
 
 
-def errors_result(evidence: Evidence, failures: Failures) -> ErrorsResult:
+def errors_result(evidence: Evidence) -> ErrorsResult:
     """Sum up what failed by code and statement."""
+    failures = evidence.failures
     count, of = failures.count, failures.of
-    found = sorted(_found(evidence, failures), key=lambda each: -each.count)
+    found = sorted(_found(evidence), key=lambda each: -each.count)
     return ErrorsResult(
         failures=len(failures.rows),
         statements=int(of[STATEMENT]),
@@ -148,9 +151,10 @@ def errors_result(evidence: Evidence, failures: Failures) -> ErrorsResult:
     )
 
 
-def _found(evidence: Evidence, failures: Failures) -> Iterator[ErrorResult]:
+def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     """One a code and statement, in the order of their first failures."""
-    rows, exchanges = failures.rows, evidence.exchanges
+    failures, exchanges = evidence.failures, evidence.exchanges
+    rows = failures.rows
     if len(rows) == 0:
         return
     asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
@@ -164,8 +168,8 @@ def _found(evidence: Evidence, failures: Failures) -> Iterator[ErrorResult]:
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     for part in sorted(parts, key=lambda part: int(part[0])):
-        first, last, number = int(rows[part[0]]), int(rows[part[-1]]), int(group[part[0]])
-        code = exchanges.error_code.names[exchanges.error_code.codes[first]]
+        first, number = int(rows[part[0]]), int(group[part[0]])
+        code = exchanges.error_code.name(first)
         connection = np.unique(exchanges.connection[rows[part]])
         named = {users[row] for row in evidence.recording.database_rows[connection]}
         protocol = evidence.recording.connections.protocol[exchanges.connection[first]]
@@ -175,8 +179,8 @@ def _found(evidence: Evidence, failures: Failures) -> Iterator[ErrorResult]:
             code=code,
             kind=KINDS[failures.kind[part[0]]],
             category=class_of(protocol, code),
-            message=messages.names[messages.codes[first]].removeprefix(f"{code}: "),
-            statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.names[exchanges.command.codes[first]],
+            message=messages.name(first).removeprefix(f"{code}: "),
+            statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.name(first),
             protocol=protocol,
             connections=len(connection),
             users=tuple(sorted(filter(None, named))),

@@ -22,6 +22,7 @@ from latpcap.units import format_ms, format_s, parse_ms, percent, significant
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
+    from latpcap.result.errors import ErrorsResult
 
 __all__ = ["GRAMMAR", "Gate", "check", "parse", "rtts_of"]
 
@@ -34,13 +35,19 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "!=": operator.ne,
 }
 COUNTS = ("round_trips", "exchanges", "connections", "statements")
+FAILURES: dict[str, tuple[str, str | None]] = {
+    "errors": ("failures", None),
+    "failed_share": ("failed_share", "statement"),
+    "failed_logins": ("failed_logins", "login"),
+}
+"""Figures of what failed: the field of `ErrorsResult`, and of which kind the codes are that the gate names."""
 DURATIONS = {"runtime": "runtime_s", "baseline_rtt": "baseline_rtt_ms"}
 SHARES = ("network_share", "seconds_per_ms")
 ANY = "any"
 CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code, ANY)
 
 GRAMMAR = (
-    f"FIGURE OP NUMBER ({', '.join((*COUNTS, *SHARES))}), runtime OP DURATION, baseline_rtt OP DURATION, "
+    f"FIGURE OP NUMBER ({', '.join((*COUNTS, *FAILURES, *SHARES))}), runtime OP DURATION, baseline_rtt OP DURATION, "
     f"project(RTT) OP DURATION or finding(CODE); OP is > >= < <= == !=, "
     "for instance 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'"
 )
@@ -90,7 +97,7 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     if figure in DURATIONS:
         limit = parse_ms(value)
         return Gate(text, figure, None, None, sign, limit / 1000 if figure == "runtime" else limit)
-    if figure not in (*COUNTS, *SHARES):
+    if figure not in (*COUNTS, *FAILURES, *SHARES):
         raise ValueError(figure)
     return Gate(text, figure, None, None, sign, _number(value))
 
@@ -144,6 +151,8 @@ def _measure(
 ) -> tuple[float | None, Callable[[float], str]]:
     """The figure, and how it is written."""
     summary = analysis.summary
+    if gate.figure in FAILURES:
+        return _failures(gate.figure, analysis.errors)
     if gate.figure == "project":
         return projected_s[gate.rtt_ms or 0.0], format_s
     if gate.figure == "statements":
@@ -154,6 +163,14 @@ def _measure(
         return summary.baseline_rtt_ms, format_ms
     value: float | None = getattr(summary, gate.figure)
     return value, _count if gate.figure in COUNTS else percent if gate.figure == "network_share" else significant
+
+
+def _failures(figure: str, errors: ErrorsResult) -> tuple[float, Callable[[float], str]]:
+    """The figure, and the codes that it counts."""
+    field, kind = FAILURES[figure]
+    write: Callable[[float], str] = percent if field == "failed_share" else _count
+    codes = errors.codes(kind)
+    return getattr(errors, field) or 0.0, lambda value: f"{write(value)} ({codes})" if codes else write(value)
 
 
 def _count(value: float) -> str:

@@ -15,6 +15,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
 from latpcap.result.analysis import Measures
 from latpcap.result.connections import ConnectionResult, connection_results
+from latpcap.result.errors import ErrorResult
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
@@ -23,6 +24,7 @@ from latpcap.tables.table import Table
 
 __all__ = [
     "connection_table",
+    "error_table",
     "exchange_table",
     "finding_table",
     "health_table",
@@ -32,6 +34,17 @@ __all__ = [
 
 MS = 1e6
 """Nanoseconds in a millisecond."""
+
+
+def error_table(measures: Measures) -> Table:
+    """One row an error code of a statement, the most frequent first."""
+    rows = []
+    for result in measures.errors.found:
+        row = asdict(result) | {"users": ", ".join(result.users)}
+        for name in ("first_time", "last_time"):
+            row[name] = np.datetime64(str(row[name])[:-1])
+        rows.append(row)
+    return _rows_table(rows, _ERROR_TYPES, "errors")
 
 
 def health_table(notes: Iterable[HealthNote]) -> Table:
@@ -185,6 +198,7 @@ _STATEMENT_TYPES = (
     | {f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES}
     | {f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES}
 )
+_ERROR_TYPES = _types(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}
 _FINDING_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("severity", "code", "title"), _TEXT),
     **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),

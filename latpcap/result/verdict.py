@@ -16,6 +16,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
+from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent
 
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "Facts", "verdict"]
@@ -60,6 +61,7 @@ class Facts:
     purposes: Sequence[PurposeResult]
     projection: Projection
     health: Sequence[HealthNote]
+    errors: ErrorsResult
     doubt: Doubt | None
     asked: bool
     """The user chose the projection's RTTs."""
@@ -72,10 +74,18 @@ class Facts:
 
 def verdict(facts: Facts) -> str:
     """Return the verdict."""
-    return "\n".join(filter(None, (_cost(facts), _elsewhere(facts), _stands_out(facts), _warning(facts))))
+    lines = (_refused(facts), _cost(facts), _elsewhere(facts), _stands_out(facts), _warning(facts))
+    return "\n".join(filter(None, lines))
 
 
 # --- the lines ------------------------------------------------------------------------------------------------------
+
+
+def _refused(facts: Facts) -> str:
+    """Where nobody came in, no other line means much."""
+    if not facts.errors.all_logins_failed:
+        return ""
+    return f"{said_of_errors(facts.errors)} No statement ran: all time below is that of refused logins."
 
 
 def _cost(facts: Facts) -> str:
@@ -142,6 +152,11 @@ def _warning(facts: Facts) -> str:
 # --- what stands out ------------------------------------------------------------------------------------------------
 
 
+def _failures(facts: Facts) -> str:
+    """How many statements and logins failed."""
+    return "" if facts.errors.all_logins_failed else said_of_errors(facts.errors)
+
+
 def _beside_statements(facts: Facts) -> str:
     """Where most round trips run no statement, say what they do."""
     first = next(iter(facts.purposes), None)
@@ -166,5 +181,5 @@ def _largest(facts: Facts) -> str:
     return f"Most time goes to {', then '.join(shares)}."
 
 
-STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_beside_statements, _largest)
+STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _beside_statements, _largest)
 """In the order in which they are said: what a reader must not miss first."""

@@ -91,6 +91,10 @@ class Codes:
     codes: Ints
     names: list[str]
 
+    def name(self, row: int) -> str:
+        """The text of a row that has one."""
+        return self.names[int(self.codes[row])]
+
     def where(self, wanted: Callable[[str], bool]) -> Bools:
         """True where the text is `wanted`, asked once per distinct text."""
         table = np.array([wanted(name) for name in self.names] + [False])

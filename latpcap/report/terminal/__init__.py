@@ -13,6 +13,7 @@ from rich.text import Text
 from latpcap.report.console import parts_of, print_renderables, render
 from latpcap.report.terminal.budget import PARTS, budget, purposes
 from latpcap.report.terminal.connections import connections
+from latpcap.report.terminal.errors import errors
 from latpcap.report.terminal.findings import findings, findings_text
 from latpcap.report.terminal.health import health
 from latpcap.report.terminal.paths import paths
@@ -33,6 +34,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from health(result.health)
     yield from budget(result.budget)
     yield from purposes(result.purposes)
+    yield from errors(result.errors)
     yield from findings(result.findings, result.fixes_together)
     yield from projection_parts(result.projection)
     yield from paths(result.paths)

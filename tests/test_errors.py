@@ -1,0 +1,193 @@
+"""What failed: counted as the client saw it, told apart, and said where it matters."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from builder import Conn, Ex, build
+from conftest import FIXTURES, analysed, read_fixture
+
+from latpcap.capture import Capture
+from latpcap.cli.io import check_gates
+from latpcap.errors import GateFailed
+from latpcap.measures.error_classes import CLASSES, class_of
+from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.gates import parse
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+MISSING_TABLE = Ex(sql="select a from absent", error="1146 (42S02): Table ? doesn't exist")
+SYNTAX = Ex(sql="selekt ?", error="1064 (42000): You have an error in your SQL syntax")
+GOOD = Ex(sql="select a from t where id = ?", rows=1)
+REFUSED = Ex("authenticate", error="1045 (28000): Access denied for user ?")
+
+
+def analysis(*connections: Conn) -> Analysis:
+    return Measures(build(list(connections))).analyze()
+
+
+def counts(result: Analysis) -> tuple[int, int, int, int]:
+    errors = result.errors
+    return errors.failed_statements, errors.statements, errors.failed_logins, errors.logins
+
+
+# --- real servers: the counts are those of the client ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "failed", "codes"),
+    [
+        ("mysql/sql-errors", (30, 41, 0, 1), "1064 × 10, 1062 × 10, 1146 × 10"),
+        ("mysql/error-after-rows", (3, 4, 0, 1), "1242 × 3"),
+        ("mysql/login-wrong-password", (0, 0, 10, 10), "1045 × 10"),
+        ("mysql/login-unknown-database", (0, 0, 10, 10), "1049 × 10"),
+        ("mysql/too-many-connections", (0, 0, 5, 5), "1040 × 5"),
+        ("mysql/login-native", (0, 10, 0, 10), ""),
+        ("postgresql/logins", (0, 4, 2, 6), "28P01 × 1, 3D000 × 1"),
+        ("postgresql/psycopg2-errors", (20, 30, 0, 1), "42P01 × 10, 22012 × 10"),
+        ("postgresql/psycopg2-terminated", (1, 4, 0, 3), "57P01 × 1"),
+        ("postgresql/psycopg2-cancel", (2, 3, 0, 1), "57014 × 2"),
+        ("firebird/fbclient3-errors", (3, 4, 0, 1), "335544634 × 1, 335544665 × 1, 335544321 × 1"),
+        ("clients/php-odbc-mariadb", (1, 62, 0, 1), "1146 × 1"),
+    ],
+)
+def test_failures_are_counted_as_the_client_saw_them(name: str, failed: tuple[int, ...], codes: str) -> None:
+    result = analysed(name)
+    assert (counts(result), result.errors.codes()) == (failed, codes)
+
+
+def test_every_failure_is_in_the_table_once() -> None:
+    for name in ("mysql/sql-errors", "postgresql/logins", "firebird/fbclient3-errors"):
+        table, errors = read_fixture(name).errors, analysed(name).errors
+        assert sum(table.column("count")) == errors.failures
+        assert sum(table.column("round_trips")) == errors.round_trips
+
+
+def test_the_table_says_who_where_and_why() -> None:
+    row = read_fixture("mysql/sql-errors").errors.to_dicts(1)[0]
+    assert (row["code"], row["kind"], row["category"], row["users"]) == ("1064 (42000)", "statement", "syntax", "lab")
+    assert (row["statement"], row["count"], row["round_trips"]) == ("selekt ?", 10, 10)
+    assert (row["first_frame"], row["last_frame"]) == (11, 84)
+    assert row["display_filter"].startswith("tcp.stream == 0 && frame.number in {11..12, 19..20, ")
+
+
+# --- what counts ----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_failed_is_no_section_and_no_sentence() -> None:
+    result = analysis(Conn(exchanges=[GOOD] * 5))
+    assert (result.errors.failures, result.errors.found, result.errors.failed_share) == (0, (), 0.0)
+    assert "failed" not in result.summary.verdict
+
+
+def test_a_prepare_that_fails_is_a_statement_that_never_ran() -> None:
+    prepare = Ex("stmt_prepare", sql="select a from absent", error="1146 (42S02): x")
+    assert counts(analysis(Conn(exchanges=[GOOD, prepare])))[:2] == (1, 2)
+
+
+def test_begins_and_ends_of_transactions_are_counted_apart() -> None:
+    commit = Ex(sql="commit", error="40001: could not serialize access")
+    result = analysis(Conn(protocol="postgresql", exchanges=[Ex(sql="begin"), GOOD, commit]))
+    assert counts(result)[:2] == (0, 1)
+    assert (result.errors.failed_transactions, result.errors.transactions) == (1, 2)
+    assert "1 of 2 transaction commands failed: 40001 × 1." in result.summary.verdict
+
+
+def test_a_refused_login_costs_all_of_its_set_up() -> None:
+    result = analysis(Conn(exchanges=[Ex("tls", service_ms=1), Ex("authenticate", error="1045 (28000): x")]))
+    assert (result.errors.failed_logins, result.errors.round_trips) == (1, 2)
+
+
+def test_an_encrypted_login_is_neither_good_nor_bad() -> None:
+    hidden = Conn(encryption="tls", exchanges=[Ex("connect", round_trips=0), Ex("tls"), Ex("unreadable")])
+    errors = analysis(hidden).errors
+    assert (errors.logins, errors.failed_logins, errors.unread_logins) == (0, 0, 1)
+
+
+def test_a_login_without_an_answer_is_neither_good_nor_bad() -> None:
+    errors = analysis(Conn(exchanges=[Ex("authenticate", answered=False)]), Conn(exchanges=[GOOD])).errors
+    assert (errors.logins, errors.unread_logins) == (0, 1)
+
+
+# --- what is said ---------------------------------------------------------------------------------------------------
+
+
+def test_the_verdict_says_how_many_statements_failed() -> None:
+    result = analysis(Conn(exchanges=[*[MISSING_TABLE] * 20, *[SYNTAX] * 10, *[GOOD] * 12]))
+    assert "30 of 42 statements failed: 1146 × 20, 1064 × 10." in result.summary.verdict
+
+
+def test_few_failures_among_many_statements_are_in_the_table_only() -> None:
+    result = analysis(Conn(exchanges=[SYNTAX, *[GOOD] * 200]))
+    assert result.errors.failed_statements == 1
+    assert "failed" not in result.summary.verdict
+
+
+def test_where_every_login_fails_that_is_said_first() -> None:
+    first, *_ = analysis(*[Conn(exchanges=[REFUSED])] * 10).summary.verdict.split("\n")
+    assert first == ("10 of 10 logins failed: 1045 × 10. No statement ran: all time below is that of refused logins.")
+
+
+def test_more_codes_than_three_are_hinted_at() -> None:
+    errors = [Ex(sql="select a from t", error=f"{code} (HY000): x") for code in (1, 2, 3, 4)]
+    assert analysis(Conn(exchanges=errors)).errors.codes() == "1 × 1, 2 × 1, 3 × 1 …"
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("errors > 0", "errors > 0: it is 2 (1146 × 1, 1064 × 1)"),
+        ("failed_share > 1%", "failed_share > 1%: it is 50% (1146 × 1, 1064 × 1)"),
+    ],
+)
+def test_a_gate_says_which_errors(condition: str, said: str) -> None:
+    capture = Capture(build([Conn(exchanges=[MISSING_TABLE, SYNTAX, GOOD, GOOD])]))
+    with pytest.raises(GateFailed) as failed:
+        check_gates([parse(condition)], capture)
+    assert said in str(failed.value)
+
+
+def test_the_gate_of_logins_names_those_of_logins_only() -> None:
+    capture = Capture(build([Conn(exchanges=[REFUSED]), Conn(exchanges=[Ex("authenticate"), SYNTAX])]))
+    with pytest.raises(GateFailed, match=r"it is 1 \(1045 × 1\)$"):
+        check_gates([parse("failed_logins > 0")], capture)
+
+
+def test_why_did_it_fail_is_one_command(latpcap: Run) -> None:
+    printed = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng").stdout.decode()
+    assert "1146 (42S02)" in printed
+    assert "Table ? doesn't exist" in printed
+
+
+def test_sql_sees_the_errors() -> None:
+    pytest.importorskip("duckdb")
+    rows = read_fixture("mysql/sql-errors").sql(
+        "select category, sum(count)::int n from errors group by all order by all"
+    )
+    assert [tuple(row.values()) for row in rows.to_dicts()] == [("data", 10), ("syntax", 20)]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "code", "category"),
+    [
+        ("mysql", "1205 (HY000)", "conflict"),
+        ("mysql", "1040", "limit"),
+        ("mysql", "1044 (42000)", "permission"),
+        ("mysql", "9999 (HY000)", "other"),
+        ("postgresql", "40P01", "conflict"),
+        ("postgresql", "25P02", "aborted"),
+        ("postgresql", "28P01", "login"),
+        ("postgresql", "57P01", "ended"),
+        ("oracle", "ORA-00942", "syntax"),
+        ("oracle", "ORA-01017", "login"),
+        ("oracle", "ORA-12514", "login"),
+        ("firebird", "335544336 (40001)", "conflict"),
+        ("firebird", "reject", "other"),
+        ("mysql", "?", "other"),
+    ],
+)
+def test_a_code_says_who_must_mend_it(protocol: str, code: str, category: str) -> None:
+    assert class_of(protocol, code) == category
+    assert category in CLASSES
