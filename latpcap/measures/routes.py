@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
 from latpcap.tables import columns
+from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
 
-__all__ = ["RouteResult", "name_of", "parse_tags", "route_results"]
+__all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_exchanges"]
 
 _TAG = re.compile(r"([\w.-]+)='([^']*)'")
 
@@ -56,20 +57,25 @@ def name_of(tags: dict[str, str]) -> str | None:
     return tags.get("route") or named or None
 
 
+def routes_of_exchanges(recording: Recording) -> tuple[list[str], Ints]:
+    """The routes that statements name, and for each exchange which of them its statement names; -1 for none."""
+    named = [name_of(parse_tags(text)) for text in recording.tag_texts]
+    routes = sorted({name for name in named if name is not None})
+    numbers = {name: number for number, name in enumerate(routes)}
+    of_tags = np.array([-1 if name is None else numbers[name] for name in named] + [-1])
+    return routes, of_tags[columns.column(recording.exchanges_table, "tags").ints(-1)]
+
+
 def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:
     """The routes, the one that waits most first; none where no statement is tagged."""
-    tags = [parse_tags(text) for text in recording.tag_texts]
-    named = [name_of(each) for each in tags]
-    routes = sorted({name for name in named if name is not None})
+    routes, of_exchange = routes_of_exchanges(recording)
     if not routes:
         return
-    numbers = {name: number for number, name in enumerate(routes)}
-    index = np.array([-1 if name is None else numbers[name] for name in named])
+    tags = [parse_tags(text) for text in recording.tag_texts]
     exchanges = recording.exchanges
     tagged = columns.column(recording.exchanges_table, "tags").ints(-1)
-    rows = np.flatnonzero(tagged >= 0)
-    rows = rows[index[tagged[rows]] >= 0]
-    route = index[tagged[rows]]
+    rows = np.flatnonzero(of_exchange >= 0)
+    route = of_exchange[rows]
 
     def total(values: NDArray[np.generic]) -> NDArray[np.float64]:
         return np.bincount(route, values[rows], len(routes)).astype(float)

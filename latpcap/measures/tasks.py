@@ -1,0 +1,389 @@
+"""Tasks: what an application does between two rests, or for one route. No capture says where a task begins.
+
+```text
+client host   ■■■ ■ ■■           ■ ■■■■■            ■■■
+              └ task ┘ idle gap  └ task ┘ idle gap  └ …
+```
+
+A task ends where its client asks for nothing for longer than the idle gap, and with `by="route"` also where the route
+that its statements name changes. Who the client is follows from the capture (`_workers`): a pool is one client, workers
+that rest at different times are clients of their own. Times are the client's, so a capture taken elsewhere shows the
+same tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from latpcap.measures.concurrency import lanes, side_by_side
+from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.routes import routes_of_exchanges
+from latpcap.measures.shared_time import SharedTime
+from latpcap.rtt import Baselines
+from latpcap.tables import columns
+from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.quantiles import running_maximum
+from latpcap.tables.recording import MISSING, Exchanges, Recording
+
+__all__ = ["IDLE_S", "TaskBy", "Tasks", "tasks"]
+
+TaskBy = Literal["idle", "route"]
+
+IDLE_S = 1.0
+"""A client that asks for nothing for longer has ended its task; the threshold of think time."""
+TOGETHER = 0.5
+"""Connections rest together if the rest of their client does so for this part of their idle gaps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """One entry a task, in the order in which they began."""
+
+    client: list[str]
+    """The client's host."""
+    application: list[str | None]
+    route: list[str | None]
+    """What its statements name, where they name one."""
+    start_ns: Ints
+    """Since the recording began."""
+    duration_ns: Ints
+    connections: Ints
+    exchanges: Ints
+    statements: Ints
+    """Executions."""
+    transactions: Ints
+    """Those that the client ends itself."""
+    round_trips: Ints
+    """The sum over its exchanges."""
+    effective_round_trips: Floats
+    """Those that count: what runs side by side within the task counts once, TCP handshakes and greetings count too."""
+    network_ns: Floats
+    """Waiting for the network; NaN where no RTT is known."""
+    baseline_ns: Floats
+    """The mean RTT of its round trips; NaN where none is known."""
+    of_exchange: Ints
+    """The entry that each exchange belongs to."""
+
+    def __len__(self) -> int:
+        return len(self.client)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """Stretches that do not overlap on their connection: exchanges, TCP handshakes, waits for the server's FIN (ns)."""
+
+    connection: Ints
+    begin: Ints
+    end: Ints
+    round_trips: Ints
+    waited: Ints
+    """The part of it in which the client waits."""
+    exchange: Ints
+    """-1 for none."""
+
+    @property
+    def length(self) -> Ints:
+        return self.end - self.begin
+
+    def picked(self, rows: Ints) -> _Waits:
+        """Some of them, or all in another order."""
+        return _Waits(*(getattr(self, name)[rows] for name in self.__slots__))
+
+
+def tasks(recording: Recording, baselines: Baselines, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+    """Cut the recording into tasks; a gap of more than `idle_s` ends one."""
+    idle_ns = round(idle_s * 1e9)
+    waits = _waits(recording, baselines)
+    clients, names = _clients(recording)
+    worker = _workers(waits, clients, idle_ns)
+    order = np.lexsort((waits.begin, worker))
+    waits, worker = waits.picked(order), worker[order]
+    begin = waits.begin - _shift(waits, worker)
+    other = np.diff(worker, prepend=-1) != 0
+    new = other | (begin - _end_before(begin, begin + waits.length) > idle_ns)
+    routes, route = _routes(recording, waits, new)
+    if by == "route":
+        new |= np.diff(route, prepend=-1) != 0
+    new, works = _with_waits(waits, new, other)
+    return _add_up(recording, baselines, waits, worker, new, works, clients, names, routes, route, idle_ns)
+
+
+def _with_waits(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
+    """Where tasks begin that wait at all, and the stretches that make them as long as they are.
+
+    A good-bye after a rest is no task: it goes to the one before it, which it makes no longer.
+    """
+    first = np.flatnonzero(new)
+    waited = np.add.reduceat(waits.round_trips, first) > 0 if len(first) else first.astype(bool)
+    counts = np.diff(first, append=len(new))
+    kept = waited | other[first]
+    begins = np.zeros(len(new), bool)
+    begins[first[kept]] = True
+    return begins, np.repeat(kept, counts)
+
+
+# --- stretches ------------------------------------------------------------------------------------------------------
+
+
+def _waits(recording: Recording, baselines: Baselines) -> _Waits:
+    """All stretches as the client saw them, by connection and time."""
+    connections, exchanges = recording.connections, recording.exchanges
+    near = np.rint(baselines.near).astype(np.int64)
+    opened = np.flatnonzero(connections.syn != MISSING)
+    closed = goodbyes(recording, near)
+    bye = np.flatnonzero(closed != MISSING)
+    last = np.searchsorted(exchanges.connection, bye, side="right") - 1
+    shaken = _shaken(recording)[opened]
+    connection = np.concatenate((exchanges.connection, opened, bye))
+    start = connections.start[exchanges.connection]
+    begin = np.where(exchanges.begin == MISSING, start, exchanges.begin)
+    begin = np.concatenate((begin, connections.syn[opened], exchanges.end[last]))
+    goes_on = (exchanges.round_trips == 0) & exchanges.wait.where(("deferred", "none").__contains__)
+    goes_on &= exchanges.request != MISSING
+    end = np.where(goes_on, exchanges.request_end - near[exchanges.connection], exchanges.end)
+    end = np.concatenate((np.maximum(end, start), shaken, closed[bye]))
+    trips = np.concatenate((exchanges.round_trips, 1 + connections.server_first[opened], np.ones_like(bye)))
+    waited = np.concatenate((_waited(exchanges, near), np.full(len(opened) + len(bye), np.iinfo(np.int64).max)))
+    exchange = np.concatenate((np.arange(len(exchanges)), np.full(len(opened) + len(bye), -1)))
+    half = near[connection] // 2
+    order = np.lexsort((exchange, begin, connection))
+    waits = _Waits(connection, begin - half, end + half, trips, waited, exchange).picked(order)
+    return _cut(waits)
+
+
+def _shaken(recording: Recording) -> Ints:
+    """When each connection's TCP handshake was over, with the greeting where the server speaks first."""
+    connections, exchanges = recording.connections, recording.exchanges
+    shaken = np.maximum(np.maximum(connections.syn_ack, connections.ack), connections.syn)
+    asked = np.full(len(connections), MISSING)
+    asked[exchanges.connection[::-1]] = exchanges.begin[::-1]
+    return np.where(connections.server_first, np.maximum(shaken, asked), shaken)
+
+
+def _waited(exchanges: Exchanges, near: Ints) -> Ints:
+    """How long the client waited for each answer; its whole length where that is not known."""
+    hidden = np.where(exchanges.round_trips > 0, near[exchanges.connection], 0)
+    return np.where(exchanges.waited >= 0, exchanges.waited + hidden, np.iinfo(np.int64).max)
+
+
+def _cut(waits: _Waits) -> _Waits:
+    """Pipelined requests overlap: each stretch begins where the one before it on the connection ended."""
+    latest = running_maximum(waits.connection, waits.end)
+    first = np.diff(waits.connection, prepend=-1) != 0
+    begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
+    end = np.maximum(waits.end, begin)
+    return _Waits(waits.connection, begin, end, waits.round_trips, np.minimum(waits.waited, end - begin), waits.exchange)
+
+
+# --- who works ------------------------------------------------------------------------------------------------------
+
+
+def _clients(recording: Recording) -> tuple[Ints, list[tuple[str, str | None]]]:
+    """The client of each connection: its host, and the application where the connection names one."""
+    applications = columns.texts(recording.all_connections_table, "application")
+    named = [
+        (client.rpartition(":")[0].strip("[]"), applications[row])
+        for client, row in zip(recording.connections.client, recording.database_rows, strict=True)
+    ]
+    names = list(dict.fromkeys(named))
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.array([numbers[name] for name in named], np.int64), names
+
+
+def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
+    """Who does one task after the other, a number for each stretch.
+
+    Connections of a client that never work side by side take turns (a pool, a connection for every query): they are one
+    lane, and all others follow each other as docs/model.md C.5 has it. The lanes of a client work on the same task if
+    they rest at the same times; if most of a lane's idle gaps lie in times in which others work, each is a worker with
+    tasks of its own.
+    """
+    client = clients[waits.connection]
+    by_client = _shift(waits, client)
+    begin, end = waits.begin - by_client, waits.end - by_client
+    lane = _lanes(waits, clients, begin, end)[waits.connection]
+    _, worker = np.unique(client * (int(lane.max(initial=0)) + 1) + lane, return_inverse=True)
+    order = np.lexsort((begin, worker))
+    ended = running_maximum(worker[order], end[order])
+    rest_begin, rest_end = ended[:-1], begin[order][1:]
+    rests = (np.diff(worker[order]) == 0) & (rest_end - rest_begin > idle_ns)
+    rest_begin, rest_end, of = rest_begin[rests], rest_end[rests], client[order][1:][rests]
+    idle = _idle(begin, end, idle_ns)
+    count = int(clients.max(initial=0)) + 1
+    alone = np.bincount(of, idle(rest_end) - idle(rest_begin), count)
+    together = alone >= TOGETHER * np.bincount(of, rest_end - rest_begin, count)
+    numbers: Ints = np.where(together[client], client, count + worker)
+    return numbers
+
+
+def _lanes(waits: _Waits, clients: Ints, begin: Ints, end: Ints) -> Ints:
+    """The lane of each connection: 0 where its client's connections take turns."""
+    count, length = len(clients), end - begin
+    takes_time = np.flatnonzero(length > 0)
+    shared = SharedTime(begin[takes_time], end[takes_time])
+    worth = shared.worth(begin[takes_time], length[takes_time])
+    beside = np.flatnonzero(side_by_side(waits.connection[takes_time], length[takes_time], worth, count))
+    lane = np.zeros(count, np.int64)
+    if len(beside):
+        first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
+        np.minimum.at(first, waits.connection, begin)
+        np.maximum.at(last, waits.connection, end)
+        lane[beside] = 1 + lanes(first[beside].astype(float), last[beside].astype(float))
+    return lane
+
+
+def _idle(begin: Ints, end: Ints, idle_ns: int) -> _Idle:
+    order = np.argsort(begin, kind="stable")
+    gaps = np.maximum.accumulate(end[order])[:-1], begin[order][1:]
+    long = gaps[1] - gaps[0] > idle_ns
+    return _Idle(gaps[0][long], gaps[1][long])
+
+
+class _Idle:
+    """How long nobody asked for anything up to a time, idle gaps only."""
+
+    def __init__(self, begin: Ints, end: Ints) -> None:
+        self._times = np.column_stack((begin, end)).ravel()
+        self._idle = np.column_stack((np.cumsum(end - begin) - (end - begin), np.cumsum(end - begin))).ravel()
+
+    def __call__(self, times: Ints) -> Floats:
+        return np.interp(times, self._times, self._idle) if len(self._times) else np.zeros(len(times))
+
+
+def _shift(waits: _Waits, group: Ints) -> Ints:
+    """What to take off each stretch's times, so that groups follow each other without a gap and never overlap."""
+    count = int(group.max(initial=-1)) + 1
+    first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
+    np.minimum.at(first, group, waits.begin)
+    np.maximum.at(last, group, waits.end)
+    there = first <= last
+    span = np.where(there, np.where(there, last, 0) - np.where(there, first, 0), 0)
+    shift: Ints = first - (np.cumsum(span) - span)
+    return shift[group]
+
+
+def _end_before(begin: Ints, end: Ints) -> Ints:
+    """When all stretches before each were over; `begin` ascends."""
+    return np.concatenate((begin[:1], np.maximum.accumulate(end)[:-1]))
+
+
+# --- routes ---------------------------------------------------------------------------------------------------------
+
+
+def _routes(recording: Recording, waits: _Waits, new: Bools) -> tuple[list[str], Ints]:
+    """The route of each stretch: that before it, or of what opens a connection or a transaction, that after it."""
+    names, of_exchange = routes_of_exchanges(recording)
+    exchanges, count = recording.exchanges, len(waits.begin)
+    if not names:
+        return names, np.full(count, -1)
+    own = np.append(of_exchange, -1)[waits.exchange]
+    opens = exchanges.is_setup | exchanges.is_for("begin") | (exchanges.is_execution & exchanges.kind.where("begin".__eq__))
+    rows, task = np.arange(count), np.cumsum(new) - 1
+    before = np.maximum.accumulate(np.where(own >= 0, rows, -1))
+    after = np.minimum.accumulate(np.where(own >= 0, rows, count)[::-1])[::-1]
+    of_before = np.where((before >= 0) & (task[before] == task), own[before], -1)
+    within = after < count
+    there = np.where(within, after, 0)
+    of_after = np.where(within & (task[there] == task), own[there], -1)
+    looks_ahead = np.append(opens, True)[waits.exchange] & (of_after >= 0)
+    return names, np.where(looks_ahead | (of_before < 0), of_after, of_before)
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+def _add_up(
+    recording: Recording,
+    baselines: Baselines,
+    waits: _Waits,
+    worker: Ints,
+    new: Bools,
+    works: Bools,
+    clients: Ints,
+    names: list[tuple[str, str | None]],
+    routes: list[str],
+    route: Ints,
+    idle_ns: int,
+) -> Tasks:
+    """The figures of each task; the stretches are in the order of workers and time."""
+    first = np.flatnonzero(new)
+    count = len(first)
+    start = waits.begin[first]
+    order = np.argsort(start, kind="stable")
+    number = np.empty(count, np.int64)
+    number[order] = np.arange(count)
+    task = number[np.cumsum(new) - 1]
+    own = waits.exchange >= 0
+    of_exchange = np.full(len(recording.exchanges), -1)
+    of_exchange[waits.exchange[own]] = task[own]
+    over = np.full(count, MISSING)
+    np.maximum.at(over, task[works], waits.end[works])
+
+    def total(values: Ints | Floats | Bools, of: Ints = task) -> Floats:
+        return np.bincount(of, values, count).astype(float)
+
+    exchanges = recording.exchanges
+    alone, paced = _shares(waits, worker, idle_ns)
+    baseline = baselines.baseline[waits.connection]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total(waits.round_trips * baseline) / total(waits.round_trips)
+    return Tasks(
+        client=[names[clients[waits.connection[row]]][0] for row in first[order]],
+        application=[names[clients[waits.connection[row]]][1] for row in first[order]],
+        route=[routes[each] if each >= 0 else None for each in _only(route, task, count)],
+        start_ns=start[order],
+        duration_ns=over - start[order],
+        connections=_distinct(waits.connection, task, count),
+        exchanges=total(own).astype(np.int64),
+        statements=total(exchanges.is_execution, of_exchange).astype(np.int64),
+        transactions=total(exchanges.ends_transaction, of_exchange).astype(np.int64),
+        round_trips=total(np.where(own, waits.round_trips, 0)).astype(np.int64),
+        effective_round_trips=total(waits.round_trips * paced),
+        network_ns=total(np.minimum(waits.round_trips * baseline, waits.waited) * alone),
+        baseline_ns=mean,
+        of_exchange=of_exchange,
+    )
+
+
+def _shares(waits: _Waits, worker: Ints, idle_ns: int) -> tuple[Floats, Floats]:
+    """What a stretch's time and a round trip of it count beside others of the same task.
+
+    As in the budget, connections that work side by side set each other no pace: for a round trip they count as busy
+    between their requests as well.
+    """
+    begin = waits.begin - _shift(waits, worker)
+    length = waits.length
+    shared = SharedTime(begin, begin + length)
+    if shared.alone:
+        return np.ones(len(begin)), np.ones(len(begin))
+    alone = shared.worth(begin, length)
+    beside = side_by_side(waits.connection, length, alone, int(waits.connection.max()) + 1)
+    order = np.lexsort((begin, waits.connection))
+    following = np.empty_like(begin)
+    same = np.diff(waits.connection[order], append=-1) == 0
+    following[order] = np.where(same, np.roll(begin[order], -1), (begin + length)[order])
+    works_on = beside[waits.connection] & (following - begin - length <= idle_ns)
+    until = np.where(works_on, np.maximum(following, begin + length), begin + length)
+    return _ratio(alone, length), _ratio(SharedTime(begin, until).worth(begin, length), length)
+
+
+def _ratio(shared: Floats, own: Ints) -> Floats:
+    return np.where(own > 0, shared / np.maximum(own, 1), 1.0)
+
+
+def _only(route: Ints, task: Ints, count: int) -> Ints:
+    """The route of each task; -1 where there is none, or more than one."""
+    most, least = np.full(count, -1), np.full(count, np.iinfo(np.int64).max)
+    np.maximum.at(most, task, route)
+    np.minimum.at(least, task[route >= 0], route[route >= 0])
+    return np.where(most == least, most, -1)
+
+
+def _distinct(values: Ints, task: Ints, count: int) -> Ints:
+    """How many different `values` each task has."""
+    order = np.lexsort((values, task))
+    new = (np.diff(task[order], prepend=-1) != 0) | (np.diff(values[order], prepend=-1) != 0)
+    return np.bincount(task[order][new], minlength=count)
