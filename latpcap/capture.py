@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from latpcap.display import as_html
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
+from latpcap.measures.tasks import IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, why_none
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
@@ -18,6 +20,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.report import notebook, plot  # noqa: F401 (they register how results are displayed)
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.tasks import task_table
 from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
@@ -26,7 +29,7 @@ from latpcap.units import DEFAULT_MEMORY, MAX_MS, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
-TABLES = ("exchanges", "connections", "statements", "findings", "errors", "health", "captures", "rtt_samples")
+TABLES = ("exchanges", "connections", "statements", "findings", "errors", "tasks", "health", "captures", "rtt_samples")
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
@@ -219,6 +222,17 @@ class Capture:
     def errors(self) -> Table:
         """One row an error code of a statement, a login or a command, the most frequent first."""
         return tables.error_table(self.measures)
+
+    @cached_property
+    def tasks(self) -> Table:
+        """One row a task: what the application did between two rests of a second; see `tasks_at`."""
+        return self.tasks_at()
+
+    def tasks_at(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Table:
+        """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes."""
+        if not (math.isfinite(idle_s) and 0 <= idle_s <= MAX_MS / 1000) or by not in get_args(TaskBy):
+            raise UsageError("tasks end after a rest of 0 seconds or more, by `idle` or by `route`")
+        return task_table(self.measures.tasks(idle_s, by), self._recording)
 
     @cached_property
     def rtt_samples(self) -> Table:

@@ -22,6 +22,7 @@ from latpcap.cli.project import project
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
+from latpcap.cli.tasks import tasks
 from latpcap.cli.verify import verify
 from latpcap.errors import LatpcapError, UsageError
 
@@ -38,6 +39,7 @@ COMMANDS = (
     connections,
     statements,
     errors,
+    tasks,
     health,
     captures,
     sql,

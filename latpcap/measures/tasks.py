@@ -107,22 +107,28 @@ def tasks(recording: Recording, baselines: Baselines, idle_s: float = IDLE_S, by
     routes, route = _routes(recording, waits, new)
     if by == "route":
         new |= np.diff(route, prepend=-1) != 0
-    new, works = _with_waits(waits, new, other)
+    new, works = _with_requests(waits, new, other)
     return _add_up(recording, baselines, waits, worker, new, works, clients, names, routes, route, idle_ns)
 
 
-def _with_waits(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
-    """Where tasks begin that wait at all, and the stretches that make them as long as they are.
+def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
+    """Where tasks begin that wait for an answer, and the stretches that say when they begin and end.
 
-    A good-bye after a rest is no task: it goes to the one before it, which it makes no longer.
+    A connection that is opened long before it is used is no task, and neither is a good-bye after a rest: the one goes
+    to the worker's next task, the other to the one before. They make it no longer.
     """
     first = np.flatnonzero(new)
-    waited = np.add.reduceat(waits.round_trips, first) > 0 if len(first) else first.astype(bool)
-    counts = np.diff(first, append=len(new))
-    kept = waited | other[first]
+    if len(first) == 0:
+        return new, new
+    asks = np.add.reduceat(np.where(waits.exchange >= 0, waits.round_trips, 0), first) > 0
+    opens = other[first]
+    earlier: Ints = np.cumsum(asks) - asks
+    of_worker = np.cumsum(opens) - 1
+    so_far: Ints = earlier - earlier[opens][of_worker]
     begins = np.zeros(len(new), bool)
-    begins[first[kept]] = True
-    return begins, np.repeat(kept, counts)
+    begins[first[opens | (asks & (so_far > 0))]] = True
+    never = np.add.reduceat(asks, np.flatnonzero(opens)) == 0
+    return begins, np.repeat(asks | never[of_worker], np.diff(first, append=len(new)))
 
 
 # --- stretches ------------------------------------------------------------------------------------------------------
@@ -175,7 +181,9 @@ def _cut(waits: _Waits) -> _Waits:
     first = np.diff(waits.connection, prepend=-1) != 0
     begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
     end = np.maximum(waits.end, begin)
-    return _Waits(waits.connection, begin, end, waits.round_trips, np.minimum(waits.waited, end - begin), waits.exchange)
+    return _Waits(
+        waits.connection, begin, end, waits.round_trips, np.minimum(waits.waited, end - begin), waits.exchange
+    )
 
 
 # --- who works ------------------------------------------------------------------------------------------------------
@@ -280,7 +288,9 @@ def _routes(recording: Recording, waits: _Waits, new: Bools) -> tuple[list[str],
     if not names:
         return names, np.full(count, -1)
     own = np.append(of_exchange, -1)[waits.exchange]
-    opens = exchanges.is_setup | exchanges.is_for("begin") | (exchanges.is_execution & exchanges.kind.where("begin".__eq__))
+    opens = (
+        exchanges.is_setup | exchanges.is_for("begin") | (exchanges.is_execution & exchanges.kind.where("begin".__eq__))
+    )
     rows, task = np.arange(count), np.cumsum(new) - 1
     before = np.maximum.accumulate(np.where(own >= 0, rows, -1))
     after = np.minimum.accumulate(np.where(own >= 0, rows, count)[::-1])[::-1]
@@ -311,16 +321,17 @@ def _add_up(
     """The figures of each task; the stretches are in the order of workers and time."""
     first = np.flatnonzero(new)
     count = len(first)
-    start = waits.begin[first]
+    task = np.cumsum(new) - 1
+    start, over = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
+    np.minimum.at(start, task[works], waits.begin[works])
     order = np.argsort(start, kind="stable")
     number = np.empty(count, np.int64)
     number[order] = np.arange(count)
-    task = number[np.cumsum(new) - 1]
+    task = number[task]
+    np.maximum.at(over, task[works], waits.end[works])
     own = waits.exchange >= 0
     of_exchange = np.full(len(recording.exchanges), -1)
     of_exchange[waits.exchange[own]] = task[own]
-    over = np.full(count, MISSING)
-    np.maximum.at(over, task[works], waits.end[works])
 
     def total(values: Ints | Floats | Bools, of: Ints = task) -> Floats:
         return np.bincount(of, values, count).astype(float)

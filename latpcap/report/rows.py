@@ -39,6 +39,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= MAX_CELLS else f"{text[: MAX_CELLS - 1]}…"
 
 
+def _clock_time(value: Any) -> str:
+    """The time of the day to the millisecond, UTC; the other formats have the whole."""
+    return str(value.astype("datetime64[ms]")).partition("T")[2]
+
+
 def _flag(value: Any) -> str:
     return "" if value else "part"
 
@@ -90,12 +95,27 @@ ERRORS: tuple[Shown, ...] = (
     ("statement", Heading("statement", "left", least=20, optional=True), _short),
     ("message", Heading("message", "left", least=40), _text),
 )
+TASKS: tuple[Shown, ...] = (
+    ("task", Heading("task", least=4), _count),
+    ("route", Heading("route", "left", least=12, optional=True), _text),
+    ("start", Heading("start", "left", least=12), _clock_time),
+    ("duration_s", Heading("seconds", least=9), _ms),
+    ("round_trips", Heading("round trips", least=11), _count),
+    ("statements", Heading("statements", least=10, optional=True), _count),
+    ("seconds_per_ms", Heading("s per ms", least=8), _ms),
+    ("network_s", Heading("network s", least=9, optional=True), _ms),
+    ("transactions", Heading("transactions", least=12, optional=True), _count),
+    ("connections", Heading("connections", least=11, optional=True), _count),
+    ("application", Heading("application", "left", least=12, optional=True), _text),
+    ("client", Heading("client", "left", least=12), _text),
+)
 SHOWN = {
     "exchanges": EXCHANGES,
     "connections": CONNECTIONS,
     "statements": STATEMENTS,
     "findings": FINDINGS,
     "errors": ERRORS,
+    "tasks": TASKS,
 }
 
 MAX_CELLS = 60
@@ -119,10 +139,16 @@ def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:
 
 
 def _render_some(rows: Table, shown: tuple[Shown, ...]) -> Iterator[str]:
+    shown = tuple(each for each in shown if not _is_bare(rows, *each))
     headings = [heading for _, heading, _ in shown]
     for part, first in _parts(rows):
         columns = [[_cell(value, write) for value in part.column(name)] for name, _, write in shown]
         yield print_renderables([Grid(headings, list(zip(*columns, strict=True)), show_header=first)])
+
+
+def _is_bare(rows: Table, name: str, heading: Heading, write: Writer) -> bool:
+    """A text that can be spared, and that no row has."""
+    return heading.optional and write is _text and all(value is None for value in rows.column(name))
 
 
 def _render_all(rows: Table) -> Iterator[str]:

@@ -16,6 +16,7 @@ from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
+from latpcap.measures.tasks import IDLE_S, TaskBy, Tasks, tasks
 from latpcap.measures.tcp import TcpResult
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
@@ -126,6 +127,10 @@ class Measures:
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
         return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes)
+
+    def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+        """What the application does between two rests of `idle_s`, or for one route."""
+        return tasks(self.recording, self.baselines, idle_s, by)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""

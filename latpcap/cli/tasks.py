@@ -1,0 +1,79 @@
+"""`latpcap tasks`."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
+from latpcap.cli.options import Duration, output_options, reading_options
+
+if TYPE_CHECKING:
+    from latpcap.measures.tasks import TaskBy
+    from latpcap.result.tasks import TaskSummary
+
+__all__ = ["idle_option", "tasks"]
+
+idle_option = click.option(
+    "--idle",
+    type=Duration(),
+    default="1s",
+    metavar="DURATION",
+    show_default=True,
+    help="A client that asks for nothing for longer has ended its task.",
+)
+
+
+@click.command()
+@reading_options
+@idle_option
+@click.option(
+    "--by",
+    type=click.Choice(["idle", "route"]),
+    default="idle",
+    show_default=True,
+    help="With `route`, a task also ends where the route that its statements name changes.",
+)
+@output_options
+def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
+    """What the application does between two rests: round trips, statements and seconds of each task.
+
+    A pool is taken to serve one task after the other; connections that work side by side and rest at different times
+    are taken for workers with tasks of their own.
+
+    \b
+    latpcap tasks capture.pcapng
+    latpcap tasks capture.pcapng --idle 200ms -o tasks.csv
+    latpcap tasks capture.pcapng --by route
+    """
+    chosen = rows_format(file_format, as_json, output, "tasks")
+    capture = read_capture(reading, output)
+    rows = capture.tasks_at(idle / 1000, by)
+    warn(capture, reading["quiet"])
+    if chosen == "table":
+        from latpcap.report import FORMATS
+        from latpcap.report.console import print_renderables
+        from latpcap.result.tasks import summary
+
+        typical = _typical(summary(capture.measures.tasks(idle / 1000, by)))
+        write(chain([print_renderables([typical])], FORMATS["table"](rows)), output)
+    else:
+        write_rows(rows, chosen, output)
+
+
+def _typical(found: TaskSummary | None) -> str:
+    """What is typical of the tasks, in a sentence."""
+    from latpcap.units import counted, format_s
+
+    if found is None:
+        return "No task: no client asked for anything."
+    trips, took, added = found.round_trips, found.duration_s, found.seconds_per_ms
+    if found.tasks == 1:
+        return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
+    return (
+        f"{found.tasks:,} tasks, at the median (and the 95 % quantile) {trips.p50:,.0f} ({trips.p95:,.0f}) round trips "
+        f"in {format_s(took.p50)} ({format_s(took.p95)}); a further millisecond adds {format_s(added.p50)} "
+        f"({format_s(added.p95)}) to each."
+    )

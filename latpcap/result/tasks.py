@@ -1,0 +1,82 @@
+"""Tasks in a result: a table with a row a task, and what is typical of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from latpcap.measures.tasks import Tasks
+from latpcap.tables.columns import Floats, nullable
+from latpcap.tables.recording import Recording
+from latpcap.tables.table import Table
+
+__all__ = ["Spread", "TaskSummary", "share_per_ms", "summary", "task_table"]
+
+_TEXT, _COUNT = DataType.string(), DataType.uint64()
+_TIME = DataType.timestamp("ns", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Order statistics over tasks, by nearest rank: values that a task really had."""
+
+    p50: float
+    p95: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSummary:
+    """How many tasks there are, and what is typical of them."""
+
+    tasks: int
+    round_trips: Spread
+    statements: Spread
+    duration_s: Spread
+    seconds_per_ms: Spread
+
+
+def summary(tasks: Tasks) -> TaskSummary | None:
+    """What is typical; `None` where there is no task."""
+    if len(tasks) == 0:
+        return None
+    return TaskSummary(
+        tasks=len(tasks),
+        round_trips=_spread(tasks.round_trips.astype(float)),
+        statements=_spread(tasks.statements.astype(float)),
+        duration_s=_spread(tasks.duration_ns / 1e9),
+        seconds_per_ms=_spread(tasks.effective_round_trips / 1000),
+    )
+
+
+def share_per_ms(tasks: Tasks) -> Floats:
+    """The part of each task's duration that a further millisecond of RTT adds; NaN where it took no time."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share: Floats = tasks.effective_round_trips / 1000 / (tasks.duration_ns / 1e9)
+    return np.where(tasks.duration_ns > 0, share, np.nan)
+
+
+def task_table(tasks: Tasks, recording: Recording) -> Table:
+    """One row a task, in the order in which they began, numbered from 1."""
+    counts = ("connections", "exchanges", "statements", "transactions", "round_trips")
+    columns = {
+        "task": Array.from_numpy(np.arange(1, len(tasks) + 1)).cast(_COUNT),
+        **{name: Array(getattr(tasks, name), _TEXT) for name in ("client", "application", "route")},
+        "start": Array.from_numpy(tasks.start_ns + recording.start_ns).cast(_TIME),
+        "duration_s": Array.from_numpy(tasks.duration_ns / 1e9),
+        **{name: Array.from_numpy(getattr(tasks, name)).cast(_COUNT) for name in counts},
+        "seconds_per_ms": Array.from_numpy(tasks.effective_round_trips / 1000),
+        "share_per_ms": nullable(share_per_ms(tasks)),
+        "network_s": nullable(tasks.network_ns / 1e9),
+        "baseline_rtt_ms": nullable(tasks.baseline_ns / 1e6),
+    }
+    return Table(ArrowTable.from_pydict(columns), "tasks")
+
+
+def _spread(values: Floats) -> Spread:
+    ordered = np.sort(values)
+    ranks = (max(int(np.ceil(len(ordered) * part)) - 1, 0) for part in (0.5, 0.95, 1.0))
+    return Spread(*(float(ordered[rank]) for rank in ranks))
