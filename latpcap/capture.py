@@ -12,6 +12,7 @@ from latpcap.display import as_html
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
+from latpcap.measures.statements import GROUPINGS
 from latpcap.measures.tasks import IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, why_none
 from latpcap.measures.views import Deltas, Timeline
@@ -207,6 +208,12 @@ class Capture:
     def statements(self) -> Table:
         """One row a statement, the costliest first; percentiles with their name before them."""
         return tables.statement_table(self.measures)
+
+    def statements_by(self, grouping: str) -> Table:
+        """The same for each `user`, `database`, `client` (host), `application` or `server`, the costliest first."""
+        if grouping not in GROUPINGS:
+            raise UsageError(f"statements are not grouped by `{grouping}`: there are {', '.join(GROUPINGS)}")
+        return tables.grouped_table(self.measures, grouping)
 
     @cached_property
     def findings(self) -> Table:

@@ -35,7 +35,7 @@ def test_the_json_has_the_keys_that_were_promised(result: dict) -> None:
     assert set(SUMMARY.split()) <= set(result["summary"])
     assert set(BUDGET.split()) == set(result["budget"])
     assert set(RTT.split()) <= set(result["connections"][0]["rtt"])
-    assert set(result["statements"][0]["response_ms"]) == {"p50", "p95", "p99", "max"}
+    assert set(result["statements"][0]["response_ms"]) == {"min", "avg", "stddev", "p50", "p95", "p99", "max"}
     assert set(result["statements"][0]["delta_ms"]) == {"p50", "p95", "max"}
     assert set(POINT.split()) == set(result["projection"]["points"][0])
     assert result["schema"] == "latpcap.analysis/1"

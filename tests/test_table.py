@@ -34,6 +34,7 @@ EXCHANGE_COLUMNS = [
     "affected_rows",
     "error",
     "service_ms",
+    "request_spread_ms",
     "response_spread_ms",
     "delta_ms",
     "client_ms",

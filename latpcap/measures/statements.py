@@ -1,27 +1,41 @@
 """Totals by statement: what each fingerprint cost, whatever served it (prepare, execute, fetch, close).
 
-Exchanges without a statement (connect, ping, commit) are grouped under their command's name.
+Exchanges without a statement (connect, ping, commit) are grouped under their command's name. The same totals can be had
+by user, database, client, application or server.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
+from latpcap.tables import columns
 from latpcap.tables.columns import Column, take
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["StatementGroups", "group"]
+__all__ = ["GROUPINGS", "TIMES", "StatementGroups", "group", "group_by"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-RESPONSE_QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
-DELTA_QUANTILES = {"p50": 0.50, "p95": 0.95, "max": 1.0}
+GROUPINGS = ("user", "database", "client", "application", "server")
+"""What exchanges can be summed up by instead of by statement: what their connection tells."""
+
+QUANTILES = {"min": 0.0, "p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
+_PACE = ("p50", "p95", "max")
+TIMES = {
+    "response_ms": ("min", "avg", "stddev", "p50", "p95", "p99", "max"),
+    "delta_ms": _PACE,
+    "client_ms": _PACE,
+    "request_spread_ms": _PACE,
+    "response_spread_ms": _PACE,
+}
+"""The times of a statement, and what is told of each; `stddev` is that of the population."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,16 @@ class StatementGroups:
     """First packet of the request → last packet of the response; NaN where there is none."""
     delta_ms: dict[str, Floats]
     """Start of the previous request on the connection → start of this one."""
+    client_ms: dict[str, Floats]
+    """End of the previous response on the connection → start of this request."""
+    request_spread_ms: dict[str, Floats]
+    """First packet of the request → its last one."""
+    response_spread_ms: dict[str, Floats]
+    """First packet of the response → its last one."""
+    first_seen: Ints
+    """When the first of its exchanges began; `MISSING` where no packet of them was captured."""
+    last_seen: Ints
+    """When the last one did."""
     of_exchange: Ints
     """The entry that each exchange belongs to."""
 
@@ -59,6 +83,31 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
     protocols = sorted(set(recording.connections.protocol))
     of_connection = np.array([protocols.index(name) for name in recording.connections.protocol], np.int64)
     keys = _keys(exchanges, of_connection[exchanges.connection], len(protocols))
+    return _grouped(recording, timeline, keys)
+
+
+def group_by(recording: Recording, timeline: Timeline, grouping: str) -> tuple[list[str | None], StatementGroups]:
+    """Sum up the exchanges of `recording` by what their connection tells, and name the groups."""
+    named = _told_by_connections(recording, grouping)
+    names = sorted({name for name in named if name is not None})
+    numbers = {name: number for number, name in enumerate([None, *names])}
+    of_connection = np.array([numbers[name] for name in named], np.int64)
+    groups = _grouped(recording, timeline, of_connection[recording.exchanges.connection])
+    first = _first_rows(groups.of_exchange, len(groups))
+    return [named[connection] for connection in recording.exchanges.connection[first]], groups
+
+
+def _told_by_connections(recording: Recording, grouping: str) -> list[str | None]:
+    """The user, database, client, application or server of each connection; a client is its host."""
+    if grouping == "client":
+        return [client.rpartition(":")[0] or None for client in recording.connections.client]
+    texts = columns.texts(recording.all_connections_table, grouping)
+    return [texts[row] or None for row in recording.database_rows]
+
+
+def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementGroups:
+    """Sum up the exchanges with the same key."""
+    exchanges = recording.exchanges
     present, groups = _number(keys)
     count = len(present)
 
@@ -69,9 +118,16 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
     executed = exchanges.is_execution
     timed = executed | (total(executed) == 0)[groups]
     order = np.argsort(-(network + service), kind="stable")
+
+    def times(name: str, spans: Ints) -> dict[str, Floats]:
+        usable = timed & (spans >= 0)
+        grouped = Grouped.of(groups[usable], spans[usable], count)
+        return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
+
     first = _first_rows(groups, count)[order]
     fingerprint = take(recording.statement_texts, exchanges.fingerprint[first]).to_pylist()
     text = take(recording.statement_texts, exchanges.text[first]).to_pylist()
+    first_seen, last_seen = _seen(groups, exchanges.begin, count)
     command = [exchanges.command.names[code] for code in exchanges.command.codes[first]]
     return StatementGroups(
         fingerprint=list(fingerprint),
@@ -86,8 +142,13 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
         response_bytes=total(exchanges.response_bytes).astype(np.int64)[order],
         network_s=network[order],
         service_s=service[order],
-        response_ms=_quantiles(groups, response_ns(exchanges), timed, count, order, RESPONSE_QUANTILES),
-        delta_ms=_quantiles(groups, exchanges.delta, timed, count, order, DELTA_QUANTILES),
+        response_ms=times("response_ms", response_ns(exchanges)),
+        delta_ms=times("delta_ms", exchanges.delta),
+        client_ms=times("client_ms", exchanges.client),
+        request_spread_ms=times("request_spread_ms", exchanges.request_spread),
+        response_spread_ms=times("response_spread_ms", exchanges.response_spread),
+        first_seen=first_seen[order],
+        last_seen=last_seen[order],
         of_exchange=np.argsort(order, kind="stable")[groups],
     )
 
@@ -125,9 +186,24 @@ def _sums(groups: Ints, values: Column, count: int, order: Ints) -> list[int | N
     return [int(total) if valid else None for total, valid in zip(sums, known, strict=True)]
 
 
-def _quantiles(
-    groups: Ints, values: Ints, wanted: NDArray[np.bool_], count: int, order: Ints, quantiles: dict[str, float]
-) -> dict[str, Floats]:
-    usable = wanted & (values >= 0)
-    grouped = Grouped.of(groups[usable], values[usable], count)
-    return {name: grouped.quantile(fraction)[order] / 1e6 for name, fraction in quantiles.items()}
+def _told(times: Grouped, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:
+    """What `names` say of the times."""
+    for name in names:
+        if name == "avg":
+            yield name, times.mean()
+        elif name == "stddev":
+            yield name, times.deviation()
+        else:
+            yield name, times.quantile(QUANTILES[name])
+
+
+def _seen(groups: Ints, begin: Ints, count: int) -> tuple[Ints, Ints]:
+    """When the first and the last exchange of each group began."""
+    known = begin != MISSING
+    grouped = Grouped.of(groups[known], np.maximum(begin[known], 0), count)
+    return _whole(grouped.quantile(0.0)), _whole(grouped.quantile(1.0))
+
+
+def _whole(times: Floats) -> Ints:
+    """Times as integers, `MISSING` for NaN; a float holds nanoseconds of a hundred days exactly."""
+    return np.where(np.isnan(times), MISSING, np.nan_to_num(times).astype(np.int64))

@@ -11,6 +11,7 @@ from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, fi
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
+from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.health import HealthNote, core_notes, measured_notes
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
@@ -21,6 +22,7 @@ from latpcap.measures.tcp import TcpResult
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
+from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.statements import StatementResult, statement_results
@@ -92,6 +94,7 @@ class Analysis(Displayed):
     summary: Summary
     budget: Budget
     purposes: tuple[PurposeResult, ...]
+    chattiness: Chattiness
     paths: tuple[PathResult, ...]
     connections: tuple[ConnectionResult, ...]
     statements: tuple[StatementResult, ...]
@@ -124,6 +127,15 @@ class Measures:
         """What the server answered with an error."""
         return errors_result(self.evidence)
 
+    @cached_property
+    def chattiness(self) -> ChattinessGroups:
+        """What the round trips of each connection were made for."""
+        return by_connection(self.recording, self.timeline.network_ns)
+
+    def connections(self) -> Iterator[ConnectionResult]:
+        """The database connections."""
+        return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self._doubt() is None)
+
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
         return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes)
@@ -155,47 +167,53 @@ class Measures:
         findings = self.findings([point.rtt_ms for point in projection.points])
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
         health = (*core_notes(recording), *measured_notes(recording, self.baselines, self.timeline))
+        routes = tuple(route_results(recording, self.timeline))
+        made_for = chattiness(overall(recording, self.chattiness), self._network_share(projection), routes)
         return Analysis(
             captures=tuple(_captures(recording)),
             health=health,
-            summary=self._summary(projection, health, asked=rtt_ms is not None),
+            summary=self._summary(projection, health, made_for, asked=rtt_ms is not None),
             budget=self._budget(),
             purposes=self.purposes,
+            chattiness=made_for,
             paths=tuple(path_results(self.rtt)),
-            connections=tuple(connection_results(recording, self.baselines)),
-            statements=tuple(statement_results(self.statements)),
-            routes=tuple(route_results(recording, self.timeline)),
+            connections=tuple(self.connections()),
+            statements=tuple(statement_results(self.statements, recording.start_ns)),
+            routes=routes,
             errors=self.errors,
             findings=findings,
             fixes_together=fixes_together(self.savings, [point.rtt_ms for point in projection.points]),
             projection=projection,
         )
 
-    def _summary(self, projection: Projection, health: Sequence[HealthNote], *, asked: bool) -> Summary:
-        exchanges, runtime_s = self.recording.exchanges, self.timeline.runtime_s
-        doubt = self._doubt()
-        known = projection.baseline_rtt_ms is not None and doubt is None
-        round_trips = int(exchanges.round_trips.sum())
-        network_share = min(self.basis.network_s / runtime_s, 1.0) if known and runtime_s > 0 else None
+    def _network_share(self, projection: Projection) -> float | None:
+        runtime_s = self.timeline.runtime_s
+        known = projection.baseline_rtt_ms is not None and self._doubt() is None
+        return min(self.basis.network_s / runtime_s, 1.0) if known and runtime_s > 0 else None
+
+    def _summary(
+        self, projection: Projection, health: Sequence[HealthNote], made_for: Chattiness, *, asked: bool
+    ) -> Summary:
         return Summary(
-            runtime_s=runtime_s,
+            runtime_s=self.timeline.runtime_s,
             connections=len(self.recording.database_rows),
-            exchanges=len(exchanges),
-            round_trips=round_trips,
+            exchanges=len(self.recording.exchanges),
+            round_trips=made_for.round_trips,
             effective_round_trips=self.basis.effective_round_trips,
             baseline_rtt_ms=projection.baseline_rtt_ms,
-            network_share=network_share,
+            network_share=made_for.network_share,
             seconds_per_ms=projection.seconds_per_ms,
             verdict=verdict(
                 Facts(
                     base=self.basis,
                     budget=self.timeline.budget,
-                    round_trips=round_trips,
+                    round_trips=made_for.round_trips,
                     purposes=self.purposes,
+                    chattiness=made_for,
                     projection=projection,
                     health=health,
                     errors=self.errors,
-                    doubt=doubt,
+                    doubt=self._doubt(),
                     asked=asked,
                 )
             ),

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.display import finite
+from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.tcp import TcpResult, tcp_results
+from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -79,10 +81,13 @@ class ConnectionResult:
     """The stream whose statement this connection came to cancel."""
     rtt: RttResult
     tcp: TcpResult
+    chattiness: ConnectionChattiness
 
 
-def connection_results(recording: Recording, baselines: Baselines) -> Iterator[ConnectionResult]:
-    """The database connections, in the order of their streams."""
+def connection_results(
+    recording: Recording, baselines: Baselines, groups: ChattinessGroups, *, knows_network: bool = True
+) -> Iterator[ConnectionResult]:
+    """The database connections, in the order of their streams; `knows_network` says that its share can be told."""
     table, rows = recording.all_connections_table, recording.database_rows
     texts = {name: columns.texts(table, name) for name in CONNECTION_TEXTS}
     names = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
@@ -100,6 +105,12 @@ def connection_results(recording: Recording, baselines: Baselines) -> Iterator[C
             end=end[row] or "",
             rtt=_rtt(baselines, index),
             tcp=tcp,
+            chattiness=connection_chattiness(
+                groups,
+                index,
+                recording.runtime_s,
+                knows_network=knows_network and bool(np.isfinite(baselines.baseline[index])),
+            ),
         )
 
 

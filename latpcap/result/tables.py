@@ -9,17 +9,20 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
+from numpy.typing import NDArray
 
 from latpcap.findings import FindingResult
+from latpcap.measures.chattiness import PACE_QUANTILES
 from latpcap.measures.health import HealthNote
-from latpcap.measures.statements import DELTA_QUANTILES, RESPONSE_QUANTILES
+from latpcap.measures.statements import TIMES, group_by
 from latpcap.result.analysis import Measures
-from latpcap.result.connections import ConnectionResult, connection_results
+from latpcap.result.chattiness import ConnectionChattiness
+from latpcap.result.connections import ConnectionResult
 from latpcap.result.errors import ErrorResult
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "error_table",
     "exchange_table",
     "finding_table",
+    "grouped_table",
     "health_table",
     "rtt_sample_table",
     "statement_table",
@@ -38,12 +42,7 @@ MS = 1e6
 
 def error_table(measures: Measures) -> Table:
     """One row an error code of a statement, the most frequent first."""
-    rows = []
-    for result in measures.errors.found:
-        row = asdict(result) | {"users": ", ".join(result.users)}
-        for name in ("first_time", "last_time"):
-            row[name] = np.datetime64(str(row[name])[:-1])
-        rows.append(row)
+    rows = [asdict(result) | {"users": ", ".join(result.users)} for result in measures.errors.found]
     return _rows_table(rows, _ERROR_TYPES, "errors")
 
 
@@ -61,24 +60,40 @@ def exchange_table(measures: Measures) -> Table:
 def connection_table(measures: Measures) -> Table:
     """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
     rows = []
-    for result in connection_results(measures.recording, measures.baselines):
+    for result in measures.connections():
         row = asdict(result)
-        rtt = row.pop("rtt")
-        row["start"], row["end"] = np.datetime64(row["start"][:-1]), np.datetime64(row["end"][:-1])
+        rtt = {f"rtt_{name}": value for name, value in row.pop("rtt").items()}
         tcp = {f"tcp_{name}": value for name, value in row.pop("tcp").items()}
-        rows.append(row | {f"rtt_{name}": value for name, value in rtt.items()} | tcp)
+        rows.append(row | rtt | tcp | _flat_times(row.pop("chattiness")))
     return _rows_table(rows, _CONNECTION_TYPES, "connections")
 
 
 def statement_table(measures: Measures) -> Table:
     """One row a statement, the costliest first; percentiles with their name before them."""
-    rows = []
-    for result in statement_results(measures.statements):
-        row = asdict(result)
-        for name in ("response_ms", "delta_ms"):
-            row |= {f"{name.removesuffix('_ms')}_{which}_ms": value for which, value in row.pop(name).items()}
-        rows.append(row)
-    return _rows_table(rows, _STATEMENT_TYPES, "statements")
+    results = statement_results(measures.statements, measures.recording.start_ns)
+    return _rows_table([_flat_times(asdict(result)) for result in results], _STATEMENT_TYPES, "statements")
+
+
+def grouped_table(measures: Measures, grouping: str) -> Table:
+    """The figures of a statement for each user, database, client, application or server; null where it is not known."""
+    names, groups = group_by(measures.recording, measures.timeline, grouping)
+    results = statement_results(groups, measures.recording.start_ns)
+    rows = [_flat_times(asdict(result)) | {grouping: name} for name, result in zip(names, results, strict=True)]
+    types = {grouping: _TEXT} | {name: kind for name, kind in _STATEMENT_TYPES.items() if name not in _OF_STATEMENTS}
+    return _rows_table(rows, types, f"statements by {grouping}")
+
+
+def _flat_times(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with each time of several (`delta_ms`) as columns of their own (`delta_p50_ms`)."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        several = isinstance(value, dict)
+        flat |= {_time_column(name, which): one for which, one in value.items()} if several else {name: value}
+    return flat
+
+
+def _time_column(name: str, which: str) -> str:
+    return f"{name.removesuffix('_ms')}_{which}_ms"
 
 
 def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) -> Table:
@@ -113,7 +128,6 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     """The columns of `EXCHANGE_COLUMNS`: those of the core, and what follows from them."""
     exchanges, texts = recording.exchanges, recording.statement_texts
     known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.baselines.baseline)[exchanges.connection]
-    answered = exchanges.complete & (exchanges.response != MISSING)
     made = {
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
         **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},
@@ -124,14 +138,20 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         ),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
-        "response_spread_ms": nullable((exchanges.response_end - exchanges.response) / MS, answered),
+        "request_spread_ms": _span_ms(exchanges.request_spread),
+        "response_spread_ms": _span_ms(exchanges.response_spread),
         "stalled_ms": nullable(exchanges.stalled / MS),
-        "delta_ms": nullable(exchanges.delta / MS, exchanges.delta >= 0),
-        "client_ms": nullable(exchanges.client / MS, exchanges.client >= 0),
+        "delta_ms": _span_ms(exchanges.delta),
+        "client_ms": _span_ms(exchanges.client),
     }
     return ArrowTable.from_pydict(
         {name: made[name] if name in made else recording.exchanges_table.column(name) for name in EXCHANGE_COLUMNS}
     )
+
+
+def _span_ms(spans: NDArray[np.int64]) -> Array:
+    """Spans in ms, null where there is none."""
+    return nullable(spans / MS, spans >= 0)
 
 
 def _names(coded: Codes) -> Array:
@@ -160,6 +180,7 @@ EXCHANGE_COLUMNS = (
     "affected_rows",
     "error",
     "service_ms",
+    "request_spread_ms",
     "response_spread_ms",
     "delta_ms",
     "client_ms",
@@ -182,23 +203,29 @@ _KINDS = {str: _TEXT, int: _COUNT, float: _FLOAT, bool: _BOOL}
 
 
 def _types(result: type, prefix: str = "") -> dict[str, DataType]:
-    """The columns of a result's fields; those of a result within it have its name before theirs."""
+    """The columns of a result's fields; those of a result within it have its name before theirs, but for ratios."""
     types: dict[str, DataType] = {}
     for name, hint in get_type_hints(result).items():
         if isinstance(hint, type) and is_dataclass(hint):
-            types |= _types(hint, f"{name}_")
+            types |= _types(hint, "" if hint is ConnectionChattiness else f"{name}_")
         elif get_origin(hint) is not dict:
             types[prefix + name] = _KINDS[next(iter(get_args(hint)), hint)]
     return types
 
 
-_CONNECTION_TYPES = _types(ConnectionResult) | {"start": _TIME, "end": _TIME}
+_CONNECTION_TYPES = (
+    _types(ConnectionResult)
+    | {"start": _TIME, "end": _TIME}
+    | {_time_column(name, which): _FLOAT for name in ("delta_ms", "client_ms") for which in PACE_QUANTILES}
+)
 _STATEMENT_TYPES = (
     _types(StatementResult)
-    | {f"response_{name}_ms": _FLOAT for name in RESPONSE_QUANTILES}
-    | {f"delta_{name}_ms": _FLOAT for name in DELTA_QUANTILES}
+    | {_time_column(name, which): _FLOAT for name, told in TIMES.items() for which in told}
+    | {"first_seen": _TIME, "last_seen": _TIME}
 )
 _ERROR_TYPES = _types(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}
+_OF_STATEMENTS = frozenset({"fingerprint", "text", "protocol"})
+"""Columns that tell statements apart."""
 _FINDING_TYPES: dict[str, DataType] = {
     **dict.fromkeys(("severity", "code", "title"), _TEXT),
     **dict.fromkeys(("round_trips_saved", "exchanges"), _COUNT),
@@ -222,5 +249,6 @@ def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: st
 
 def _column(values: list[Any], kind: DataType) -> Array:
     if kind is _TIME:
-        return Array.from_numpy(np.array(values, "datetime64[ns]").astype(np.int64)).cast(_TIME)
+        moments = np.array([value and value.removesuffix("Z") for value in values], "datetime64[ns]")
+        return nullable(moments.astype(np.int64), ~np.isnat(moments)).cast(_TIME)
     return Array(values, kind)

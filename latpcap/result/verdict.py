@@ -16,6 +16,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
+from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent
 
@@ -59,6 +60,7 @@ class Facts:
     budget: Budget
     round_trips: int
     purposes: Sequence[PurposeResult]
+    chattiness: Chattiness
     projection: Projection
     health: Sequence[HealthNote]
     errors: ErrorsResult
@@ -181,5 +183,10 @@ def _largest(facts: Facts) -> str:
     return f"Most time goes to {', then '.join(shares)}."
 
 
-STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _beside_statements, _largest)
+def _chattiness(facts: Facts) -> str:
+    """What the round trips were made for, where they take time."""
+    return chattiness_in_words(facts.chattiness)
+
+
+STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _beside_statements, _largest, _chattiness)
 """In the order in which they are said: what a reader must not miss first."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from latpcap.tables.columns import Floats, Ints
 
@@ -44,6 +46,21 @@ class Grouped:
         filled = counts > 0
         result[filled] = self.values[(self.starts[:-1] + ranks)[filled]]
         return result
+
+    def mean(self) -> Floats:
+        """The mean per group; NaN for an empty group."""
+        return self._means(self.values)
+
+    def deviation(self) -> Floats:
+        """The standard deviation of each group as a population; NaN for an empty group."""
+        return np.sqrt(self._means((self.values - np.repeat(self.mean(), self.counts)) ** 2))
+
+    def _means(self, values: NDArray[Any]) -> Floats:
+        counts = self.counts
+        means = np.full(len(counts), np.nan)
+        filled = counts > 0
+        means[filled] = np.add.reduceat(values, self.starts[:-1][filled], dtype=float) / counts[filled]
+        return means
 
 
 def running_maximum(groups: Ints, values: Ints) -> Ints:

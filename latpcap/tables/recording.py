@@ -117,6 +117,16 @@ class Exchanges:
         """The last packet of each; `MISSING` where none was captured."""
         return np.maximum(np.maximum(self.request_end, self.response_end), self.begin)
 
+    @property
+    def request_spread(self) -> Ints:
+        """First packet of the request → its last one; `MISSING` unless all were captured."""
+        return np.where(self.complete & (self.request != MISSING), self.request_end - self.request, MISSING)
+
+    @property
+    def response_spread(self) -> Ints:
+        """The same of the response."""
+        return np.where(self.complete & (self.response != MISSING), self.response_end - self.response, MISSING)
+
     def __len__(self) -> int:
         return len(self.connection)
 
@@ -138,6 +148,12 @@ class Exchanges:
     def is_execution(self) -> Bools:
         """Runs a statement."""
         return self.is_for("execute")
+
+    @property
+    def begins_transaction(self) -> Bools:
+        """Begins a transaction, by a command or by SQL."""
+        by_statement: Bools = self.is_execution & self.kind.where("begin".__eq__)
+        return self.is_for("begin") | by_statement
 
     @property
     def ends_transaction(self) -> Bools:

@@ -23,6 +23,10 @@ const EOF_LENGTH: u32 = 5;
 const PROGRESS: u16 = 0xffff;
 
 /// Bits of the server status in OK and EOF.
+///
+/// A transaction of several statements is under way: begun by `BEGIN`, or with autocommit off by the first statement that
+/// needs one.
+const IN_TRANSACTION: u16 = 0x0001;
 pub const MORE_RESULTS_EXIST: u16 = 0x0008;
 pub const CURSOR_EXISTS: u16 = 0x0040;
 /// The session's sql_mode says that `\\` in a string is a backslash and nothing more.
@@ -101,6 +105,8 @@ impl<'a> Packet<'a> {
 pub struct Completion {
     pub affected_rows: u64,
     pub status: u16,
+    /// Whether a transaction is open; `None` where the status is not at hand.
+    pub transaction: Option<&'static str>,
     /// The default database is another one now.
     pub database: Option<String>,
 }
@@ -117,7 +123,7 @@ impl Completion {
     fn eof(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
         cursor.skip(1, "EOF header")?;
         cursor.u16_le("warnings")?;
-        self.status = cursor.u16_le("status")?;
+        self.says(cursor.u16_le("status")?);
         Ok(())
     }
 
@@ -127,12 +133,17 @@ impl Completion {
         lenenc(cursor, "last insert id")?;
         let status = cursor.u16_le("status")?;
         cursor.u16_le("warnings")?;
-        self.status = status;
+        self.says(status);
         if status & SESSION_STATE_CHANGED != 0 {
             lenenc_bytes(cursor, "info")?;
             self.session_state(&mut Cursor::new(lenenc_bytes(cursor, "session state")?))?;
         }
         Ok(())
+    }
+
+    fn says(&mut self, status: u16) {
+        self.status = status;
+        self.transaction = Some(if self.has(IN_TRANSACTION) { "open" } else { "idle" });
     }
 
     fn session_state(&mut self, cursor: &mut Cursor<'_>) -> Result<(), TooShort> {
@@ -210,6 +221,14 @@ mod tests {
     fn eof_has_its_status_behind_the_warnings() {
         assert_eq!(completion(&[0xfe, 1, 0, 0x40, 0]).status, CURSOR_EXISTS);
         assert_eq!(completion(&[0xfe, 0, 0, 0x22, 0, 0, 0]).status, 0x22);
+    }
+
+    #[test]
+    fn the_status_says_whether_a_transaction_is_open() {
+        let told =
+            [[0xfe, 0, 0, 0x03, 0], [0xfe, 0, 0, 0x02, 0], [0xfe, 0, 0, 0, 0]].map(|eof| completion(&eof).transaction);
+        assert_eq!(told, [Some("open"), Some("idle"), Some("idle")]);
+        assert_eq!(completion(&[0xfe, 0, 0]).transaction, None);
     }
 
     #[test]

@@ -96,6 +96,8 @@ pub struct Response {
     pub database: Option<String>,
     /// What a backslash in later statements means, as the server's status says.
     pub escapes: Option<bool>,
+    /// Whether a transaction is open now, as the server's status says.
+    pub transaction: Option<&'static str>,
     /// The command may leave its rows at the server.
     pub cursor: bool,
     /// Rows are data, not the server's bookkeeping.
@@ -122,6 +124,7 @@ impl Response {
             success: Success::default(),
             database: None,
             escapes: None,
+            transaction: None,
             cursor: false,
             counts_rows: true,
             prepared: None,
@@ -286,6 +289,7 @@ impl Response {
         }
         let further = self.results && completion.has(MORE_RESULTS_EXIST);
         self.escapes = completion.escapes();
+        self.transaction = completion.transaction;
         self.database = completion.database.or(self.database.take());
         if further {
             self.reply = Reply::First(Answer::Results);

@@ -112,6 +112,7 @@ impl Mysql {
             self.dialect.escapes_with_backslash = escapes;
             self.dialect.backslash_is_known = true;
         }
+        context.session.transaction = response.transaction.or(context.session.transaction);
         self.succeed(response.success, context);
         if response.database.is_some() {
             context.session.change_database(response.database);

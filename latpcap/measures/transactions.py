@@ -1,0 +1,70 @@
+"""Which exchanges belong to which transaction, so that round trips can be counted for each.
+
+Where the server says after each answer whether a transaction is open (PostgreSQL's ReadyForQuery, the status in MySQL's
+OK and EOF), that is the truth: a transaction runs from the request that opens it to the one that ends it. Elsewhere
+(Firebird, Oracle) begins and ends tell: it runs from its begin to the next end, or without a begin from the end before
+it. What lies behind the last end of such a connection may be one that goes on, or none: it is not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from latpcap.tables import columns
+from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.recording import Exchanges, Recording
+
+__all__ = ["Transactions", "transactions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """The transactions of a recording, numbered from 0 in the order of connection and time."""
+
+    of_exchange: Ints
+    """-1 where an exchange is in none."""
+    connection: Ints
+    """Of each."""
+
+    def __len__(self) -> int:
+        return len(self.connection)
+
+
+def transactions(recording: Recording) -> Transactions:
+    """Tell the transactions apart."""
+    exchanges = recording.exchanges
+    first = np.diff(exchanges.connection, prepend=-1) != 0
+    status = columns.codes(recording.exchanges_table, "transaction")
+    told = np.bincount(exchanges.connection, status.codes >= 0, len(recording.connections))[exchanges.connection] > 0
+    is_open = status.where(("open", "failed").__contains__)
+    was_open = _before(is_open) & ~first
+    inside, begins = is_open | was_open, is_open & ~was_open
+    if not told.all():
+        marked, opened = _marked(exchanges, first)
+        inside, begins = np.where(told, inside, marked), np.where(told, begins, opened)
+    inside &= ~exchanges.is_setup
+    begins = inside & (begins | first | ~_before(inside))
+    return Transactions(np.where(inside, np.cumsum(begins) - 1, -1), exchanges.connection[begins])
+
+
+def _marked(exchanges: Exchanges, first: Bools) -> tuple[Bools, Bools]:
+    """What lies between a begin and its end, or else between two ends, and where each of these starts."""
+    ends = exchanges.ends_transaction
+    starts = first | _before(ends)
+    part = np.cumsum(starts) - 1
+    count = int(part.max(initial=-1)) + 1
+    begun = np.full(count, -1)
+    rows = np.flatnonzero(exchanges.begins_transaction)
+    begun[part[rows][::-1]] = rows[::-1]  # the first of each part: those of nested ones belong to it
+    ended = np.bincount(part, ends, count) > 0
+    inside = np.where(begun[part] >= 0, np.arange(len(part)) >= begun[part], ended[part])
+    return inside, starts
+
+
+def _before(flags: Bools) -> Bools:
+    """The flag of the exchange before each; false for the first."""
+    before = np.roll(flags, 1)
+    before[:1] = False
+    return before
