@@ -16,11 +16,23 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms", "parse_share", "parse_size"]
-__all__ += ["DEFAULT_MEMORY", "MAX_MS", "counted", "format_given_ms", "format_ms", "format_s", "percent", "significant"]
+__all__ += [
+    "DEFAULT_MEMORY",
+    "MAX_MS",
+    "counted",
+    "format_given_ms",
+    "format_ms",
+    "format_s",
+    "listed",
+    "percent",
+    "percent_range",
+]
+__all__ += ["significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -119,6 +131,28 @@ def percent(share: float) -> str:
     if 0 < share < 0.0005:
         return "under 0.1%"
     return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
+
+
+def percent_range(share: float, low: float, high: float) -> str:
+    """Return a part of one and, where they look different, the ends of its range.
+
+    >>> percent_range(0.364, 0.25, 0.4), percent_range(0.364, 0.364, 0.3641), percent_range(0.004, 0, 0.021)
+    ('36%, 25 to 40%', '36%', '0.4%, 0 to 2.1%')
+    """
+    if percent(low) == percent(share) == percent(high):
+        return percent(share)
+    least = "0" if percent(low).startswith("under") else percent(low).rstrip("%")
+    return f"{percent(share)}, {least} to {percent(high)}"
+
+
+def listed(things: Iterable[str]) -> str:
+    """Return things as a list in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *first, last = things
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(count: int, thing: str, plural: str = "") -> str:

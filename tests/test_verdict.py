@@ -12,7 +12,7 @@ def verdict(*connections: Conn, rtt_ms: list[float] | None = None) -> list[str]:
 def test_the_classic_is_told_in_three_lines() -> None:
     login = [Ex("connect"), Ex("query", sql="select * from employees", service_ms=3, transfer_ms=12)]
     assert verdict(Conn(rtt_ms=0.389, greeting=True, exchanges=[*login, *QUERIES])) == [
-        "10,002 round trips at 0.389 ms are 3.89 s of 6.41 s (61%).",
+        "10,002 round trips, 1 TCP handshake and 1 greeting at 0.389 ms are 3.89 s of 6.41 s (61%, 29 to 67%).",
         "At 15 ms this takes about 153 s (optimistic 145 s, pessimistic 162 s); each extra millisecond adds 10.0 s.",
         "Most time goes to waiting for the network (61%), then the server (23%).",
     ]
@@ -27,7 +27,9 @@ def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:
 
 
 def test_parallel_work_is_said_to_count_once() -> None:
-    assert "counted once where they ran side by side" in verdict(*[Conn(exchanges=QUERIES[:5])] * 4)[0]
+    first = verdict(*[Conn(exchanges=QUERIES[:5])] * 4)[0]
+    assert first.startswith("20 round trips and 4 TCP handshakes at 1.00 ms would be 24.0 ms one after the other; ")
+    assert "side by side they are 6.00 ms of " in first
 
 
 def test_an_unknown_baseline_is_said_honestly() -> None:

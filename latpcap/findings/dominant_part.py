@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, effect_of
+from latpcap.units import percent
 
 __all__ = ["dominated_by"]
 
@@ -31,6 +32,18 @@ def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, *
         shown=rows,
         effect=effect_of(evidence, NOTHING, np.empty(0, np.int64)),
         fingerprint=statement,
-        facts={"seconds": parts[part], "share": parts[part] / total, **facts},
+        facts={
+            "seconds": parts[part],
+            "share": parts[part] / total,
+            "share_of_runtime": parts[part] / sum(parts.values()),
+            "without": _without(parts, part, total),
+            **facts,
+        },
         fix=fix,
     )
+
+
+def _without(parts: dict[str, float], part: str, total: float) -> str:
+    """What the share is of the time that counts, where that is another."""
+    of_runtime, of_total = percent(parts[part] / sum(parts.values())), percent(parts[part] / total)
+    return "" if of_runtime == of_total else f" ({of_total} without think time and what is unknown)"

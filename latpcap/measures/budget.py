@@ -25,6 +25,7 @@ from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
+from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Baselines, Method
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
@@ -114,6 +115,8 @@ class Timeline:
     """The network's part of `setup_s`."""
     stalls: StallTime
     """What `stall_s` consists of."""
+    waits: Waits
+    """What the network's time consists of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +383,16 @@ def _add_up(
     bye_network = np.minimum(np.nan_to_num(baselines.baseline)[spans.bye] * bye_weight, bye_time)
     shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
     count = len(connections)
+    every, nowhere = np.arange(count), np.zeros_like(shake_length)
+    waited = waits(
+        baselines,
+        Stretches(
+            exchanges.connection, np.where(whole, exchanges.round_trips, 0), spans.unseen, pieces.waited, network
+        ),
+        Stretches(every, shake_trips, nowhere, shake_length, shake_network),
+        connections.server_first,
+        Stretches(spans.bye, np.ones(len(spans.bye)), nowhere[spans.bye], bye_length, bye_network),
+    )
     return Timeline(
         budget=budget,
         runtime_s=runtime_ns / 1e9,
@@ -396,6 +409,7 @@ def _add_up(
         + np.bincount(spans.bye, bye_weight, minlength=count),
         setup_network_s=_seconds(network, is_setup & whole) + _seconds(shake_network) + _seconds(bye_network),
         stalls=stall,
+        waits=waited,
     )
 
 

@@ -23,6 +23,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from latpcap.report.network import network_in_all
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
 from latpcap.result.exploration import Exploration
@@ -49,6 +50,7 @@ def render(explored: Exploration) -> str:
         "POLICY": _policy(style, charts, script),
         "TITLE": html.escape(_title(data["analysis"])),
         "VERDICT": _verdict(data["analysis"]["summary"]["verdict"]),
+        "NETWORK": html.escape(network_in_all(explored.analysis)),
         "PROGRAM": html.escape(data["program"]),
         "STYLE": style,
         "CHARTS": charts,

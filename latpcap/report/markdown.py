@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from latpcap.report.network import network_in_all
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
@@ -28,7 +29,7 @@ def render(result: Analysis) -> str:
     sections = (
         _verdict(plain["summary"]["verdict"]),
         _health(plain["health"]),
-        _budget(result.budget.parts()),
+        _budget(result.budget.parts(), network_in_all(result)),
         _projection(plain["projection"]),
         _findings(plain["findings"]),
         _statements(plain["statements"]),
@@ -54,7 +55,7 @@ def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"- {note['severity']}: {text_of(note['message'])} ({text_of(note['code'])})"
 
 
-def _budget(parts: dict[str, float]) -> Iterator[str]:
+def _budget(parts: dict[str, float], besides: str) -> Iterator[str]:
     total = sum(parts.values())
     if total > 0:
         yield "## Where the time went\n"
@@ -67,6 +68,8 @@ def _budget(parts: dict[str, float]) -> Iterator[str]:
             ),
             left=(0, 3),
         )
+        if besides:
+            yield f"\n{text_of(besides)}"
 
 
 def _projection(projection: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
 from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
-from latpcap.units import format_ms
+from latpcap.units import format_ms, percent
 
 TOP = 20
 
@@ -44,6 +44,7 @@ def _comparison(result: Comparison) -> Iterator[RenderableType]:
             ("runtime s", *_both(result.runtime_before_s, result.runtime_after_s)),
             ("round trips", *_counts(result.round_trips_before, result.round_trips_after)),
             ("baseline RTT", _rtt(result.baseline_before_ms), _rtt(result.baseline_after_ms), ""),
+            ("network share", _share(result.network_share_before), _share(result.network_share_after), ""),
             *((f"{part.name.removesuffix('_s')} s", *_both(part.before_s, part.after_s)) for part in result.budget),
         ],
     )
@@ -78,6 +79,10 @@ def _counts(before: int, after: int) -> tuple[str, str, str]:
 
 def _seconds(value: float) -> str:
     return f"{value:,.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else percent(value)
 
 
 def _rtt(value: float | None) -> str:

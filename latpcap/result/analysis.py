@@ -19,6 +19,7 @@ from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tasks import IDLE_S, TaskBy, Tasks, tasks
 from latpcap.measures.tcp import TcpResult
+from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
@@ -78,6 +79,11 @@ class Summary:
     network_share: float | None
     """The part of the runtime that waiting for the network took, 0 to 1; `None` where it cannot be told: no RTT is
     known, there was but one response, or the capture's clock was set."""
+    network_share_low: float | None
+    network_share_high: float | None
+    """The same at the two ends of the baseline's range."""
+    network_s: float | None
+    """The seconds of that share: the budget's `network_s` and what of its `setup_s` waited for the network."""
     seconds_per_ms: float | None
     verdict: str
     """Three or four lines in plain words."""
@@ -93,6 +99,8 @@ class Analysis(Displayed):
     health: tuple[HealthNote, ...]
     summary: Summary
     budget: Budget
+    waits: Waits
+    """What the network's time consists of: round trips, TCP handshakes, greetings, and how long they waited."""
     purposes: tuple[PurposeResult, ...]
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
@@ -174,6 +182,7 @@ class Measures:
             health=health,
             summary=self._summary(projection, health, made_for, asked=rtt_ms is not None),
             budget=self._budget(),
+            waits=self.timeline.waits,
             purposes=self.purposes,
             chattiness=made_for,
             paths=tuple(path_results(self.rtt)),
@@ -187,13 +196,21 @@ class Measures:
         )
 
     def _network_share(self, projection: Projection) -> float | None:
-        runtime_s = self.timeline.runtime_s
+        """The part of the runtime that waited for the network; `None` where it cannot be told."""
+        return self._share(self.timeline.waits.shared_s) if self._is_told(projection) else None
+
+    def _is_told(self, projection: Projection) -> bool:
         known = projection.baseline_rtt_ms is not None and self._doubt() is None
-        return min(self.basis.network_s / runtime_s, 1.0) if known and runtime_s > 0 else None
+        return known and self.timeline.runtime_s > 0
+
+    def _share(self, seconds: float) -> float:
+        return min(seconds / self.timeline.runtime_s, 1.0)
 
     def _summary(
         self, projection: Projection, health: Sequence[HealthNote], made_for: Chattiness, *, asked: bool
     ) -> Summary:
+        waits, told = self.timeline.waits, self._is_told(projection)
+        low, high = (self._share(seconds) if told else None for seconds in waits.range_s)
         return Summary(
             runtime_s=self.timeline.runtime_s,
             connections=len(self.recording.database_rows),
@@ -201,12 +218,16 @@ class Measures:
             round_trips=made_for.round_trips,
             effective_round_trips=self.basis.effective_round_trips,
             baseline_rtt_ms=projection.baseline_rtt_ms,
+            network_s=waits.shared_s if told else None,
             network_share=made_for.network_share,
+            network_share_low=low,
+            network_share_high=high,
             seconds_per_ms=projection.seconds_per_ms,
             verdict=verdict(
                 Facts(
                     base=self.basis,
                     budget=self.timeline.budget,
+                    waits=self.timeline.waits,
                     round_trips=made_for.round_trips,
                     purposes=self.purposes,
                     chattiness=made_for,

@@ -57,6 +57,8 @@ class Comparison(Displayed):
     round_trips_after: int
     baseline_before_ms: float | None
     baseline_after_ms: float | None
+    network_share_before: float | None
+    network_share_after: float | None
     budget: tuple[Part, ...]
     statements: tuple[StatementChange, ...]
     """Those that changed, the largest change of round trips first."""
@@ -76,6 +78,8 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         after.summary.round_trips,
         before.summary.baseline_rtt_ms,
         after.summary.baseline_rtt_ms,
+        before.summary.network_share,
+        after.summary.network_share,
         tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
         tuple(changes),
         unchanged,
@@ -117,7 +121,7 @@ def _explanation(before: Analysis, after: Analysis) -> str:
 
 
 def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
-    old, new = before.budget.parts(), after.budget.parts()
+    old, new = (_parts(result) for result in (before, after))
     causes = [(new[name] - old[name], f"for {text}") for name, text in NAMES.items()]
     near, far = before.summary.baseline_rtt_ms, after.summary.baseline_rtt_ms
     total = new["network_s"] - old["network_s"]
@@ -129,6 +133,14 @@ def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
     more = f"{abs(counted):,} {'more' if counted >= 0 else 'fewer'} round trips"
     rtt = f"because the RTT is {format_ms(far)} instead of {format_ms(near)}"
     return [*causes, (by_trips, f"for {more} at {format_ms(near)}"), (total - by_trips, rtt)]
+
+
+def _parts(result: Analysis) -> dict[str, float]:
+    """The parts of the runtime, all waiting for the network in one."""
+    parts = result.budget.parts()
+    if (network_s := result.summary.network_s) is None:
+        return parts
+    return parts | {"network_s": network_s, "setup_s": parts["setup_s"] - (network_s - parts["network_s"])}
 
 
 def _signed(seconds: float) -> str:

@@ -7,6 +7,7 @@ win.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,11 +15,12 @@ from enum import Enum
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
 from latpcap.projection.project import Point, Projection
 from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
-from latpcap.units import counted, format_given_ms, format_ms, format_s, percent
+from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
 
 __all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "Facts", "verdict"]
 
@@ -27,6 +29,9 @@ TYPICAL_RTT_MS = 15.0
 
 MOST = 3
 """Sentences of the verdict's third line: more are not read."""
+
+SIDE_BY_SIDE = 0.98
+"""What ran side by side is worth a word where it leaves less than this part of the time."""
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
@@ -42,6 +47,8 @@ PART_NAMES = {
     "loss_s": "lost packets",
     "unknown_s": "what cannot be divided",
 }
+REST_OF_SETUP = "the rest of setting up connections"
+"""Where the network's part of it is said with the network."""
 
 
 class Doubt(Enum):
@@ -58,6 +65,7 @@ class Facts:
 
     base: Basis
     budget: Budget
+    waits: Waits
     round_trips: int
     purposes: Sequence[PurposeResult]
     chattiness: Chattiness
@@ -101,12 +109,42 @@ def _cost(facts: Facts) -> str:
         return f"{trips} in {facts.runtime}; the RTT of this capture is unknown, so their cost is, too."
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
-    once = base.effective_round_trips < 0.95 * facts.round_trips
-    aside = ", counted once where they ran side by side," if once else ""
-    share = base.network_s / base.runtime_s if base.runtime_s > 0 else 0.0
-    at = format_ms(projection.baseline_rtt_ms)
-    verb = "is" if facts.round_trips == 1 else "are"
-    return f"{trips} at {at}{aside} {verb} {format_s(base.network_s)} of {facts.runtime} ({percent(share)})."
+    if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
+        return f"{trips} in {facts.runtime}, of which the capture shows no time that went by: nothing can be said."
+    ends = (seconds / base.runtime_s for seconds in facts.waits.range_s)
+    share = percent_range(facts.waits.shared_s / base.runtime_s, *ends)
+    return f"{_product(facts)} of {facts.runtime} ({share})."
+
+
+def _product(facts: Facts) -> str:
+    """What waited, how long each, and how long that was: the product of the first two is the third."""
+    waits = facts.waits
+    things = [
+        counted(waits.round_trips, "round trip"),
+        counted(waits.handshakes, "TCP handshake") if waits.handshakes else "",
+        counted(waits.greetings, "greeting") if waits.greetings else "",
+        counted(waits.hang_ups, "wait for the server to hang up", "waits for the server to hang up")
+        if waits.hang_ups
+        else "",
+    ]
+    if waits.round_trips < facts.round_trips:
+        things[0] = f"{waits.round_trips:,} of {counted(facts.round_trips, 'round trip')}"
+    what = listed(filter(None, things))
+    alone, shared = format_s(waits.alone_s), format_s(waits.shared_s)
+    if waits.shared_s < SIDE_BY_SIDE * waits.alone_s:
+        return f"{what} {_each(waits)} would be {alone} one after the other; side by side they are {shared}"
+    return f"{what} {_each(waits)} {'is' if waits.count == 1 else 'are'} {shared}"
+
+
+def _each(waits: Waits) -> str:
+    """How long each wait was: the RTT, or on average where some connections are nearer or some waits shorter."""
+    seconds = waits.shared_s if waits.shared_s >= SIDE_BY_SIDE * waits.alone_s else waits.alone_s
+    mean = format_ms(1000 * seconds / waits.count)
+    least, most = map(format_ms, waits.baselines_ms or (math.nan, math.nan))
+    if mean == least == most:
+        return f"at {mean}"
+    known = f"the RTT is {most}" if least == most else f"RTTs of {least} to {most}"
+    return f"at {mean} on average ({known})"
 
 
 def _elsewhere(facts: Facts) -> str:
@@ -170,17 +208,17 @@ def _beside_statements(facts: Facts) -> str:
 
 
 def _largest(facts: Facts) -> str:
-    """The two largest parts of the runtime."""
+    """The two largest parts of the runtime, all waiting for the network in one, as in the first line."""
     if facts.doubt or facts.round_trips == 0:
         return ""
-    parts = sorted(((seconds, name) for name, seconds in facts.budget.parts().items() if seconds > 0), reverse=True)
+    found = facts.budget.parts()
+    waits_within_setup = facts.base.network_s - found["network_s"]
+    found |= {"network_s": facts.base.network_s, "setup_s": found["setup_s"] - waits_within_setup}
+    parts = sorted(((seconds, name) for name, seconds in found.items() if seconds > 0), reverse=True)
     total = sum(seconds for seconds, _ in parts)
-    if total == 0:
-        return "There is no time to explain."
-    shares = [
-        f"{PART_NAMES[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total
-    ]
-    return f"Most time goes to {', then '.join(shares)}."
+    names = PART_NAMES | ({"setup_s": REST_OF_SETUP} if waits_within_setup > 0 else {})
+    shares = [f"{names[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
+    return f"Most time goes to {', then '.join(shares)}." if shares else ""
 
 
 def _chattiness(facts: Facts) -> str:

@@ -37,7 +37,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 PATTERN = Pattern(
     code="bandwidth-bound",
     fix="",
-    title="Moving data takes {share:.0%} of the time, at {mbit_per_s:,g} Mbit/s",
+    title="Moving data takes {share_of_runtime:.0%} of the time{without}, at {mbit_per_s:,g} Mbit/s",
     why="The wait is for bytes on their way, not for answers to begin.",
     find=find,
 )

@@ -29,7 +29,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 PATTERN = Pattern(
     code="slow-server",
     fix="",
-    title="The server takes {share:.0%} of the time",
+    title="The server takes {share_of_runtime:.0%} of the time{without}",
     why="The wait is for the server's work, which is the same at any distance.",
     find=find,
 )

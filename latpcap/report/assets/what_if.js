@@ -2,7 +2,7 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { count, formatGivenMs, formatMs, formatS, given, percent, significant } from "./format.js";
-import { budgetAt, isProjected, jobWith, projectAt, savedBy } from "./model.js";
+import { budgetAt, isProjected, jobWith, networkAt, projectAt, savedBy } from "./model.js";
 import { chooseRtt, follow } from "./state.js";
 
 const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
@@ -68,7 +68,7 @@ function figures(rtt, job, there, fixes) {
   const total = Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
   const rows = [
     ["against the capture", comparison(there.runtime)],
-    ["waiting for the network", total > 0 ? percent(parts.network_s / total) : "–"],
+    ["waiting for the network", total > 0 ? percent(networkAt(job, rtt) / total) : "–"],
     ["each further millisecond", `+ ${formatS(there.slope)}`],
     ["statements per second", there.throughput === null ? "–" : significant(there.throughput)],
   ];

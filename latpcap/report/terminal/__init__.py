@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from latpcap.report.console import parts_of, print_renderables, render
+from latpcap.report.network import network_in_all
 from latpcap.report.terminal.budget import PARTS, budget, purposes
 from latpcap.report.terminal.connections import connections
 from latpcap.report.terminal.errors import errors
@@ -26,6 +27,11 @@ from latpcap.result.analysis import Analysis
 __all__ = ["PARTS", "findings_text", "print_renderables", "projection_parts", "render", "what_if_parts"]
 
 
+def _network(result: Analysis) -> Iterator[RenderableType]:
+    if text := network_in_all(result):
+        yield Text(text, style="dim")
+
+
 @parts_of.register
 def _analysis(result: Analysis) -> Iterator[RenderableType]:
     first, *others = result.summary.verdict.split("\n")
@@ -33,6 +39,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from (Text(printable(line)) for line in others)
     yield from health(result.health)
     yield from budget(result.budget)
+    yield from _network(result)
     yield from purposes(result.purposes)
     yield from errors(result.errors)
     yield from findings(result.findings, result.fixes_together)
