@@ -33,7 +33,7 @@ def test_every_help_has_an_example(command: list[str]) -> None:
 
 def test_the_verdict_comes_first_and_standard_error_is_silent(latpcap: Run, nplus1: Path) -> None:
     done = latpcap("analyze", nplus1)
-    assert done.stdout.decode().startswith("303 round trips at 1.01 ms are")
+    assert done.stdout.decode().startswith("303 round trips, 1 TCP handshake and 1 greeting at 1.01 ms are")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
