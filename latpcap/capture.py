@@ -25,6 +25,8 @@ from latpcap.result.tasks import task_table
 from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
+from latpcap.tables.selected import select
+from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY, MAX_MS, parse_size
 
@@ -105,6 +107,52 @@ class Capture:
 
     def _repr_html_(self) -> str:
         return as_html(self.analyze()) if self._has_traffic else self.health._repr_html_()
+
+    def select(
+        self,
+        *,
+        stream: Any = None,
+        client: Any = None,
+        server: Any = None,
+        user: Any = None,
+        database: Any = None,
+        application: Any = None,
+        protocol: Any = None,
+        start: Any = None,
+        end: Any = None,
+    ) -> Capture:
+        """Return a part of this capture, without reading it again: of some connections, or some time.
+
+        Each takes what the option of the same name does (`stream="0,3-5"`, `server=":3306"`, `user="app*"`), or several
+        of these, any of which may hold; different ones must all hold. `start` and `end` (`--from` and `--to`) also take
+        a `datetime` (without a zone: UTC) or, since the first packet, a `timedelta`. See docs/selecting.md.
+
+        Raises `NothingSelected` where nothing is; the message says what there is.
+
+        >>> capture.select(application="web", server="10.0.0.5:3306").analyze()  # doctest: +SKIP
+        """
+        selection = Selection.of(
+            stream=stream,
+            client=client,
+            server=server,
+            user=user,
+            database=database,
+            application=application,
+            protocol=protocol,
+            start=start,
+            end=end,
+        )
+        return Capture(
+            select(self._recording, selection),
+            think_s=self._think_s,
+            rtt_baseline_ms=self._rtt_baseline_ms,
+            memory=self._memory,
+        )
+
+    @property
+    def selected(self) -> Selected | None:
+        """What this is of the captures that were read; `None` for all."""
+        return self._recording.selected
 
     @property
     def _has_traffic(self) -> bool:

@@ -6,6 +6,7 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── UsageError          2    an option, an argument or an output file is not usable
 ├── CaptureError        3    a file cannot be read or is no capture
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
+    └── NothingSelected 4    none of those that do is among what was asked for
 ```
 
 Messages are one line: what happened, where, what to do.
@@ -13,7 +14,7 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
-__all__ = ["CaptureError", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "UsageError"]
+__all__ = ["CaptureError", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "NothingSelected", "UsageError"]
 
 
 class LatpcapError(Exception):
@@ -44,3 +45,7 @@ class NoDatabaseTraffic(LatpcapError):
     """The captures were read, but no connection of theirs talks to a database."""
 
     exit_status = 4
+
+
+class NothingSelected(NoDatabaseTraffic):
+    """The captures hold database traffic, but none of it is among what was asked for."""

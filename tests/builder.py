@@ -103,6 +103,7 @@ class Conn:
     encryption: str | None = None
     user: str | None = "app"
     database: str | None = "shop"
+    application: str | None = None
     server_version: str | None = "10.11.6-MariaDB"
     far_ms: list[float] = field(default_factory=list)
     """In-stream samples of two segments, acknowledged by the server."""
@@ -214,7 +215,7 @@ class Tables:
                 "server_version": c.server_version,
                 "user": c.user,
                 "database": c.database,
-                "application": None,
+                "application": c.application,
                 "encryption": c.encryption,
                 "compression": None,
                 "state": c.state,

@@ -42,10 +42,12 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
     """Read the captures, watched; refuse an output file that is one of them before that takes time."""
     from latpcap.capture import read
     from latpcap.cli.progress import watch
+    from latpcap.cli.selection import asked_for
     from latpcap.tables import sources
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
     sources.check_output(output, paths)
+    asked = asked_for(reading)
 
     def work(progress: Progress) -> Capture:
         return read(
@@ -57,7 +59,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
             memory=reading["memory"],
             pseudonymise=reading["pseudonymise"],
             progress=progress,
-        )
+        ).select(**asked)
 
     try:
         return watch(work, quiet=reading["quiet"])
@@ -136,6 +138,8 @@ def warn(capture: Capture, quiet: bool) -> None:
         return
     from latpcap.report.text import printable
 
+    if capture.selected:
+        click.echo(f"latpcap: selected: {printable(capture.selected.text)}", err=True)
     for note in capture.health.to_dicts():
         if note["severity"] != "info":
             click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from latpcap.cli.selection import selection_options
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
@@ -157,6 +158,7 @@ memory_option = click.option(
 )
 
 _reading_options = (
+    *selection_options,
     decode_as_option,
     memory_option,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,

@@ -137,6 +137,8 @@ class _Spans:
     """The connections whose clients waited for the server to hang up, and when."""
     bye_begin: Ints
     bye_end: Ints
+    under_way: Ints
+    """Until when exchanges went on that had begun before the window, for connections with such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +176,15 @@ def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -
     pieces = _lost(exchanges, _held_back(_pieces(exchanges, spans, baseline, near), stalls.inside, held.inside))
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
+    if recording.period is not None:
+        shared = _shared_time(spans, runtime_ns)
     return _add_up(connections, exchanges, baselines, spans, pieces, stalls, shared, pace, runtime_ns, think_s)
 
 
-def _shared_time(spans: _Spans) -> SharedTime:
-    """Connections share the instants in which they are busy."""
-    begin = np.concatenate((spans.shake_begin, spans.begin, spans.bye_begin))
-    return SharedTime(begin, np.concatenate((spans.shake_end, spans.end, spans.bye_end)))
+def _shared_time(spans: _Spans, until: int | None = None) -> SharedTime:
+    """Connections share the instants in which they are busy; of a window, those `until` its end."""
+    begin = np.concatenate((spans.shake_begin, spans.begin, spans.bye_begin, np.zeros_like(spans.under_way)))
+    return SharedTime(begin, np.concatenate((spans.shake_end, spans.end, spans.bye_end, spans.under_way)), until)
 
 
 def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: float) -> SharedTime:
@@ -216,9 +220,10 @@ def _spans(
     asked = exchanges.begin
     last = np.where(_sent_without_wait(exchanges), np.where(held > 0, asked, MISSING), exchanges.end)
     shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
-    last = np.maximum(last, shake_end[connection])
+    free = np.maximum(shake_end, connections.under_way)
+    last = np.maximum(last, free[connection])
     end = running_maximum(connection, np.maximum(last, connections.start[connection]))
-    before = np.where(is_first, shake_end[connection], np.roll(end, 1))
+    before = np.where(is_first, free[connection], np.roll(end, 1))
     begin = np.clip(asked, before, end)
     hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
     early = np.where(is_first, 0, np.minimum(hidden, begin - before))
@@ -238,6 +243,7 @@ def _spans(
         bye,
         bye_begin,
         closed[bye],
+        connections.under_way[connections.under_way != MISSING],
     )
 
 
@@ -363,6 +369,7 @@ def _add_up(
     shake = shared.worth(spans.shake_begin, shake_length)
     bye_length = spans.bye_end - spans.bye_begin
     bye_time = shared.worth(spans.bye_begin, bye_length)
+    under_way = shared.worth(np.zeros_like(spans.under_way), spans.under_way)
     idle = shared.idle(0, runtime_ns)
     thinking = idle > think_s * 1e9
     budget = Budget(
@@ -374,7 +381,7 @@ def _add_up(
         think_s=_seconds(idle, thinking),
         setup_s=_seconds(shake) + _seconds(bye_time) + _seconds(total, is_setup),
         loss_s=_seconds(worth.service_loss, normal) + _seconds(worth.response_loss, normal),
-        unknown_s=_seconds(total, ~whole & ~is_setup),
+        unknown_s=_seconds(total, ~whole & ~is_setup) + _seconds(under_way),
     )
     weight = _weights(exchanges, spans, pieces, pace)
     shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)

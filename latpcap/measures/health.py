@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -134,6 +135,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "check address, port and firewalls",
     ),
     # reading
+    "selection": ("figures are of this part alone; notes about files are about all of them", "nothing"),
     "no-database-traffic": (
         "there is nothing to count",
         "capture where the database's packets pass; an unusual port is named with --decode-as PORT=PROTOCOL",
@@ -204,7 +206,15 @@ def core_notes(recording: Recording) -> list[HealthNote]:
 
 def measured_notes(recording: Recording, baselines: Baselines, timeline: Timeline) -> list[HealthNote]:
     """What the measures themselves say about their trustworthiness."""
-    return [*_about_baseline(baselines), *_about_reading(recording), *_about_time(timeline)]
+    notes = (_about_baseline(baselines), _about_reading(recording), _about_time(timeline), _about_selection(recording))
+    return list(chain.from_iterable(notes))
+
+
+def _about_selection(recording: Recording) -> Iterator[HealthNote]:
+    selected = recording.selected
+    if selected is not None:
+        text = f"selected were {selected.part}"
+        yield HealthNote("selection", "info", text, selected.connections)
 
 
 def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:

@@ -20,8 +20,14 @@ __all__ = ["SharedTime"]
 class SharedTime:
     """The shared time of busy stretches, in ns."""
 
-    def __init__(self, begin: Ints, end: Ints) -> None:
-        """Take the busy stretches of all connections; those of one connection do not overlap."""
+    def __init__(self, begin: Ints, end: Ints, until: int | None = None) -> None:
+        """Take the busy stretches of all connections; those of one connection do not overlap.
+
+        What is beyond `until` is worth nothing.
+        """
+        self._until = until
+        if until is not None:
+            begin, end = np.minimum(begin, until), np.minimum(end, until)
         if np.any(begin[1:] < begin[:-1]):
             order = np.argsort(begin, kind="stable")  # each connection is a sorted run
             begin, end = begin[order], end[order]
@@ -47,7 +53,10 @@ class SharedTime:
     def worth(self, begin: Ints, length: Ints) -> NDArray[Any]:
         """What stretches of `length` from `begin` on (within the busy stretches) are worth, in ns."""
         if self.alone:
-            return length
+            if self._until is None:
+                return length
+            inside: Ints = np.minimum(begin + length, self._until) - np.minimum(begin, self._until)
+            return inside
         end = np.interp(begin + length, self._times, self._shared)
         worth: Floats = np.maximum(end - np.interp(begin, self._times, self._shared), 0)
         return worth

@@ -32,6 +32,7 @@ from latpcap.rtt import Baselines, Estimate, estimate_paths
 from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
+from latpcap.tables.selection import Selected
 from latpcap.tables.times import iso
 
 __all__ = [
@@ -96,6 +97,8 @@ class Analysis(Displayed):
     schema = "latpcap.analysis/1"
 
     captures: tuple[CaptureFile, ...]
+    selection: Selected | None
+    """What this is of the captures; null for all."""
     health: tuple[HealthNote, ...]
     summary: Summary
     budget: Budget
@@ -179,6 +182,7 @@ class Measures:
         made_for = chattiness(overall(recording, self.chattiness), self._network_share(projection), routes)
         return Analysis(
             captures=tuple(_captures(recording)),
+            selection=recording.selected,
             health=health,
             summary=self._summary(projection, health, made_for, asked=rtt_ms is not None),
             budget=self._budget(),

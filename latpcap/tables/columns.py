@@ -28,6 +28,7 @@ __all__ = [
     "map_text",
     "nullable",
     "numbered",
+    "rows_of",
     "take",
     "texts",
 ]
@@ -141,6 +142,13 @@ def take(array: Array, indices: NDArray[np.integer[Any]]) -> Array:
     if not array.field.nullable:
         array = array.cast(array.type)  # forgets that nothing was null
     return array.take(Array.from_numpy(indices.astype(np.int64)).cast(DataType.uint64()))
+
+
+def rows_of(table: Table, rows: NDArray[np.integer[Any]]) -> Table:
+    """Return these rows of a table."""
+    if len(rows) == 0:
+        return Table.from_pydict({name: empty(table.column(name).type) for name in table.column_names})
+    return Table.from_pydict({name: take(_one_array(table.column(name)), rows) for name in table.column_names})
 
 
 def nullable(values: NDArray[Any], valid: Bools | None = None) -> Array:

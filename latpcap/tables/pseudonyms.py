@@ -138,6 +138,8 @@ class PseudonymousTables:
     def __init__(self, tables: Any, names: Pseudonyms) -> None:
         """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
         self._tables = tables
+        self.real = tables
+        """With the names as they are: a selection may go by these."""
         self._names = names
         self._connections = Table.from_arrow(tables.connections())
         self._exchanges = Table.from_arrow(tables.exchanges())

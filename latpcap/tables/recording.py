@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Column
+from latpcap.tables.selection import Selected
 
-__all__ = ["MISSING", "Connections", "Exchanges", "Recording", "Samples"]
+__all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Recording", "Samples"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
+CUT = "under_way_until"
+"""A column of connections in a window: `Connections.under_way`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Connections:
     scale were not captured."""
     server_window: Ints
     server_first: Bools
+    under_way: Ints
+    """Until when an exchange went on that had begun before the selected window; else `MISSING`."""
 
     def __len__(self) -> int:
         return len(self.stream)
@@ -177,9 +182,20 @@ class Samples:
 class Recording:
     """One recording's tables: as the core gives them (Arrow), and as numpy columns of what counts."""
 
-    def __init__(self, tables: Any) -> None:
-        """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods."""
+    def __init__(self, tables: Any, selected: Selected | None = None, period: tuple[int, int] | None = None) -> None:
+        """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods.
+
+        `selected` says what these are of a whole recording; `period` (ns since 1970) when the recording begins and
+        ends, where that is not when its connections do.
+        """
         self._tables = tables
+        self.selected = selected
+        self.period = period
+
+    @property
+    def tables(self) -> Any:
+        """What this was made from."""
+        return self._tables
 
     @cached_property
     def captures_table(self) -> Table:
@@ -233,12 +249,16 @@ class Recording:
     @cached_property
     def start_ns(self) -> int:
         """First packet of the first database connection, in ns since 1970."""
+        if self.period is not None:
+            return self.period[0]
         starts = columns.column(self.all_connections_table, "start").values[self.database_rows]
         return int(starts.min()) if len(starts) else 0
 
     @cached_property
     def runtime_s(self) -> float:
         """First packet of the first database connection → last packet that carries data of one."""
+        if self.period is not None:
+            return (self.period[1] - self.period[0]) / 1e9
         table, rows = self.all_connections_table, self.database_rows
         if len(rows) == 0:
             return 0.0
@@ -287,6 +307,7 @@ class Recording:
             client_window=ints("client_window_bytes"),
             server_window=ints("server_window_bytes"),
             server_first=columns.column(table, "server_first").values[rows],
+            under_way=self._under_way(table)[rows],
         )
 
     @cached_property
@@ -338,6 +359,10 @@ class Recording:
             segments=columns.column(table, "segments").values[keep].astype(np.int64),
             in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
         )
+
+    def _under_way(self, table: Table) -> Ints:
+        """Only a window cuts exchanges."""
+        return np.full(len(table), MISSING) if self.period is None else self._time(table, CUT)
 
     def _connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""

@@ -1,0 +1,150 @@
+"""Which connections the conditions of a selection hold for, and what is said where they hold for none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from arro3.core import Table
+
+from latpcap.errors import NothingSelected
+from latpcap.tables import columns
+from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.endpoints import split
+from latpcap.tables.recording import Recording
+from latpcap.tables.selection import Condition, Pattern, Selection
+
+__all__ = ["Asked", "count_of", "files_of"]
+
+LISTED = 10
+"""Values that a message names."""
+COLUMNS = {
+    **{name: (name,) for name in ("stream", "client", "server", "application", "protocol")},
+    "user": ("user", "former_users"),
+    "database": ("database", "former_databases"),
+}
+"""The columns that a condition asks; the former names of a connection stand line by line."""
+WORDS = {"client": "from client", "server": "to server", "database": "to database"}
+"""How a message says which connections; else it is `of`."""
+
+
+class Asked:
+    """The connections of a recording as conditions ask them: by their real names, and by those that are shown."""
+
+    def __init__(self, recording: Recording) -> None:
+        """Look at `recording`."""
+        self.recording = recording
+        self.shown = recording.all_connections_table
+        real = getattr(recording.tables, "real", None)
+        self.real = None if real is None else self._same_rows(Table.from_arrow(real.connections()))
+
+    def _same_rows(self, table: Table) -> Table:
+        return columns.rows_of(table, columns.column(self.shown, "stream").values.astype(np.int64))
+
+    def chosen(self, selection: Selection) -> Bools:
+        """Which rows all conditions hold for; raises `NothingSelected` where none of them is a database's."""
+        is_database = np.zeros(len(self.shown), bool)
+        is_database[self.recording.database_rows] = True
+        chosen, before = np.ones(len(self.shown), bool), list[Condition]()
+        for condition in selection.conditions:
+            held = chosen & condition.holds(self.hits(condition))
+            if not (held & is_database).any():
+                raise NothingSelected(self._none_of(condition, before, np.flatnonzero(chosen & is_database)))
+            chosen = held
+            before.append(condition)
+        return chosen
+
+    def hits(self, condition: Condition) -> list[Bools]:
+        """Which connections each pattern names: really, else by the names that are shown."""
+        return [self._hit(condition.name, pattern) for pattern in condition.patterns]
+
+    def _hit(self, name: str, pattern: Pattern) -> Bools:
+        hit = np.zeros(len(self.shown), bool)
+        for table in filter(None, (self.real, self.shown)):
+            asked: dict[str, bool] = {}
+            for row, values in enumerate(_values(table, name)):
+                for value in values:
+                    if value not in asked:
+                        asked[value] = pattern.matches(value)
+                    hit[row] |= asked[value]
+            if hit.any():
+                break
+        return hit
+
+    def words(self, condition: Condition, quoted: str = "") -> str:
+        """The condition as it may be shown: where names are pseudonyms, by the names that it hits."""
+        parts = []
+        for pattern, hit in zip(condition.patterns, self.hits(condition), strict=True):
+            text = f"{quoted}{pattern.text}{quoted}"
+            if self.real is not None and condition.name not in ("stream", "protocol"):
+                names = _counted(self.shown, condition.name, np.flatnonzero(hit))
+                text = " or ".join(names) if names else "(no such name)"
+            parts.append(f"not {text}" if pattern.negated else text)
+        asked = [part for part, each in zip(parts, condition.patterns, strict=True) if not each.negated]
+        left_out = [part for part, each in zip(parts, condition.patterns, strict=True) if each.negated]
+        return f"{condition.name} {' and '.join(filter(None, [' or '.join(asked), *left_out]))}"
+
+    def _none_of(self, condition: Condition, before: list[Condition], rows: Ints) -> str:
+        """No connection of user `app`; there are web (12 connections), batch (3)."""
+        counts = _counted(self.shown, condition.name, rows)
+        listed = [f"{value} ({count_of(count, 'connection')})" for value, count in counts.most_common(LISTED)]
+        unnamed = len(rows) - sum(1 for values in _values(self.shown, condition.name, rows) if values)
+        more = [f"{len(counts) - LISTED:,} more"] if len(counts) > LISTED else []
+        unknown = [f"{count_of(unnamed, 'connection')} where it is unknown"] if unnamed else []
+        among = f" among those {' and '.join(map(self.words, before))}" if before else ""
+        if condition.name == "stream":
+            listed, more = [_ranges([int(value) for value in counts])], []
+        there = ", ".join([*listed, *more, *unknown])
+        kind = WORDS.get(condition.name, f"of {condition.name}").removesuffix(condition.name)
+        return (
+            f"{files_of(self.recording)}: no connection {kind}{self.words(condition, '`')}{among}; there are: {there}"
+        )
+
+
+def _values(table: Table, name: str, rows: Ints | None = None) -> Iterator[list[str]]:
+    """What each connection is known by: none where it is unknown."""
+    if name == "stream":
+        texts = [[str(stream)] for stream in columns.column(table, "stream").values.tolist()]
+    else:
+        held = [columns.texts(table, column) for column in COLUMNS[name] if column in table.column_names]
+        texts = [[each for text in row if text for each in text.split("\n")] for row in zip(*held, strict=True)]
+    yield from texts if rows is None else (texts[row] for row in rows.tolist())
+
+
+def _counted(table: Table, name: str, rows: Ints) -> Counter[str]:
+    """How many of `rows` have each name; of clients the host, as their ports differ."""
+    counts: Counter[str] = Counter()
+    for values in _values(table, name, rows):
+        counts.update({split(value)[0] for value in values} if name == "client" else set(values))
+    return counts
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers in short.
+
+    >>> _ranges([0, 1, 2, 7])
+    '0-2, 7'
+    """
+    numbers, parts = sorted(numbers), list[list[int]]()
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)
+
+
+def files_of(recording: Recording) -> str:
+    """What a message begins with."""
+    paths = columns.texts(recording.captures_table, "path")
+    return paths[0] or "the capture" if len(paths) == 1 else f"{len(paths)} files"
+
+
+def count_of(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> count_of(1, "connection"), count_of(2000, "exchange")
+    ('1 connection', '2,000 exchanges')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")

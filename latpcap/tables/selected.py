@@ -1,0 +1,217 @@
+"""The one place where a `Selection` is applied: between the core's tables and everything that reads them.
+
+Connections keep their `tcp.stream` numbers, packets their frame numbers. A time window takes the exchanges that begin
+in it, so that windows side by side add up to the whole. Of a connection it keeps what is known of it, wherever that was
+seen (its names, the RTT of its handshake and its acknowledgments); but a handshake takes time and round trips only in
+the window in which it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from arro3.core import Table
+
+from latpcap.tables import columns
+from latpcap.tables.asked import Asked, count_of
+from latpcap.tables.columns import Bools, Column, Ints, rows_of
+from latpcap.tables.recording import CUT, MISSING, Recording
+from latpcap.tables.selection import Selected, Selection
+from latpcap.tables.times import iso
+from latpcap.tables.window import Window, begins_of, exchanges_of, utc_span, window
+
+__all__ = ["select"]
+
+HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
+OF_OTHERS = ("refused", "unanswered", "unrecognised", "other-database")
+"""Notes about connections that are no database's, and so are never selected."""
+
+
+def select(recording: Recording, selection: Selection) -> Recording:
+    """What is selected of `recording`; raises `NothingSelected` where nothing is.
+
+    A recording without database traffic stays as it is: that is what is to be said of it.
+    """
+    if not selection or len(recording.database_rows) == 0:
+        return recording
+    asked = Asked(recording)
+    chosen = asked.chosen(selection)
+    then = window(recording, chosen, selection)
+    tables = SelectedTables(recording, chosen, exchanges_of(recording, chosen, then), then)
+    period = then.period if then else recording.period
+    return Recording(tables, _selected(asked, selection, tables, period), period)
+
+
+class SelectedTables:
+    """The tables of a recording with what was selected in them: what `Recording` takes."""
+
+    def __init__(self, whole: Recording, chosen: Bools, exchanges: Bools, window: Window | None) -> None:
+        """Take the `chosen` rows of the connection table, and these `exchanges`."""
+        self._whole = whole
+        self._window = window
+        self._tables = whole.tables
+        self._rows = np.flatnonzero(exchanges)
+        if window is not None:
+            chosen = chosen & self._was_there(exchanges)
+        self._chosen = np.flatnonzero(chosen)
+
+    @property
+    def real(self) -> Any:
+        """The tables with the names as they are, where others are shown."""
+        return getattr(self._tables, "real", None)
+
+    def _was_there(self, exchanges: Bools) -> Bools:
+        """Connections that began in the window, or with an exchange that begins in it or goes on into it."""
+        assert self._window is not None
+        table = self._whole.all_connections_table
+        stream, start, frame = (columns.column(table, name).values for name in ("stream", "start", "first_frame"))
+        busy = np.unique(columns.column(self._whole.exchanges_table, "stream").values[exchanges])
+        began = self._window.holds(start, frame.astype(np.int64))
+        there: Bools = np.isin(stream, busy) | began | self._under_way.is_valid()
+        return there
+
+    @cached_property
+    def _under_way(self) -> Column:
+        """Of each connection, until when an exchange went on that had begun before the window."""
+        assert self._window is not None
+        whole, begins = self._whole, self._window.period[0]
+        table, streams = whole.exchanges_table, columns.column(whole.all_connections_table, "stream").values
+        stream = columns.column(table, "stream").values.astype(np.int64)
+        ends = [columns.column(table, f"{name}_end_time").ints(MISSING) for name in ("request", "response")]
+        end = np.maximum(*ends)
+        crosses = (begins_of(whole) < begins) & (end > begins)
+        until = np.full(max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1, MISSING)
+        np.maximum.at(until, stream[crosses], end[crosses])
+        until = until[streams]
+        if CUT in whole.all_connections_table.column_names:
+            until = np.maximum(until, columns.column(whole.all_connections_table, CUT).ints(MISSING))
+            until = np.where(until > begins, until, MISSING)
+        return Column(until, until != MISSING)
+
+    def captures(self) -> Any:
+        """The files are the same."""
+        return self._tables.captures()
+
+    def notes(self) -> Table:
+        """What is said of the files."""
+        table = self._whole.notes_table
+        codes = columns.texts(table, "code")
+        return rows_of(table, np.flatnonzero([code not in OF_OTHERS for code in codes]))
+
+    @cached_property
+    def _connections(self) -> Table:
+        table = rows_of(self._whole.all_connections_table, self._chosen)
+        if self._window is None:
+            return table
+        kind, until = table.column("start").type, self._under_way
+        cut = columns.nullable(until.values[self._chosen], until.is_valid()[self._chosen]).cast(kind)
+        table = _clipped(table, self._exchanges, *self._window.period)
+        kept = {name: table.column(name) for name in table.column_names if name != CUT}
+        return Table.from_pydict({**kept, CUT: cut})
+
+    def connections(self) -> Table:
+        """Those that were chosen."""
+        return self._connections
+
+    @cached_property
+    def _exchanges(self) -> Table:
+        table = rows_of(self._whole.exchanges_table, self._rows)
+        return table if self._window is None else _without_time_before(table, self._window.period[0])
+
+    def exchanges(self) -> Table:
+        """Those that were chosen."""
+        return self._exchanges
+
+    def statements(self) -> Any:
+        """Texts by id: exchanges refer to them."""
+        return self._tables.statements()
+
+    def tags(self) -> Any:
+        """Routes by id, likewise."""
+        return self._tables.tags()
+
+    def rtt_samples(self) -> Table:
+        """All of the chosen connections: what is known of their RTT."""
+        table = Table.from_arrow(self._tables.rtt_samples())
+        streams = columns.column(self._connections, "stream").values
+        return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, streams)))
+
+
+def _clipped(table: Table, exchanges: Table, begins: int, ends: int) -> Table:
+    """Connections in a window: what is counted is that of the exchanges; a handshake before it is no part of it."""
+    syn, start = columns.column(table, "syn_time"), columns.column(table, "start").values
+    opened = np.where(syn.is_valid(), syn.values, start)
+    shook = (opened >= begins) & (opened < ends)
+    handshake = {name: columns.column(table, name) for name in HANDSHAKE}
+    times = {name: columns.column(table, name) for name in ("start", "end", "data_end")}
+    return _with(
+        table,
+        {name: Column(each.values, each.is_valid() & shook) for name, each in handshake.items()}
+        | {name: Column(np.clip(each.values, begins, ends), each.valid) for name, each in times.items()}
+        | {name: Column(values) for name, values in _sums(table, exchanges)},
+    )
+
+
+def _sums(table: Table, exchanges: Table) -> Iterator[tuple[str, Ints]]:
+    """What the exchanges of each connection add up to."""
+    stream = columns.column(exchanges, "stream").values.astype(np.int64)
+    streams = columns.column(table, "stream").values.astype(np.int64)
+    count = max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1
+    yield "exchanges", np.bincount(stream, minlength=count)[streams]
+    for name in ("round_trips", "request_bytes", "response_bytes", "retransmissions"):
+        values = columns.column(exchanges, name).values.astype(np.float64)
+        yield name, np.bincount(stream, values, count)[streams].astype(np.int64)
+
+
+def _without_time_before(table: Table, begins: int) -> Table:
+    """Time between requests is unknown where it began before the window."""
+    asked = columns.column(table, "request_time")
+    spans = {name: columns.column(table, name) for name in ("delta_ns", "client_ns")}
+    return _with(
+        table,
+        {
+            name: Column(each.values, each.is_valid() & asked.is_valid() & (asked.values - each.values >= begins))
+            for name, each in spans.items()
+        },
+    )
+
+
+def _with(table: Table, changed: dict[str, Column]) -> Table:
+    """`table` with some of its columns changed, each of the type that it was."""
+
+    def column(name: str) -> Any:
+        if name not in changed:
+            return table.column(name)
+        kind, new = table.column(name).type, changed[name]
+        return columns.nullable(new.values, new.valid).cast(kind)
+
+    return Table.from_pydict({name: column(name) for name in table.column_names})
+
+
+def _selected(asked: Asked, selection: Selection, tables: SelectedTables, period: tuple[int, int] | None) -> Selected:
+    """What is said of it."""
+    recording, before = asked.recording, asked.recording.selected
+    conditions = [*(before.conditions if before else ()), *map(asked.words, selection.conditions)]
+    conditions += [f"{word} {edge}" for word, edge in (("from", selection.start), ("to", selection.end)) if edge]
+    connections = sum(protocol is not None for protocol in columns.texts(tables.connections(), "protocol"))
+    of_connections = before.of_connections if before else len(recording.database_rows)
+    exchanges = len(tables.exchanges())
+    of_exchanges = before.of_exchanges if before else len(recording.exchanges_table)
+    start, end = (None, None) if period is None else iso(Column(np.array(period)))
+    when = "" if period is None else f", {utc_span(*period)}"
+    part = f"{connections:,} of {count_of(of_connections, 'connection')}"
+    part += f", {exchanges:,} of {count_of(of_exchanges, 'exchange')}"
+    return Selected(
+        conditions=tuple(conditions),
+        start=start,
+        end=end,
+        connections=connections,
+        of_connections=of_connections,
+        exchanges=exchanges,
+        of_exchanges=of_exchanges,
+        part=part,
+        text=f"{'; '.join(conditions)}: {part}{when}",
+    )

@@ -1,0 +1,165 @@
+"""From when to when: which exchanges begin in a window, and how much of the recording it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from latpcap.errors import NothingSelected
+from latpcap.tables import columns
+from latpcap.tables.asked import files_of
+from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.moments import Moment
+from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.selection import Selection
+
+__all__ = ["Window", "begins_of", "exchanges_of", "utc_span", "window"]
+
+OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+MARKS = ("request", "request_end", "response", "response_end")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From when to when, in ns since 1970 and, where frames were asked for, in frames; the end is not part of it."""
+
+    first_ns: int
+    last_ns: int
+    first_frame: int
+    last_frame: int
+    period: tuple[int, int]
+    """The same, as far as the chosen connections reach."""
+
+    def holds(self, begin_ns: Ints, frame: Ints) -> Bools:
+        """What begins then."""
+        by_time = (begin_ns >= self.first_ns) & (begin_ns < self.last_ns)
+        by_frame: Bools = (frame >= self.first_frame) & (frame < self.last_frame)
+        return by_time & by_frame
+
+
+def window(recording: Recording, chosen: Bools, selection: Selection) -> Window | None:
+    """The window that a selection asks for, if it does; raises `NothingSelected` where none of `chosen` was there."""
+    first, last = selection.first, selection.last
+    if first is None and last is None:
+        return None
+    begins, ends = _reach(recording, chosen)
+    times = [OPEN[0] if first is None else _ns(recording, chosen, first)]
+    times += [OPEN[1] if last is None else _ns(recording, chosen, last, beyond=1)]
+    by_frame = [edge is not None and edge.frame is not None for edge in (first, last)]
+    begins, ends = max(begins, times[0]), min(ends, times[1])
+    if begins >= ends:
+        raise NothingSelected(_nothing_then(recording, selection, *_reach(recording, chosen)))
+    return Window(
+        OPEN[0] if by_frame[0] else times[0],
+        OPEN[1] if by_frame[1] else times[1],
+        first.frame if first is not None and first.frame is not None else OPEN[0],
+        last.frame + 1 if last is not None and last.frame is not None else OPEN[1],
+        (begins, ends),
+    )
+
+
+def _reach(recording: Recording, chosen: Bools) -> tuple[int, int]:
+    """From the first packet to the last data of the chosen connections, in ns since 1970."""
+    table = recording.all_connections_table
+    rows = recording.database_rows[chosen[recording.database_rows]]
+    starts, ends = (columns.column(table, name).ints(MISSING)[rows] for name in ("start", "data_end"))
+    begin, end = int(starts.min()), int(ends.max())
+    if end == MISSING:
+        end = int(columns.column(table, "end").values[rows].max())
+    if recording.period is not None:
+        begin, end = max(begin, recording.period[0]), min(end, recording.period[1])
+    return begin, max(begin, end)
+
+
+def _ns(recording: Recording, chosen: Bools, edge: Moment, beyond: int = 0) -> int:
+    """When `edge` was; of a frame, when it passed, or with `beyond` when the one after it did."""
+    if edge.frame is not None:
+        return _passed(recording, chosen, edge.frame + beyond)
+    files = recording.captures_table
+    firsts, lasts = (columns.column(files, name) for name in ("first_time", "last_time"))
+    first = int(firsts.values[firsts.is_valid()].min())
+    return edge.ns(first, int(lasts.values[lasts.is_valid()].max()))
+
+
+def _passed(recording: Recording, chosen: Bools, frame: int) -> int:
+    """When the first packet from `frame` on passed that begins a connection of these, a request or a response."""
+    opened, said = recording.all_connections_table, recording.exchanges_table
+    mine, later = _of_chosen(recording, chosen), OPEN[1]
+    marks = [(opened, "first_frame", "start", chosen)]
+    marks += [(said, f"{mark}_frame", f"{mark}_time", mine) for mark in MARKS]
+    for table, *names, of_these in marks:
+        frames, times = (columns.column(table, name) for name in names)
+        reached = of_these & (frames.ints(-1) >= frame) & times.is_valid()
+        later = min(later, int(times.values[reached].min(initial=OPEN[1])))
+    return later
+
+
+def _of_chosen(recording: Recording, chosen: Bools) -> Bools:
+    """Which exchanges are of the chosen connections."""
+    streams = columns.column(recording.all_connections_table, "stream").values[chosen]
+    exchanges = columns.column(recording.exchanges_table, "stream").values
+    wanted = np.zeros(max(int(streams.max(initial=0)), int(exchanges.max(initial=0))) + 1, bool)
+    wanted[streams] = True
+    mine: Bools = wanted[exchanges]
+    return mine
+
+
+def exchanges_of(recording: Recording, chosen: Bools, window: Window | None) -> Bools:
+    """Which exchanges are of the chosen connections, in the window; raises `NothingSelected` where it has none."""
+    mine = _of_chosen(recording, chosen)
+    if window is None:
+        return mine
+    table = recording.exchanges_table
+    frames = [columns.column(table, f"{mark}_frame").ints(-1) for mark in ("request", "response")]
+    begins = begins_of(recording)
+    found = mine & window.holds(begins, np.where(frames[0] >= 0, frames[0], frames[1]))
+    if not found.any():
+        raise NothingSelected(_none_begins(recording, begins[mine], window))
+    return found
+
+
+def begins_of(recording: Recording) -> Ints:
+    """When each exchange begins, in ns since 1970; one that was not captured at all when the one before it does."""
+    table, connections = recording.exchanges_table, recording.all_connections_table
+    asked, answered = (columns.column(table, f"{mark}_time").ints(MISSING) for mark in ("request", "response"))
+    begins = np.where(asked == MISSING, answered, asked)
+    stream = columns.column(table, "stream").values.astype(np.int64)
+    opened = np.zeros(int(stream.max(initial=0)) + 1, np.int64)
+    known = columns.column(connections, "stream").values.astype(np.int64)
+    within = known < len(opened)
+    opened[known[within]] = columns.column(connections, "start").values[within]
+    begins = np.where((begins == MISSING) & (np.diff(stream, prepend=-1) != 0), opened[stream], begins)
+    last_known = np.maximum.accumulate(np.where(begins == MISSING, 0, np.arange(len(begins))))
+    return begins[last_known]
+
+
+def _none_begins(recording: Recording, begins: Ints, window: Window) -> str:
+    there = f"; theirs begin {utc_span(int(begins.min()), int(begins.max()))}" if len(begins) else ""
+    return f"{files_of(recording)}: no exchange of these connections begins {utc_span(*window.period)}{there}"
+
+
+def _nothing_then(recording: Recording, selection: Selection, begins: int, ends: int) -> str:
+    asked = [f"from {selection.start}"] if selection.start else []
+    asked += [f"to {selection.end}"] if selection.end else []
+    there = utc_span(begins, ends)
+    return f"{files_of(recording)}: nothing passed {' '.join(asked)}; these connections were there {there}"
+
+
+def utc(ns: int) -> str:
+    """A time for people, to the millisecond.
+
+    >>> utc(1_600_000_000_120_400_000)
+    '2020-09-13 12:26:40.120'
+    """
+    return str(np.datetime_as_string(np.datetime64(ns, "ns"), unit="ms")).replace("T", " ")
+
+
+def utc_span(begins: int, ends: int) -> str:
+    """From when to when, the date once where it is one.
+
+    >>> utc_span(1_600_000_000_000_000_000, 1_600_000_060_000_000_000)
+    '2020-09-13 12:26:40.000 to 12:27:40.000 UTC'
+    """
+    first, last = utc(begins), utc(ends)
+    return f"{first} to {last.removeprefix(first[: len('2020-09-13 ')])} UTC"
