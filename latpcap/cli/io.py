@@ -132,13 +132,13 @@ def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
     file.flush()
 
 
-def warn(capture: Capture, quiet: bool) -> None:
-    """Say on standard error what limits the trust in the rows that follow."""
+def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
+    """Say on standard error what limits the trust in the rows that follow, and (unless `told`) of what they are."""
     if quiet:
         return
     from latpcap.report.text import printable
 
-    if capture.selected:
+    if capture.selected and not told:
         click.echo(f"latpcap: selected: {printable(capture.selected.text)}", err=True)
     for note in capture.health.to_dicts():
         if note["severity"] != "info":

@@ -74,12 +74,13 @@ def project(
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
 
-        text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)})
+        chosen_part = {"selection": plain(capture.selected)}
+        text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)} | chosen_part)
     else:
-        from latpcap.report.terminal import print_renderables, projection_parts, what_if_parts
+        from latpcap.report.terminal import print_renderables, projection_parts, selection, what_if_parts
 
-        parts = [*projection_parts(projection), *what_if_parts(changed)]
+        parts = [*selection(capture.selected), *projection_parts(projection), *what_if_parts(changed)]
         text = print_renderables(parts).lstrip("\n")
-    warn(capture, reading["quiet"])
+    warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)
     check_gates(fail_if, capture)

@@ -49,7 +49,7 @@ def render(explored: Exploration) -> str:
     places = {
         "POLICY": _policy(style, charts, script),
         "TITLE": html.escape(_title(data["analysis"])),
-        "VERDICT": _verdict(data["analysis"]["summary"]["verdict"]),
+        "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
         "NETWORK": html.escape(network_in_all(explored.analysis)),
         "PROGRAM": html.escape(data["program"]),
         "STYLE": style,
@@ -64,6 +64,11 @@ def _title(result: dict[str, Any]) -> str:
     paths = [re.split(r"[/\\]", capture["path"])[-1] for capture in result["captures"]]
     more = len(paths) - 1 + result["captures_rest"]["count"]
     return printable(paths[0] if paths else "capture") + (f" and {more:,} more" if more else "")
+
+
+def _selection(selected: dict[str, Any] | None) -> str:
+    """What the page is of, where that is not all."""
+    return f'<p class="note">Selected: {html.escape(printable(selected["text"]))}</p>\n' if selected else ""
 
 
 def _verdict(text: str) -> str:

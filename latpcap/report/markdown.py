@@ -28,6 +28,7 @@ def render(result: Analysis) -> str:
     plain = result.to_dict()
     sections = (
         _verdict(plain["summary"]["verdict"]),
+        _selection(plain["selection"]),
         _health(plain["health"]),
         _budget(result.budget.parts(), network_in_all(result)),
         _projection(plain["projection"]),
@@ -46,6 +47,11 @@ def _verdict(text: str) -> Iterator[str]:
     first, *others = [text_of(line) for line in text.split("\n") if line]
     yield f"**{first}**"
     yield from (f"\n{line}" for line in others)
+
+
+def _selection(selected: dict[str, Any] | None) -> Iterator[str]:
+    if selected is not None:
+        yield f"Selected: {text_of(selected['text'])}"
 
 
 def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:

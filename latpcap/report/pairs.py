@@ -9,6 +9,7 @@ from rich.text import Text
 
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
+from latpcap.report.terminal.selection import selection
 from latpcap.report.text import printable
 from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
@@ -19,6 +20,8 @@ TOP = 20
 
 @parts_of.register
 def _validation(result: Validation) -> Iterator[RenderableType]:
+    yield from selection(result.selection_base)
+    yield from selection(result.selection_other)
     yield Text(result.text, style="bold")
     yield Grid(
         (Heading("part", "left"), *map(Heading, ("predicted s", "measured s", "difference s"))),
@@ -37,6 +40,8 @@ def _validation(result: Validation) -> Iterator[RenderableType]:
 
 @parts_of.register
 def _comparison(result: Comparison) -> Iterator[RenderableType]:
+    yield from selection(result.selection_before)
+    yield from selection(result.selection_after)
     yield Text(result.explanation, style="bold")
     yield Grid(
         (Heading("", "left"), *map(Heading, ("before", "after", "difference"))),

@@ -12,6 +12,7 @@ from latpcap.display import Displayed
 from latpcap.result.analysis import Analysis
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
+from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
 __all__ = ["Comparison", "Part", "StatementChange", "compare"]
@@ -65,6 +66,9 @@ class Comparison(Displayed):
     unchanged: int
     """Statements that ran as often and waited as often."""
     explanation: str
+    selection_before: Selected | None
+    """What was compared of each; null for all."""
+    selection_after: Selected | None
 
 
 def compare(before: Analysis, after: Analysis) -> Comparison:
@@ -84,6 +88,8 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         tuple(changes),
         unchanged,
         _explanation(before, after),
+        before.selection,
+        after.selection,
     )
 
 

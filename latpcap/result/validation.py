@@ -8,6 +8,7 @@ from typing import Protocol
 from latpcap.display import Displayed
 from latpcap.errors import UsageError
 from latpcap.result.analysis import Analysis
+from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
 __all__ = ["SAME_JOB", "Term", "Validation", "validate"]
@@ -46,6 +47,9 @@ class Validation(Displayed):
     """The measured runtime lies between optimistic and pessimistic."""
     terms: tuple[Term, ...]
     text: str
+    selection_base: Selected | None
+    """What was compared of each; null for all."""
+    selection_other: Selected | None
 
 
 class Analysed(Protocol):
@@ -88,6 +92,8 @@ def validate(base: Analysed, other: Analysed) -> Validation:
             f"({format_s(point.optimistic_s)} to {format_s(point.pessimistic_s)}), measured {format_s(runtime_s)}: "
             f"{error:+.1%}, {'inside' if inside else 'outside'} the range."
         ),
+        selection_base=observed.selection,
+        selection_other=measured.selection,
     )
 
 
