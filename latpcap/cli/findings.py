@@ -8,6 +8,7 @@ import click
 
 from latpcap.cli.io import check_gates, flat, read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import fail_if_option, output_options, reading_options, rtt_option
+from latpcap.cli.sorting import in_order_of
 
 __all__ = ["findings"]
 
@@ -40,7 +41,8 @@ def findings(
         from latpcap.report.terminal import findings_text
 
         result = capture.analyze(rtts)
-        write([findings_text(result.findings, result.fixes_together)], output)
+        shown = in_order_of(result.findings, lambda: capture.findings_at(rtts))
+        write([findings_text(shown, result.fixes_together)], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

@@ -94,10 +94,11 @@ def rows_format(file_format: str | None, as_json: bool, output: str | None, name
 
 
 def write_rows(rows: Table, chosen: str, output: str | None) -> None:
-    """Write `rows` in the chosen format."""
+    """Write `rows` in the chosen format, in the order that was asked for."""
+    from latpcap.cli.sorting import in_order
     from latpcap.report import FORMATS
 
-    write(FORMATS[chosen](rows), output)
+    write(FORMATS[chosen](in_order(rows)), output)
 
 
 def write(parts: Iterable[str | bytes], output: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from latpcap.cli.selection import selection_options
+from latpcap.cli.sorting import sort_options
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
@@ -234,6 +235,7 @@ output_option = click.option(
 )
 
 output_options = _all_of(
+    *sort_options,
     click.option(
         "--format",
         "file_format",

@@ -9,6 +9,7 @@ import click
 
 from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import Duration, output_options, reading_options
+from latpcap.cli.sorting import in_order
 
 if TYPE_CHECKING:
     from latpcap.measures.tasks import TaskBy
@@ -58,7 +59,7 @@ def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, outpu
         from latpcap.result.tasks import summary
 
         typical = _typical(summary(capture.measures.tasks(idle / 1000, by)))
-        write(chain([print_renderables([typical])], FORMATS["table"](rows)), output)
+        write(chain([print_renderables([typical])], FORMATS["table"](in_order(rows))), output)
     else:
         write_rows(rows, chosen, output)
 

@@ -120,6 +120,8 @@ SHOWN = {
 
 MAX_CELLS = 60
 """Cells that a text gets in a table without chosen columns, on a terminal; the last column gets all it needs."""
+TIMES = ("_ms", "_s")
+"""How the names of durations end."""
 SENTENCE = "message"
 """The column that is read as a whole."""
 
@@ -127,9 +129,18 @@ SENTENCE = "message"
 def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time."""
     if rows.name in SHOWN:
-        yield from _render_some(rows, SHOWN[rows.name])
+        yield from _render_some(rows, _with_sorted(rows, SHOWN[rows.name]))
     else:
         yield from _render_all(rows)
+
+
+def _with_sorted(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:
+    """The columns that are shown, and before the last of them those that the rows were sorted by."""
+    *others, last = shown
+    known = {name for name, *_ in shown}
+    more = [name for name in dict.fromkeys(rows.sorted_by) if name not in known]
+    made = ((name, Heading(printable(name), _side(rows, name)), _ms if name.endswith(TIMES) else _any) for name in more)
+    return (*others, *made, last)
 
 
 def _parts(rows: Table) -> Iterator[tuple[Table, bool]]:

@@ -32,11 +32,15 @@ SHOWN_ROWS = 20
 class Table:
     """A table with named columns; immutable."""
 
-    def __init__(self, arrow: Any, name: str = "rows", schema: str = "") -> None:
-        """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is."""
+    def __init__(self, arrow: Any, name: str = "rows", schema: str = "", sorted_by: tuple[str, ...] = ()) -> None:
+        """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is.
+
+        `sorted_by` are the columns that somebody sorted the rows by: reports show these.
+        """
         self._arrow = ArrowTable.from_arrow(arrow)
         self.name = name
         self.schema = schema or f"latpcap.{name}/1"
+        self.sorted_by = sorted_by
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._arrow.__arrow_c_stream__(requested_schema)
@@ -74,7 +78,8 @@ class Table:
     def slice(self, start: int, length: int) -> Table:
         """Return at most `length` rows from `start` on, without a copy."""
         start = min(start, len(self))
-        return Table(self._arrow.slice(start, min(length, len(self) - start)), self.name, self.schema)
+        part = self._arrow.slice(start, min(length, len(self) - start))
+        return Table(part, self.name, self.schema, self.sorted_by)
 
     def head(self, count: int) -> Table:
         """Return the first `count` rows, or all that there are."""
@@ -87,11 +92,13 @@ class Table:
 
         >>> capture.statements.sort("-delta_p95_ms").head(5)  # doctest: +SKIP
         """
+        rows = columns.rows_of(self._arrow, self.order(*by))
+        return Table(rows, self.name, self.schema, tuple(name.removeprefix("-") for name in by))
+
+    def order(self, *by: str) -> NDArray[np.int64]:
+        """Return the places of the rows in that order; see `sort`."""
         keys = [_ranks(self.column(name.removeprefix("-")), descending=name.startswith("-")) for name in by]
-        if not keys:
-            return self
-        order = np.lexsort(keys[::-1])
-        return Table(columns.rows_of(self._arrow, order), self.name)
+        return np.lexsort([np.arange(len(self)), *keys[::-1]])
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """Return all columns as numpy arrays, by name; see `column`."""
