@@ -96,6 +96,8 @@ class Candidate:
     """Shown in the place of the fingerprint's text."""
     needs: tuple[str, ...] = ()
     """Names of the fixes without which this one cannot be made; its saving is that of all of them together."""
+    share: float | None = None
+    """How grave it is, 0 to 1, where that is no matter of what a fix saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Finding:
     why: str
     fix: str
     share: float
-    """Of the effective round trips that the fix removes, or of the runtime that is stalled."""
+    """Of the effective round trips that the fix removes, of the runtime that is stalled, or as the candidate says."""
     suggestion: bool
     """Worth a thought; or nothing is to be saved."""
     fingerprint: str | None

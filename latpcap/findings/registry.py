@@ -9,6 +9,8 @@ from latpcap.findings.patterns import (
     commit_per_row,
     connect_per_query,
     delayed_ack,
+    failing_logins,
+    failing_statements,
     healthy,
     n_plus_one,
     prepare_per_execute,
@@ -38,5 +40,7 @@ PATTERNS: tuple[Pattern, ...] = (
     delayed_ack.PATTERN,
     slow_server.PATTERN,
     bandwidth_bound.PATTERN,
+    failing_statements.PATTERN,
+    failing_logins.PATTERN,
 )
 HEALTHY = healthy.PATTERN

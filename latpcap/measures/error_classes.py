@@ -90,6 +90,8 @@ def class_of(protocol: str, code: str) -> str:
     >>> class_of("oracle", "ORA-00060"), class_of("oracle", "ORA-20001"), class_of("firebird", "335544665 (23000)")
     ('conflict', 'application', 'data')
     """
+    if code == "no answer":
+        return "ended"
     found = _CODE.fullmatch(code)
     if found is None:
         return "other"

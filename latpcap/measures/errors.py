@@ -1,21 +1,25 @@
 """What failed: which statements, logins and ends of transactions the server answered with an error.
 
-Only what the server calls an error counts: a warning, a notice and the end of a cursor's rows are none. Each failure
-counts once: an execution that was sent behind the prepare that failed adds nothing, and of a login its last answer
-decides.
+What the server calls an error counts, and a request that it left without an answer when it hung up; a warning, a notice
+and the end of a cursor's rows are none. Each failure counts once: an execution that was sent behind the prepare that
+failed adds nothing, and of a login its last answer decides.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.measures.error_classes import CLASSES, class_of
 from latpcap.tables import columns
+from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["KINDS", "Failures", "failures"]
+__all__ = ["KINDS", "Failures", "codes_said", "failures"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -23,6 +27,10 @@ Bools = NDArray[np.bool_]
 KINDS = ("statement", "login", "transaction", "other")
 """What failed: a statement (its prepare, execution or fetch), a login, the begin or end of a transaction, the rest."""
 STATEMENT, LOGIN, TRANSACTION, OTHER = range(len(KINDS))
+NO_ANSWER = "no answer"
+"""The code of a request during which the server closed the connection."""
+SAID_CODES = 3
+"""Codes that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class Failures:
     """The exchanges that failed, ascending."""
     kind: Ints
     """Of each of `rows`, an index into `KINDS`."""
+    code: Codes
+    """What the server calls the error of each of `rows`, or `NO_ANSWER`."""
     count: Ints
     """How many of each of `KINDS` failed."""
     of: Ints
@@ -43,6 +53,21 @@ class Failures:
     """The exchanges that served what failed, ascending: of a login all that set its connection up."""
     cost_of: Ints
     """Which of `rows` each of `cost` served."""
+    category: Codes
+    """Why each of `rows` failed, in the words of `error_classes`."""
+
+    def codes(self, mine: Ints) -> str:
+        """The codes of `mine`, indices into `rows`, and how often each is there."""
+        numbers, counts = np.unique(self.code.codes[mine], return_counts=True)
+        return codes_said((self.code.names[number], int(count)) for number, count in zip(numbers, counts, strict=True))
+
+    def by_category(self, *kinds: int) -> Iterator[tuple[str, Ints]]:
+        """The failures of these kinds, as indices into `rows`, by what they are due to; the most frequent first."""
+        of_kinds = np.isin(self.kind, kinds)
+        counts = np.bincount(self.category.codes[of_kinds], minlength=len(self.category.names))
+        for number in np.argsort(-counts, kind="stable"):
+            if counts[number]:
+                yield self.category.names[number], np.flatnonzero(of_kinds & (self.category.codes == number))
 
 
 def failures(recording: Recording) -> Failures:
@@ -53,15 +78,50 @@ def failures(recording: Recording) -> Failures:
     kind = np.select([exchanges.is_setup, transaction, statement], [LOGIN, TRANSACTION, STATEMENT], OTHER)
     login, decided = _logins(recording)
     echo = _follows_failed_prepare(exchanges)
-    failed = exchanges.failed & ~echo & (~exchanges.is_setup | login)
+    failed = (exchanges.failed | _unanswered(recording)) & ~echo & (~exchanges.is_setup | login)
+    decided |= failed
     rows = np.flatnonzero(failed)
     count = np.bincount(kind[rows], minlength=len(KINDS))
-    ran = exchanges.is_execution & ~transaction & ~echo
+    ran = exchanges.is_execution & ~transaction & ~echo & (failed | ~_sets_up_session(exchanges))
     never_ran = failed & (kind == STATEMENT) & exchanges.is_for("prepare", "describe")
     statements = max(int(np.count_nonzero(ran | never_ran)), int(count[STATEMENT]))
     of = np.array([statements, np.count_nonzero(login & decided), np.count_nonzero(transaction), count[OTHER]])
-    cost, cost_of = _cost(exchanges, rows, echo)
-    return Failures(rows, kind[rows], count, of, int(np.count_nonzero(login & ~decided)), cost, cost_of)
+    code = Codes(exchanges.error_code.codes[rows], [*exchanges.error_code.names, NO_ANSWER])
+    return Failures(
+        rows,
+        kind[rows],
+        code,
+        count,
+        of,
+        int(np.count_nonzero(login & ~decided)),
+        *_cost(exchanges, rows, echo),
+        _categories(recording, rows, code),
+    )
+
+
+def codes_said(found: Iterable[tuple[str, int]]) -> str:
+    """Return codes with their numbers, the most frequent first.
+
+    >>> codes_said([("1064 (42000)", 10), ("1146 (42S02)", 15), ("1146 (42S02)", 5)])
+    '1146 × 20, 1064 × 10'
+    """
+    counts: Counter[str] = Counter()
+    for code, count in found:
+        counts[code.split(" (")[0]] += count
+    shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
+    return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
+
+
+def _categories(recording: Recording, rows: Ints, code: Codes) -> Codes:
+    """Why each of `rows` failed; a code is looked up once a protocol."""
+    protocol = recording.connections.protocol
+    names = sorted(set(protocol))
+    of_connection = np.array([names.index(name) for name in protocol], np.int64)
+    keys = (code.codes % len(code.names)) * len(names) + of_connection[recording.exchanges.connection[rows]]
+    distinct, index = np.unique(keys, return_inverse=True)
+    found = [class_of(names[key % len(names)], code.names[key // len(names)]) for key in distinct]
+    words = list(CLASSES)
+    return Codes(np.array([words.index(name) for name in found], np.int64)[index], words)
 
 
 def _is_of_transaction(exchanges: Exchanges) -> Bools:
@@ -80,6 +140,33 @@ def _follows_failed_prepare(exchanges: Exchanges) -> Bools:
     return np.asarray(behind & same & prepare, bool)
 
 
+def _sets_up_session(exchanges: Exchanges) -> Bools:
+    """What drivers set and ask before the first statement of the application: `SET NAMES`, `SHOW VARIABLES`."""
+    session = exchanges.is_execution & exchanges.kind.where("session".__eq__)
+    works = np.cumsum(exchanges.is_execution & ~session & ~_is_of_transaction(exchanges))
+    first = np.searchsorted(exchanges.connection, exchanges.connection)
+    before = np.concatenate(([0], works))[first]
+    return np.asarray(session & (works == before), bool)
+
+
+def _unanswered(recording: Recording) -> Bools:
+    """The server said that it sends no more, before the client did, and left a request without any answer."""
+    exchanges, connections = recording.exchanges, recording.connections
+    lost = columns.column(recording.all_connections_table, "lost_bytes").values[recording.database_rows] > 0
+    client_first = (connections.client_fin != MISSING) & (connections.client_fin < connections.server_fin)
+    closed = (connections.server_fin != MISSING) & ~client_first & ~lost & ~_is_hidden(recording)
+    asked = (exchanges.request != MISSING) & (exchanges.response == MISSING) & ~exchanges.failed
+    asked &= exchanges.wait.where({"own", "shared"}.__contains__)
+    asked &= ~exchanges.is_for("disconnect", "close", "cancel", "unreadable")
+    return np.asarray(asked & closed[exchanges.connection], bool)
+
+
+def _is_hidden(recording: Recording) -> Bools:
+    """The connections that are encrypted from their login on."""
+    encryption = columns.texts(recording.all_connections_table, "encryption")
+    return np.array([encryption[row] == "tls" for row in recording.database_rows], bool)
+
+
 def _logins(recording: Recording) -> tuple[Bools, Bools]:
     """The exchanges that end a login, and those whose outcome was seen.
 
@@ -90,9 +177,7 @@ def _logins(recording: Recording) -> tuple[Bools, Bools]:
     ends = setup[np.diff(exchanges.connection[setup], append=-1) != 0]
     login = np.zeros(len(exchanges), bool)
     login[ends] = (exchanges.request[ends] != MISSING) | exchanges.failed[ends]
-    encryption = columns.texts(recording.all_connections_table, "encryption")
-    hidden = np.array([encryption[row] == "tls" for row in recording.database_rows], bool)
-    answered = exchanges.complete & (exchanges.response != MISSING) & ~hidden[exchanges.connection]
+    answered = exchanges.complete & (exchanges.response != MISSING) & ~_is_hidden(recording)[exchanges.connection]
     return login, np.asarray(exchanges.failed | answered, bool)
 
 

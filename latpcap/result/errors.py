@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,21 +10,19 @@ from numpy.typing import NDArray
 
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
-from latpcap.measures.error_classes import class_of
-from latpcap.measures.errors import KINDS, LOGIN, STATEMENT, TRANSACTION
+from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
 from latpcap.tables import columns
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.times import iso
 from latpcap.units import counted
 
-__all__ = ["ErrorResult", "ErrorsResult", "codes_said", "errors_result", "of_all", "said_of_errors"]
+__all__ = ["ErrorResult", "ErrorsResult", "errors_result", "of_all", "said_of_errors"]
 
 Ints = NDArray[np.int64]
 
+HUNG_UP = "the server closed the connection before it answered"
 NOTABLE = 0.01
 """The share of failures of a kind from which on the verdict says so."""
-SAID_CODES = 3
-"""Codes that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +89,6 @@ class ErrorsResult:
         return codes_said((each.code, each.count) for each in self.found if kind in (None, each.kind))
 
 
-def codes_said(found: Iterable[tuple[str, int]]) -> str:
-    """Return codes with their numbers, the most frequent first.
-
-    >>> codes_said([("1064 (42000)", 10), ("1146 (42S02)", 15), ("1146 (42S02)", 5)])
-    '1146 × 20, 1064 × 10'
-    """
-    counts: Counter[str] = Counter()
-    for code, count in found:
-        counts[code.split(" ")[0]] += count
-    shown = [f"{code} × {count:,}" for code, count in counts.most_common(SAID_CODES)]
-    return ", ".join(shown) + (" …" if len(counts) > SAID_CODES else "")
-
-
 def said_of_errors(errors: ErrorsResult) -> str:
     """What the verdict says of them; nothing where few failed."""
     kinds = (
@@ -158,7 +142,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     if len(rows) == 0:
         return
     asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
-    keys = np.stack((failures.kind, exchanges.error_code.codes[rows], asked, _protocols(evidence.recording)[rows]))
+    keys = np.stack((failures.kind, failures.code.codes, asked, _protocols(evidence.recording)[rows]))
     _, group = np.unique(keys, axis=1, return_inverse=True)
     group = group.reshape(-1)
     trips = np.bincount(group[failures.cost_of], exchanges.round_trips[failures.cost], group.max() + 1)
@@ -169,7 +153,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     for part in sorted(parts, key=lambda part: int(part[0])):
         first, number = int(rows[part[0]]), int(group[part[0]])
-        code = exchanges.error_code.name(first)
+        code = failures.code.name(int(part[0]))
         connection = np.unique(exchanges.connection[rows[part]])
         named = {users[row] for row in evidence.recording.database_rows[connection]}
         protocol = evidence.recording.connections.protocol[exchanges.connection[first]]
@@ -178,8 +162,8 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
             count=len(part),
             code=code,
             kind=KINDS[failures.kind[part[0]]],
-            category=class_of(protocol, code),
-            message=messages.name(first).removeprefix(f"{code}: "),
+            category=failures.category.name(int(part[0])),
+            message=messages.name(first).removeprefix(f"{code}: ") if code != NO_ANSWER else HUNG_UP,
             statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.name(first),
             protocol=protocol,
             connections=len(connection),

@@ -81,7 +81,8 @@ def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> Ints:
 
 def find_loops(evidence: Evidence) -> Loops:
     """The loops that look like N+1."""
-    candidates = np.flatnonzero(evidence.is_read & evidence.is_waited_for & ~evidence.is_opening)
+    asks = evidence.is_read & evidence.is_waited_for & ~evidence.is_opening
+    candidates = np.flatnonzero(asks & ~evidence.failed)
     groups = Groups.of(candidates, evidence.stretch[candidates], evidence.exchanges.fingerprint[candidates])
     groups = groups.where(groups.sizes >= MIN_REPEATS)
     groups = groups.where(_various(evidence, groups))
@@ -118,8 +119,8 @@ def _sources(evidence: Evidence, groups: Groups) -> Ints:
 
 
 def _brings_rows(evidence: Evidence) -> Bools:
-    """Reads, or fetches in SQL from a cursor that was declared before."""
-    return bools(evidence.is_read | (evidence.is_fetch & evidence.exchanges.is_execution))
+    """Reads, or fetches in SQL from a cursor that was declared before, that did not fail."""
+    return bools((evidence.is_read | (evidence.is_fetch & evidence.exchanges.is_execution)) & ~evidence.failed)
 
 
 def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:

@@ -1,0 +1,55 @@
+"""Failing logins: connections are set up only to be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.measures.errors import LOGIN
+
+MIN_LOGINS = 3
+
+FIXES = {
+    "login": "Check user, password, database and what the server allows from this host (`pg_hba.conf`, `user`@`host`).",
+    "permission": "Grant the user the right to connect to this database.",
+    "limit": "Open fewer connections at once (a pool for all processes), or raise the server's limit.",
+    "ended": "See in the server's log why it closes them: start-up, shutdown, a time-out of the login.",
+}
+"""By class of error."""
+OTHERWISE = "See in the server's log why it refuses them."
+PAUSE = "A client that is refused should wait before it tries again."
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a class of error."""
+    failures, exchanges = evidence.failures, evidence.exchanges
+    for category, mine in failures.by_category(LOGIN):
+        if len(mine) < MIN_LOGINS:
+            continue
+        rows, every = failures.rows[mine], int(failures.of[LOGIN])
+        cost = failures.cost[np.isin(failures.cost_of, mine)]
+        yield Candidate(
+            shown=cost,
+            effect=effect_of(evidence, NOTHING, rows[:0]),
+            facts={
+                "failures": len(rows),
+                "logins": every,
+                "category": category,
+                "codes": failures.codes(mine),
+                "round_trips": int(exchanges.round_trips[cost].sum()),
+            },
+            fix=f"{FIXES.get(category, OTHERWISE)} {PAUSE}",
+            share=len(rows) / every,
+        )
+
+
+PATTERN = Pattern(
+    code="failing-logins",
+    fix="",
+    title="{failures:,} of {logins:,} logins failed: {codes}",
+    why="TCP's handshake, TLS and the login wait for nothing but a refusal.",
+    find=find,
+)

@@ -1,0 +1,97 @@
+"""Failing statements: the server answers again and again with an error of one class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.findings.evidence import Evidence, previous
+from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.measures.error_classes import CLASSES
+from latpcap.measures.errors import STATEMENT, TRANSACTION
+from latpcap.units import counted
+
+Ints = NDArray[np.int64]
+
+MIN_FAILURES = 5
+
+CONFLICT = "conflict"
+
+FIXES = {
+    "syntax": "Correct the statement, or create what it names (a migration that did not run, another schema); it fails "
+    "every time, so do not send it to find that out.",
+    "permission": "Grant what is missing to the user that asks, or log in as another one.",
+    "data": "Check the values before they are sent, or let one statement decide: `INSERT … ON DUPLICATE KEY UPDATE`, "
+    "`ON CONFLICT`, `MERGE`, `UPDATE OR INSERT`.",
+    CONFLICT: "Lock in one order and keep transactions short; retry the whole transaction, after a random pause.",
+    "aborted": "Roll back after the first error, or to a savepoint: until then the server refuses every statement.",
+    "login": "Check with which user and database the statement reaches out.",
+    "limit": "Give the server room (memory, disk, connections), or ask for less at once.",
+    "ended": "Find who ends them: a time-out of the client or the server, an administrator, a restart.",
+    "application": "Look into the procedure or trigger that raises it.",
+    "other": "Look the codes up in the server's list of errors.",
+}
+"""By class of error."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a class of error."""
+    failures = evidence.failures
+    for category, mine in failures.by_category(STATEMENT, TRANSACTION):
+        if len(mine) >= MIN_FAILURES:
+            yield _candidate(evidence, category, mine)
+
+
+def _candidate(evidence: Evidence, category: str, mine: Ints) -> Candidate:
+    failures, exchanges = evidence.failures, evidence.exchanges
+    rows = failures.rows[mine]
+    every = int(failures.of[np.unique(failures.kind[mine])].sum())
+    statements, counts = np.unique(exchanges.fingerprint[rows], return_counts=True)
+    trips = _transactions(evidence, rows) if category == CONFLICT else int(exchanges.round_trips[rows].sum())
+    return Candidate(
+        shown=rows,
+        effect=effect_of(evidence, NOTHING, rows[:0]),
+        fingerprint=int(statements[np.argmax(counts)]),
+        facts={
+            "failures": len(rows),
+            "statements": every,
+            "category": category,
+            "because": CLASSES[category],
+            "codes": failures.codes(mine),
+            "distinct_statements": len(statements),
+            "round_trips": trips,
+            "cost": counted(trips, "round trip") + (" of their transactions" if category == CONFLICT else ""),
+        },
+        fix=FIXES[category],
+        share=len(rows) / every,
+    )
+
+
+def _transactions(evidence: Evidence, rows: Ints) -> int:
+    """The round trips of the transactions in which `rows` failed, all of them in vain.
+
+    A transaction reaches from its begin to its end; where no begin is sent, from the end before it. What is in none is
+    a transaction by itself.
+    """
+    places = np.arange(len(evidence.exchanges))
+    number = evidence.transaction
+    begun = previous(np.where(evidence.is_begin, places, -1), number)[rows]
+    last = np.searchsorted(number, number[rows], "right") - 1
+    ended = evidence.is_end[last]
+    first = np.where(begun >= 0, begun, np.where(ended, np.searchsorted(number, number[rows]), rows))
+    last = np.where(ended | (begun >= 0), last, rows)
+    spans = np.unique(np.stack((first, last)), axis=1)
+    trips = np.where(evidence.is_opening & ~evidence.is_begin, 0, evidence.exchanges.round_trips)
+    before = np.concatenate(([0], np.cumsum(trips)))
+    return int((before[spans[1] + 1] - before[spans[0]]).sum())
+
+
+PATTERN = Pattern(
+    code="failing-statements",
+    fix="",
+    title="{failures:,} of {statements:,} statements failed, for {cost}: {codes}; {because}",
+    why="Each waits for an error, and a retry waits again. No saving is claimed: a statement put right waits as long.",
+    find=find,
+)
