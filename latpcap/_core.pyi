@@ -21,8 +21,11 @@ class Progress:
     def total_bytes(self) -> int | None:
         """`None` when a source does not know its length: a pipe."""
 
+    def stop(self) -> None:
+        """Read no further than what is there: that is the result, with a note (`stopped`)."""
+
     def cancel(self) -> None:
-        """Ask the reading thread to stop soon."""
+        """Stop at once: nobody wants the result."""
 
 def read(
     sources: list[str | bytes | _Readable],

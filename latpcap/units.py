@@ -1,11 +1,15 @@
 """Durations, bandwidths, shares, distances and sizes as people write them: `500us`, `34Mbit`, `0.1%`, `1000km`, `1GB`.
 
-A bare number is a duration in milliseconds.
+A bare number is an RTT in milliseconds; any other duration says its unit.
 
 >>> parse_ms("500us"), parse_ms("15ms"), parse_ms("1.5s"), parse_ms("15")
 (0.5, 15.0, 1500.0, 15.0)
 >>> parse_list_ms("1ms,15ms")
 [1.0, 15.0]
+>>> parse_list_ms("lan,1..10ms,ocean")
+[0.5, 1.0, 2.0, 5.0, 10.0, 90.0]
+>>> parse_duration_ms("60s"), parse_duration_ms("0")
+(60000.0, 0.0)
 >>> parse_bandwidth("34Mbit"), parse_share("0.1%"), fibre_ms(parse_distance_km("1000km"))
 (34000000.0, 0.001, 10.0)
 >>> parse_size("1GB"), parse_size("512MiB"), parse_size("64000000")
@@ -20,19 +24,9 @@ from collections.abc import Iterable
 
 from latpcap.errors import UsageError
 
-__all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_list_ms", "parse_ms", "parse_share", "parse_size"]
-__all__ += [
-    "DEFAULT_MEMORY",
-    "MAX_MS",
-    "counted",
-    "format_given_ms",
-    "format_ms",
-    "format_s",
-    "listed",
-    "percent",
-    "percent_range",
-]
-__all__ += ["significant"]
+__all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
+__all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "MissingUnit", "counted", "listed", "parse_share", "parse_size"]
+__all__ += ["format_given_ms", "format_ms", "format_s", "percent", "percent_range", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -48,8 +42,15 @@ _BYTES_PER_UNIT = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e1
 _BYTES_PER_UNIT |= {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zA-Z%]*)")
 
+PLACES_MS = {"lan": 0.5, "metro": 2.0, "region": 15.0, "ocean": 90.0}
+"""What an RTT is called where only the place is known; where the figures come from: docs/command-line.md."""
+
 KM_PER_MS = 200.0
 """Light in fibre: about two thirds of its speed in vacuum."""
+
+
+class MissingUnit(UsageError):
+    """A number that might be seconds or milliseconds."""
 
 
 def parse_ms(text: str) -> float:
@@ -64,9 +65,43 @@ def parse_ms(text: str) -> float:
     return milliseconds
 
 
+def parse_duration_ms(text: str) -> float:
+    """The same where a bare number might as well be seconds: it must say its unit, unless it is 0."""
+    milliseconds = parse_ms(text)
+    if milliseconds and not text.strip()[-1].isalpha():
+        raise MissingUnit(f"`{text.strip()}` has no unit: write {text.strip()}s or {text.strip()}ms")
+    return milliseconds
+
+
 def parse_list_ms(text: str) -> list[float]:
-    """Return the durations of a comma-separated list in milliseconds, in their order, duplicates kept."""
-    return [parse_ms(part) for part in text.split(",")]
+    """Return the RTTs of a comma-separated list in milliseconds, in their order, duplicates kept.
+
+    Each is a duration, the name of a place (`PLACES_MS`), or a ladder from one to another, as `1..50ms`.
+    """
+    return [rtt for part in text.split(",") for rtt in _rtts(part.strip())]
+
+
+def _rtts(text: str) -> list[float]:
+    if text.lower() in PLACES_MS:
+        return [PLACES_MS[text.lower()]]
+    if ".." in text:
+        return _ladder(text)
+    try:
+        return [parse_ms(text)]
+    except UsageError as error:
+        raise UsageError(f"{error}; a ladder as 1..50ms, or {', '.join(PLACES_MS)}") from None
+
+
+def _ladder(text: str) -> list[float]:
+    """Both ends, and 1, 2, 5, 10, 20, 50 … ms between them; the first end may leave its unit to the second one."""
+    first, _, last = (part.strip() for part in text.partition(".."))
+    unit = last.lstrip("0123456789.eE+-").strip()
+    low, high = parse_ms(first if first[-1:].isalpha() else f"{first}{unit}"), parse_ms(last)
+    if not 0 < low <= high:
+        raise UsageError(f"`{text}` is no ladder: write the smaller RTT first, above 0, for instance 1..50ms")
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (float(f"{step}e{decade}") for decade in decades for step in (1, 2, 5))
+    return [low, *(step for step in steps if low < step < high), *([high] if high > low else [])]
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -201,24 +201,3 @@ def test_a_reader_that_goes_away_is_no_error(nplus1: Path) -> None:
     assert process.stderr.read() == b""
     assert process.wait(60) == 128 + signal.SIGPIPE
     process.stderr.close()
-
-
-def test_ctrl_c_ends_a_reading_that_waits_quietly(nplus1: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "latpcap", "analyze", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pipesize=4096,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
-    )
-    assert process.stdin is not None
-    process.stdin.write(nplus1.read_bytes())
-    process.stdin.flush()  # what the pipe cannot hold has been read: the reading goes on and waits for more
-    process.send_signal(signal.SIGINT)
-    try:
-        assert process.wait(60) == 128 + signal.SIGINT
-    finally:
-        process.kill()
-    stdout, stderr = process.communicate()
-    assert (stdout, stderr) == (b"", b"")

@@ -1,9 +1,18 @@
+import json
+import subprocess
+from collections.abc import Callable
+
 import pytest
+from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from latpcap import UsageError
 from latpcap.units import format_ms, format_s, parse_list_ms, parse_ms
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 
 
 @pytest.mark.parametrize(
@@ -55,3 +64,65 @@ def test_every_duration_can_be_written(value: float) -> None:
 )
 def test_long_durations_are_also_told_in_minutes_hours_and_days(seconds: float, text: str) -> None:
     assert format_s(seconds) == text
+
+
+# --- what must say its unit ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message"),
+    [
+        ("project", ["--within", "60"], "`60` has no unit: write 60s or 60ms"),
+        ("analyze", ["--think", "1"], "`1` has no unit: write 1s or 1ms"),
+        ("sql", ["--timeout", "5", "from statements"], "`5` has no unit: write 5s or 5ms"),
+        ("analyze", ["--fail-if", "runtime > 60"], "`runtime > 60`: `60` has no unit: write 60s or 60ms"),
+        ("analyze", ["--fail-if", "project(15) > 60"], "`project(15) > 60`: `60` has no unit: write 60s or 60ms"),
+    ],
+)
+def test_a_duration_that_may_be_seconds_must_say_its_unit(
+    latpcap: Run, command: str, options: list[str], message: str
+) -> None:
+    done = latpcap(command, NPLUS1, *options)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "options", [["--rtt", "15"], ["--rtt-baseline", "1"], ["--think", "0"], ["--fail-if", "baseline_rtt > 5"]]
+)
+def test_rtts_are_in_milliseconds_and_nothing_needs_no_unit(latpcap: Run, options: list[str]) -> None:
+    assert latpcap("analyze", NPLUS1, *options).returncode == 0
+
+
+# --- RTTs by name and in steps ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rtts"),
+    [
+        ("lan,region,ocean", [0.5, 15, 90]),
+        ("LAN, 3ms", [0.5, 3]),
+        ("1..50ms", [1, 2, 5, 10, 20, 50]),
+        ("500us..3ms", [0.5, 1, 2, 3]),
+        ("1..15", [1, 2, 5, 10, 15]),
+        ("7..7ms", [7]),
+        ("lan,1..2ms,1.5s", [0.5, 1, 2, 1500]),
+    ],
+)
+def test_rtts_have_names_and_ladders(text: str, rtts: list[float]) -> None:
+    assert parse_list_ms(text) == pytest.approx(rtts)
+
+
+@pytest.mark.parametrize("text", ["50..1ms", "0..5ms", "..5ms", "1..", "moon", "1..2..3ms", "lan..ocean"])
+def test_what_is_no_list_of_rtts_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write"):
+        parse_list_ms(text)
+
+
+def test_a_distance_is_added_to_each_rtt_and_stands_alone_without(latpcap: Run) -> None:
+    def rtts(*options: str) -> list[float]:
+        points = json.loads(latpcap("project", NPLUS1, "--json", *options).stdout)["points"]
+        return [point["rtt_ms"] for point in points]
+
+    assert rtts("--rtt", "1ms,15ms", "--distance", "1000km") == [11, 25]
+    assert rtts("--distance", "1000km") == [10]

@@ -10,6 +10,8 @@ pub enum NoteCode {
     FileDamaged,
     /// The operating system failed while the file was read.
     FileUnreadable,
+    /// Reading was stopped before the end.
+    Stopped,
     /// A packet came from an interface that the file does not describe.
     UnknownInterface,
     /// Packets of a link type that latpcap does not look into.
@@ -88,6 +90,7 @@ impl NoteCode {
             Self::FileCut => "file-cut",
             Self::FileDamaged => "file-damaged",
             Self::FileUnreadable => "file-unreadable",
+            Self::Stopped => "stopped",
             Self::UnknownInterface => "unknown-interface",
             Self::UnknownLinkType => "unknown-link-type",
             Self::EncryptedPackets => "encrypted-packets",

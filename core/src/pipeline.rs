@@ -9,7 +9,7 @@ pub use crate::ledger::Limits;
 use crate::packet::{Dissected, Dissector};
 use crate::table::Tables;
 
-/// Packets between two looks at the cancel flag.
+/// Packets between two looks at whether to go on.
 const CANCEL_INTERVAL: u64 = 4096;
 
 /// Read a recording from its first packet to its last.
@@ -18,7 +18,8 @@ pub fn read(mut recording: Recording, options: &Options) -> Tables {
     let mut dissector = Dissector::within(options.limits.fragments);
     let mut leaps = Leaps::default();
     while let Some(packet) = recording.next_packet() {
-        if packet.frame % CANCEL_INTERVAL == 0 && options.cancel.load(Ordering::Relaxed) {
+        let is_time = packet.frame % CANCEL_INTERVAL == 0;
+        if is_time && options.cancel.load(Ordering::Relaxed) {
             break;
         }
         let held = leaps.release(Some(packet.time_ns));
@@ -26,7 +27,7 @@ pub fn read(mut recording: Recording, options: &Options) -> Tables {
         let is_held = leaps.hold(&packet);
         let cut = if is_held { None } else { pass(packet, true, &mut dissector, &mut flows) };
         [held_cut, cut].into_iter().flatten().for_each(|cut| recording.note_cut(cut));
-        if flows.is_full() {
+        if flows.is_full() || (is_time && recording.stopped()) {
             break;
         }
     }

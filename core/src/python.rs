@@ -17,7 +17,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source};
+use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source, Stop};
 use crate::conversation::Forced;
 use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use crate::pipeline::{self, Options};
@@ -33,6 +33,7 @@ create_exception!(_core, CaptureError, PyException, "A capture cannot be read: o
 struct Progress {
     consumed: Mutex<Arc<AtomicU64>>,
     total: Mutex<Option<u64>>,
+    stop: Stop,
     cancel: Arc<AtomicBool>,
 }
 
@@ -55,9 +56,15 @@ impl Progress {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stop reading soon; what was read so far is the result.
+    /// Read no further than what is there: that is the result, with a note. A pipe that is ending is read to its end.
+    fn stop(&self) {
+        self.stop.ask();
+    }
+
+    /// Stop at once: nobody wants the result.
     fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
+        self.stop.at_once();
     }
 }
 
@@ -167,7 +174,8 @@ fn read(
     let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory) };
-    let packets = py.detach(|| Packets::open(sources));
+    let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
+    let packets = py.detach(|| Packets::open_until(sources, stop));
     interruption.raise()?;
     let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
     if let Some(progress) = &progress {

@@ -1,11 +1,13 @@
 """The command line: arguments → `read` → one result → one report.
 
 Results go to standard output, progress and warnings to standard error. Exit status: 0 done, 1 a gate failed, 2 usage,
-3 a file cannot be read or is no capture, 4 no database traffic found (see `latpcap.errors`).
+3 a file cannot be read or is no capture, 4 no database traffic found (see `latpcap.errors`), 130 ended by Ctrl-C.
 """
 
 from __future__ import annotations
 
+import glob
+import os
 import sys
 from contextlib import suppress
 from contextvars import copy_context
@@ -17,6 +19,7 @@ from latpcap.cli.annotate import annotate
 from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
+from latpcap.cli.help import help_command
 from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
 from latpcap.cli.report import report
@@ -25,6 +28,7 @@ from latpcap.cli.tables import captures, connections, errors, exchanges, health,
 from latpcap.cli.tasks import tasks
 from latpcap.cli.verify import verify
 from latpcap.errors import LatpcapError, UsageError
+from latpcap.report import CAPTURES
 
 __all__ = ["cli", "main"]
 
@@ -46,6 +50,7 @@ COMMANDS = (
     verify,
     annotate,
     completion,
+    help_command,
 )
 """In the order in which they are needed."""
 
@@ -60,6 +65,9 @@ def _run() -> int:
         return copy_context().run(cli.main, prog_name="latpcap", standalone_mode=False) or 0
     except LatpcapError as error:
         return _fail(str(error), error.exit_status)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "", err=True)
+        return UsageError.exit_status
     except click.ClickException as error:
         return _fail(_usage_line(error), UsageError.exit_status)
     except (KeyboardInterrupt, click.Abort):
@@ -84,10 +92,23 @@ def _usage_line(error: click.ClickException) -> str:
 
 
 class _Group(click.Group):
-    """Commands in the order in which they are needed."""
+    """Commands in the order in which they are needed; what is no command but a capture is analysed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands and _is_capture(args[0]):
+            return analyze.name, analyze, args
+        return super().resolve_command(ctx, args)
+
+
+def _is_capture(argument: str) -> bool:
+    """Whether a first argument is meant as a capture: it is there, or it is named like one."""
+    there = argument == "-" or os.path.exists(argument)
+    return there or glob.has_magic(argument) or argument.lower().endswith(CAPTURES)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -98,7 +119,7 @@ def cli() -> None:
     CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, or `-` for a pipe; several are one recording.
 
     \b
-    latpcap analyze capture.pcapng
+    latpcap capture.pcapng                   (the same as latpcap analyze capture.pcapng)
     latpcap project capture.pcapng --rtt 1ms,15ms,50ms
     tcpdump -w - port 3306 | latpcap analyze -
     """

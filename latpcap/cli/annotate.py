@@ -40,7 +40,7 @@ def annotate(force: bool, as_json: bool, **reading: Any) -> None:
         raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
     paths = [path for given in captures for path in sources.paths(given)]
     check_output(output, paths, force=force)
-    capture = read_capture({**reading, "captures": paths}, None)
+    capture = read_capture({**reading, "captures": paths}, None, may_stop=False)
     warn(capture, reading["quiet"])
     count = watch(
         lambda progress: write(paths, output, capture.analyze(), capture.exchanges, force=force, progress=progress),

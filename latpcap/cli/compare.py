@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli.io import read_capture, result_format, write_result
-from latpcap.cli.options import Duration, json_option, output_option, two_captures_options
+from latpcap.cli.options import Rtt, json_option, output_option, two_captures_options
 from latpcap.tables import sources
 
 __all__ = ["compare", "validate"]
@@ -36,7 +36,7 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
 @click.command()
 @click.argument("base", metavar="BASE")
 @click.option("--against", "other", required=True, metavar="OTHER", help="A capture of the same job at another RTT.")
-@click.option("--against-rtt", type=Duration(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
+@click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
 @two_captures_options
 @json_option
 @output_option
@@ -65,6 +65,6 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
         reading["pseudonymise"] = Pseudonyms()
     sources.check_output(output, [first, second])
     return tuple(
-        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output)
+        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output, may_stop=False)
         for path, baseline in ((first, given), (second, rtt))
     )

@@ -38,8 +38,11 @@ INTERRUPTED = 128 + signal.SIGINT
 READER_GONE = 128 + signal.SIGPIPE
 
 
-def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
-    """Read the captures, watched; refuse an output file that is one of them before that takes time."""
+def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool = True) -> Capture:
+    """Read the captures, watched; refuse an output file that is one of them before that takes time.
+
+    Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one ends latpcap.
+    """
     from latpcap.capture import read
     from latpcap.cli.progress import watch
     from latpcap.cli.selection import asked_for
@@ -62,7 +65,7 @@ def read_capture(reading: dict[str, Any], output: str | None) -> Capture:
         ).select(**asked)
 
     try:
-        return watch(work, quiet=reading["quiet"])
+        return watch(work, quiet=reading["quiet"], may_stop=may_stop)
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
 

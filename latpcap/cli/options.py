@@ -13,12 +13,21 @@ from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
 from latpcap.report.destination import COLOURS, send_to
-from latpcap.units import parse_bandwidth, parse_distance_km, parse_list_ms, parse_ms, parse_share, parse_size
+from latpcap.units import (
+    parse_bandwidth,
+    parse_distance_km,
+    parse_duration_ms,
+    parse_list_ms,
+    parse_ms,
+    parse_share,
+    parse_size,
+)
 
 __all__ = [
     "Duration",
-    "DurationList",
     "Quantity",
+    "Rtt",
+    "RttList",
     "color_option",
     "condition_options",
     "decode_as_option",
@@ -36,46 +45,35 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class Duration(click.ParamType[Any]):
-    """`500us`, `15ms`, `1.5s`, a bare number of milliseconds; the value is in ms."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse `value`."""
-        return self._parsed(parse_ms, value, param, ctx) if isinstance(value, str) else float(value)
-
-    def _parsed(self, parse: Callable[[str], Any], value: str, *where: Any) -> Any:
-        try:
-            return parse(value)
-        except UsageError as error:
-            self.fail(str(error), *where)
-
-
-class DurationList(Duration):
-    """Durations with commas between them; the value is a list in ms."""
-
-    name = "list"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `value`."""
-        return self._parsed(parse_list_ms, value, param, ctx) if isinstance(value, str) else value
-
-
 class Quantity(click.ParamType[Any]):
     """A number with its unit, as one of `latpcap.units` reads it."""
 
-    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         """`parse` raises `UsageError` with what is right."""
         self.name = name
         self._parse = parse
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
         try:
-            return self._parse(value) if isinstance(value, str) else float(value)
+            return self._parse(value) if isinstance(value, str) else value
         except UsageError as error:
             self.fail(str(error), param, ctx)
+
+
+def Duration() -> Quantity:  # noqa: N802 (a type of click's, as its neighbours)
+    """`500us`, `15ms`, `1.5s`; the value is in ms."""
+    return Quantity("duration", parse_duration_ms)
+
+
+def Rtt() -> Quantity:  # noqa: N802
+    """The same; a bare number is milliseconds, since RTTs are in ms everywhere."""
+    return Quantity("duration", parse_ms)
+
+
+def RttList() -> Quantity:  # noqa: N802
+    """RTTs with commas between them; the value is a list in ms."""
+    return Quantity("list", parse_list_ms)
 
 
 class PortProtocol(click.ParamType[Any]):
@@ -164,7 +162,7 @@ _reading_options = (
     memory_option,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time: kept as it is at any RTT."),
-    click.option("--rtt-baseline", type=Duration(), metavar="DURATION",
+    click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
                  help="The RTT of the captured traffic, where you know it better than the capture."),
     click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
     click.option("--pseudonymise", is_flag=True,
@@ -179,10 +177,10 @@ two_captures_options = _all_of(*_reading_options)
 rtt_option = click.option(
     "--rtt",
     "rtt",
-    type=DurationList(),
+    type=RttList(),
     multiple=True,
     metavar="LIST",
-    help="RTTs to project onto, for instance `1ms,15ms`; repeatable.",
+    help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
 )
 
 condition_options = _all_of(
@@ -190,12 +188,12 @@ condition_options = _all_of(
                  help="The bottleneck there, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
                  help="The share of packets lost there, for instance 0.1%; by default the loss of the capture stays."),
-    click.option("--jitter", type=Duration(), default=0.0, metavar="DURATION",
+    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
                  help="How far the RTT deviates from its mean; the pessimistic case has it on every round trip."),
     click.option("--connections", type=click.IntRange(min=1), metavar="N",
                  help="How many connections share the work, up to the server's limit where the capture shows it."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
-                 help="Add the least RTT of fibre of this length, for instance 1000km (10 ms)."),
+                 help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip
 
 fail_if_option = click.option(

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+import click
+
 from latpcap._core import Progress
 
 __all__ = ["watch"]
@@ -19,42 +21,59 @@ CANCEL_S = 2.0
 """How long a cancelled reading may take to notice."""
 
 
-def watch(work: Callable[[Progress], T], *, quiet: bool = False) -> T:
-    """Run `work` in a thread and return its result; Ctrl-C cancels its `Progress` and is raised again."""
+def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool = False) -> T:
+    """Run `work` in a thread and return its result.
+
+    Ctrl-C cancels its `Progress` and is raised again. Where the work `may_stop`, that takes a second Ctrl-C: the first
+    one ends the reading, and what was read so far is the result.
+    """
     progress = Progress()
     results: list[T] = []
     errors: list[BaseException] = []
+    done = threading.Event()  # Python 3.11 takes a thread for ended whose `join` was interrupted
 
     def run() -> None:
         try:
             results.append(work(progress))
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     try:
-        thread.join(SHOW_AFTER_S)
-        if thread.is_alive() and not quiet and sys.stderr.isatty():
-            _show(thread, progress)
-        while thread.is_alive():
-            thread.join(EVERY_S)
+        try:
+            _wait(done, progress, quiet)
+        except KeyboardInterrupt:
+            if not may_stop:
+                raise
+            progress.stop()
+            if not quiet:
+                click.echo("latpcap: reading no further; Ctrl-C again ends at once", err=True)
+            _wait(done, progress, quiet=True)
     except KeyboardInterrupt:
         progress.cancel()
-        thread.join(CANCEL_S)
+        done.wait(CANCEL_S)
         raise
     if errors:
         raise errors[0]
     return results[0]
 
 
-def _show(thread: threading.Thread, progress: Progress) -> None:
+def _wait(done: threading.Event, progress: Progress, quiet: bool) -> None:
+    """Wait for the work's end, with a bar where somebody sees it."""
+    if not done.wait(SHOW_AFTER_S) and not quiet and sys.stderr is not None and sys.stderr.isatty():
+        _show(done, progress)
+    while not done.wait(EVERY_S):
+        pass
+
+
+def _show(done: threading.Event, progress: Progress) -> None:
     from rich import progress as rich
     from rich.console import Console
 
     columns = (rich.TextColumn("reading"), rich.BarColumn(), rich.TaskProgressColumn(), rich.DownloadColumn())
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=progress.total_bytes)
-        while thread.is_alive():
+        while not done.wait(EVERY_S):
             bar.update(task, completed=progress.bytes_read, total=progress.total_bytes)
-            thread.join(EVERY_S)

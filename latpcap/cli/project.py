@@ -59,7 +59,7 @@ def project(
     capture = read_capture(reading, output)
     asked = flat(rtt)
     if distance is not None:
-        asked = [*(asked or ()), fibre_ms(distance)]
+        asked = [rtt_ms + fibre_ms(distance) for rtt_ms in asked or [0.0]]
     projection = capture.project(
         asked,
         in_seconds(within),

@@ -26,6 +26,7 @@ ADVICE: dict[str, tuple[str, str]] = {
     "file-cut": ("what came after is missing", "capture or copy the file again if that matters"),
     "file-damaged": ("what cannot be read is left out", "copy the file again, or repair it (`pcapfix`)"),
     "file-unreadable": ("what came after is missing", "check the disk or the network share"),
+    "stopped": ("the result is that of the packets before", "read it again, to its end, if that matters"),
     "unknown-interface": ("these packets are left out", "write the file again: `editcap IN OUT`"),
     "unknown-link-type": ("these packets are left out", "capture on an Ethernet, cooked or raw IP interface"),
     "encrypted-packets": (

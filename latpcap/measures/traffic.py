@@ -11,7 +11,7 @@ from latpcap.tables.recording import Recording
 __all__ = ["notes_without_traffic", "why_none"]
 
 IN_THE_WAY = (
-    *("file-cut", "file-damaged", "file-unreadable", "unknown-interface"),
+    *("stopped", "file-cut", "file-damaged", "file-unreadable", "unknown-interface"),
     *("unknown-link-type", "encrypted-packets", "malformed-packets", "too-many-fragments"),
 )
 """What may keep TCP connections from being seen."""

@@ -22,7 +22,7 @@ from latpcap.result.analysis import Measures
 from latpcap.tables.files import FILE_FORMATS
 from latpcap.tables.table import Table
 
-__all__ = ["FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
+__all__ = ["CAPTURES", "FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 
 
 @dataclass(frozen=True, slots=True)

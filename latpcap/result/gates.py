@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
-from latpcap.units import format_ms, format_s, parse_ms, percent, significant
+from latpcap.units import MissingUnit, format_ms, format_s, parse_duration_ms, parse_ms, percent, significant
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
@@ -81,6 +81,8 @@ def parse(text: str) -> Gate:
     figure, argument, sign, value = match.groups()
     try:
         return _gate(text.strip(), figure, argument, sign, value)
+    except MissingUnit as error:
+        raise UsageError(f"`{text.strip()}`: {error}") from None
     except (UsageError, ValueError):
         raise _malformed(text) from None
 
@@ -93,10 +95,10 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     if sign is None or value is None or (argument is not None) != (figure == "project"):
         raise ValueError(figure)
     if figure == "project":
-        return Gate(text, figure, None, parse_ms(argument or ""), sign, parse_ms(value) / 1000)
+        return Gate(text, figure, None, parse_ms(argument or ""), sign, parse_duration_ms(value) / 1000)
     if figure in DURATIONS:
-        limit = parse_ms(value)
-        return Gate(text, figure, None, None, sign, limit / 1000 if figure == "runtime" else limit)
+        limit = parse_duration_ms(value) / 1000 if figure == "runtime" else parse_ms(value)
+        return Gate(text, figure, None, None, sign, limit)
     if figure not in (*COUNTS, *FAILURES, *SHARES):
         raise ValueError(figure)
     return Gate(text, figure, None, None, sign, _number(value))

@@ -21,6 +21,7 @@ use super::order::Order;
 use super::reader::Reader;
 use super::recording::Recording;
 use super::source::Source;
+use super::stop::Stop;
 use crate::note::Notes;
 
 /// The comments of each frame.
@@ -57,7 +58,8 @@ pub fn annotate(
     let mut sources = sources;
     if let [source] = sources.as_mut_slice() {
         let mut extras = Extras::keeping_blocks();
-        let mut reader = Reader::open(&source.name(), source.open(&Arc::default(), false)?)?;
+        let stream = source.open(&Arc::default(), false, &Stop::default())?;
+        let mut reader = Reader::open(&source.name(), stream, &Stop::default())?;
         if reader.order().is_some() {
             return copy(&mut reader, &mut extras, comments, output, cancel);
         }

@@ -11,6 +11,7 @@ use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
+use super::stop::Stop;
 use super::variants::FILE_HEADER;
 use crate::note::{NoteCode, Notes};
 
@@ -23,6 +24,7 @@ pub(super) struct Reader {
     compression: Option<&'static str>,
     current: Option<Record>,
     ended: bool,
+    stop: Stop,
 }
 
 enum Format {
@@ -31,7 +33,7 @@ enum Format {
 }
 
 impl Reader {
-    pub fn open(path: &str, stream: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
+    pub fn open(path: &str, stream: Box<dyn Read + Send>, stop: &Stop) -> Result<Self, CaptureError> {
         let (stream, compression) = compressed::decompress(stream).map_err(|reason| CaptureError::CannotRead {
             path: path.to_owned(),
             offset: 0,
@@ -39,7 +41,7 @@ impl Reader {
         })?;
         let mut buffer = ReadBuffer::new(stream);
         let format = open_format(path, &mut buffer, compression)?;
-        Ok(Self { buffer, format, compression, current: None, ended: false })
+        Ok(Self { buffer, format, compression, current: None, ended: false, stop: stop.clone() })
     }
 
     /// What users call the format, e.g. `pcapng (gzip)`.
@@ -105,8 +107,9 @@ impl Reader {
     }
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
-        // A file that cannot be read on is not a file that ends here: `end` says why.
-        if damage.code == NoteCode::FileCut && self.buffer.failure().is_some() {
+        // A file that cannot or shall not be read on is not a file that ends here: `end` says why.
+        let is_left = self.buffer.failure().is_some() || self.stop.has_left_a_pipe();
+        if damage.code == NoteCode::FileCut && is_left {
             return;
         }
         notes.add(damage.code, || {
@@ -117,6 +120,10 @@ impl Reader {
 
     fn end(&mut self, notes: &mut Notes) {
         self.ended = true;
+        if self.stop.has_left_a_pipe() {
+            notes.add(NoteCode::Stopped, || "reading was stopped while more could have come".to_owned());
+            return;
+        }
         let Some(failure) = self.buffer.failure() else {
             return;
         };

@@ -10,6 +10,7 @@ use super::error::CaptureError;
 use super::reader::Reader;
 use super::record::Record;
 use super::source::Source;
+use super::stop::Stop;
 use super::summary::{CaptureFile, CutPacket, cut_short};
 use crate::note::{Note, NoteCode, Notes};
 
@@ -41,6 +42,7 @@ pub struct Recording {
     extras: Extras,
     total_bytes: Option<u64>,
     consumed: Arc<AtomicU64>,
+    stop: Stop,
 }
 
 struct File {
@@ -90,6 +92,11 @@ impl Packet<'_> {
 impl Recording {
     /// Opens all of them and finds each one's first packet; the first that is no capture is an error.
     pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
+        Self::open_until(sources, Stop::default())
+    }
+
+    /// The same for a recording that may be stopped: pipes are then left, see also `stopped`.
+    pub fn open_until(sources: Vec<Source>, stop: Stop) -> Result<Self, CaptureError> {
         let total_bytes = sources.iter().map(Source::size).sum();
         let many = sources.len() > KEPT_OPEN;
         let mut recording = Self {
@@ -100,6 +107,7 @@ impl Recording {
             extras: Extras::default(),
             total_bytes,
             consumed: Arc::default(),
+            stop,
         };
         for source in sources {
             recording.add(source, many)?;
@@ -110,7 +118,11 @@ impl Recording {
     fn add(&mut self, source: Source, many: bool) -> Result<(), CaptureError> {
         let close = many && source.opens_again();
         let mut file = File::new(source, many);
-        let first = if close { file.look(&self.consumed)? } else { file.open(&self.consumed, &mut self.extras)? };
+        let first = if close {
+            file.look(&self.consumed, &self.stop)?
+        } else {
+            file.open(&self.consumed, &self.stop, &mut self.extras)?
+        };
         if let Some(record) = first {
             let turn = Turn::new(record.time_ns, self.files.len());
             self.waiting.push(Reverse(turn));
@@ -130,6 +142,21 @@ impl Recording {
                 return self.files.get_mut(file)?.packet(self.frames);
             }
         }
+    }
+
+    /// Whether to end here because that was asked for: between packets of files, while pipes end by themselves.
+    pub fn stopped(&mut self) -> bool {
+        let Some(total) = self.total_bytes.filter(|_| self.stop.is_asked()) else {
+            return false;
+        };
+        let (frames, read) = (self.frames, self.consumed.load(Ordering::Relaxed));
+        let percent = 100.0 * read as f64 / total.max(1) as f64;
+        if let Some(file) = self.current.and_then(|current| self.files.get_mut(current)) {
+            file.notes.add(NoteCode::Stopped, || {
+                format!("reading was stopped after frame {frames}, with {percent:.0} % of the bytes read")
+            });
+        }
+        true
     }
 
     /// A packet of the file that is read (at the end: of the last one) lacks some of its IP datagram.
@@ -169,7 +196,7 @@ impl Recording {
         loop {
             let Reverse(turn) = self.waiting.pop()?;
             let file = self.files.get_mut(turn.file())?;
-            if file.reopen(&self.consumed, &mut self.extras) {
+            if file.reopen(&self.consumed, &self.stop, &mut self.extras) {
                 return Some(turn.file());
             }
         }
@@ -203,9 +230,9 @@ impl File {
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
-    fn look(&mut self, consumed: &Arc<AtomicU64>) -> Result<Option<Record>, CaptureError> {
+    fn look(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop) -> Result<Option<Record>, CaptureError> {
         let looked_at = Arc::default();
-        let first = self.open(&looked_at, &mut Extras::default())?;
+        let first = self.open(&looked_at, stop, &mut Extras::default())?;
         if first.is_some() {
             self.state = State::Closed;
             self.notes = Notes::default();
@@ -215,8 +242,14 @@ impl File {
         Ok(first)
     }
 
-    fn open(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> Result<Option<Record>, CaptureError> {
-        let mut reader = Reader::open(&self.summary.path, self.source.open(consumed, self.is_one_of_many)?)?;
+    fn open(
+        &mut self,
+        consumed: &Arc<AtomicU64>,
+        stop: &Stop,
+        extras: &mut Extras,
+    ) -> Result<Option<Record>, CaptureError> {
+        let stream = self.source.open(consumed, self.is_one_of_many, stop)?;
+        let mut reader = Reader::open(&self.summary.path, stream, stop)?;
         self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras);
         self.state = match first {
@@ -227,11 +260,11 @@ impl File {
     }
 
     /// Opens a closed file; `false` where it is gone or has changed since it was looked at.
-    fn reopen(&mut self, consumed: &Arc<AtomicU64>, extras: &mut Extras) -> bool {
+    fn reopen(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop, extras: &mut Extras) -> bool {
         if !matches!(self.state, State::Closed) {
             return true;
         }
-        match self.open(consumed, extras) {
+        match self.open(consumed, stop, extras) {
             Ok(first) => first.is_some(),
             Err(error) => {
                 self.state = State::Done;

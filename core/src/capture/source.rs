@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::CaptureError;
+use super::stop::{Pipe, Stop};
 
 pub enum Source {
     Path(PathBuf),
@@ -55,14 +56,20 @@ impl Source {
     }
 
     /// A stream that adds what is read from it to `consumed`; one of `many` files is not held open.
-    pub(super) fn open(&mut self, consumed: &Arc<AtomicU64>, many: bool) -> Result<Box<dyn Read + Send>, CaptureError> {
+    pub(super) fn open(
+        &mut self,
+        consumed: &Arc<AtomicU64>,
+        many: bool,
+        stop: &Stop,
+    ) -> Result<Box<dyn Read + Send>, CaptureError> {
         let reader: Box<dyn Read + Send> = match self {
             Self::Path(path) if many && path.is_file() => {
                 open_file(path)?;
                 Box::new(OpenedAgain { path: path.clone(), offset: 0 })
             }
-            Self::Path(path) => Box::new(open_file(path)?),
-            Self::Stdin => Box::new(io::stdin()),
+            Self::Path(path) if path.is_file() => Box::new(open_file(path)?),
+            Self::Path(path) => Box::new(Pipe::new(open_file(path)?, stop)),
+            Self::Stdin => Box::new(Pipe::new(io::stdin(), stop)),
             Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
             Self::Reader { reader, .. } => std::mem::replace(reader, Box::new(io::empty())),
         };

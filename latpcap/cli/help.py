@@ -1,0 +1,44 @@
+"""`latpcap help`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+__all__ = ["help_command"]
+
+
+class CommandName(click.ParamType[str]):
+    """The name of a command."""
+
+    name = "command"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so."""
+        names = _all_commands(ctx).commands
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+@click.command("help")
+@click.argument("name", metavar="[COMMAND]", required=False, type=CommandName())
+@click.pass_context
+def help_command(ctx: click.Context, name: str | None) -> None:
+    """Show what latpcap, or one of its commands, does.
+
+    \b
+    latpcap help
+    latpcap help project
+    """
+    root = ctx.find_root()
+    if name is None:
+        click.echo(root.get_help())
+        return
+    _, command, _ = _all_commands(ctx).resolve_command(root, [name])
+    if command is not None:
+        click.echo(command.get_help(click.Context(command, info_name=name, parent=root)))
+
+
+def _all_commands(ctx: click.Context) -> click.Group:
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)
+    return group

@@ -1,0 +1,119 @@
+"""Ctrl-C: the first one ends the reading, the second one ends latpcap."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from fcntl import F_SETPIPE_SZ, fcntl
+
+import pytest
+from conftest import FIXTURES
+
+import latpcap
+
+NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
+LARGE = FIXTURES / "mysql/nplus1-10k.pcapng.zst"
+READ = 150_000
+"""More than a pipe holds: when it is written, latpcap reads."""
+LATPCAP = [sys.executable, "-m", "latpcap"]
+
+Waiting = subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def waiting(request: pytest.FixtureRequest) -> Iterator[Waiting]:
+    """latpcap with a capture read from a pipe that stays open; the parameters are its arguments."""
+    process = subprocess.Popen(
+        [*LATPCAP, *getattr(request, "param", ["analyze", "-"])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),  # readline exports COLUMNS=80 behind Python's back
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )
+    assert process.stdin is not None
+    fcntl(process.stdin, F_SETPIPE_SZ, 4096)
+    process.stdin.write(NPLUS1.read_bytes())
+    process.stdin.flush()  # what the pipe cannot hold has been read: the reading goes on and waits for more
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def ended(process: Waiting) -> tuple[int, str, str]:
+    """The status, standard output and standard error; its standard input stays open."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = process.stdout.read().decode(), process.stderr.read().decode()
+    return process.wait(60), out, err
+
+
+def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read(waiting: Waiting) -> None:
+    waiting.send_signal(signal.SIGINT)
+    status, out, err = ended(waiting)
+    assert status == 0
+    assert out.startswith("303 round trips at 1.01 ms are")
+    assert "warning: standard input: reading was stopped while more could have come [stopped]" in out
+    assert err == "latpcap: reading no further; Ctrl-C again ends at once\n"
+
+
+@pytest.mark.parametrize("waiting", [["exchanges", "-", "--quiet", "--format", "csv"]], indirect=True)
+def test_rows_are_written_after_a_ctrl_c_too(waiting: Waiting) -> None:
+    waiting.send_signal(signal.SIGINT)
+    status, out, err = ended(waiting)
+    assert (status, len(out.splitlines()), err) == (0, 306, "")
+
+
+def test_the_second_ctrl_c_ends_at_once(waiting: Waiting) -> None:
+    waiting.send_signal(signal.SIGINT)
+    assert waiting.stderr is not None
+    assert waiting.stderr.readline()
+    waiting.send_signal(signal.SIGINT)
+    assert ended(waiting) == (128 + signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("waiting", [["compare", "-", str(NPLUS1)]], indirect=True)
+def test_what_needs_whole_capture_is_ended_by_the_first(waiting: Waiting) -> None:
+    waiting.send_signal(signal.SIGINT)
+    assert ended(waiting)[:2] == (128 + signal.SIGINT, "")
+
+
+def test_a_pipe_that_ends_by_the_same_ctrl_c_is_read_to_its_end() -> None:
+    """As with `tcpdump -w - | latpcap analyze -` in one terminal: both are told, and the writer flushes."""
+    script = f"(trap 'tail -c +{READ + 1} {NPLUS1}; exit' INT; head -c {READ} {NPLUS1}; echo ready >&2; sleep 60) |"
+    out = after_ctrl_c(f"{script} {' '.join(LATPCAP)} analyze - --color never")
+    assert "303 round trips at 1.01 ms are" in out
+    assert "stopped" not in out
+
+
+def after_ctrl_c(command: str) -> str:
+    """What a shell's terminal shows of `command`, which gets Ctrl-C when it says that it is ready."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv("/bin/bash", ["bash", "-c", command])
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+            if b"ready" in part:
+                os.write(terminal, b"\x03")
+    except OSError:  # Linux's way to say that the other side is closed
+        pass
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    os.close(terminal)
+    return shown.decode()
+
+
+def test_a_file_is_left_where_it_is_stopped() -> None:
+    progress = latpcap.Progress()
+    progress.stop()
+    capture = latpcap.read(LARGE, progress=progress)
+    (note,) = (note for note in capture.analyze().health if note.code == "stopped")
+    assert "reading was stopped after frame 4096, with " in note.message
+    assert 1000 < len(capture.exchanges) < 3000
+
+
+def test_a_recording_that_is_read_whole_has_no_such_note() -> None:
+    assert "stopped" not in {note.code for note in latpcap.read(NPLUS1).analyze().health}
