@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +95,31 @@ def test_the_last_line_says_what_all_fixes_save_at_once(latpcap: Any) -> None:
     assert text.splitlines()[-1] == "Together nodelay, ping, prepare save 8.86 s at 15 ms."
     alone = latpcap("findings", FIXTURES / "mysql" / "nplus1-300-client.pcapng", "--quiet").stdout.decode()
     assert "Together" not in alone
+
+
+# --- as people see them ----------------------------------------------------------------------------------------------
+
+SCATTERED = FIXTURES / "findings" / "insert-commit-my.pcapng.zst"
+
+
+def told(latpcap: Any, *options: str) -> list[str]:
+    shown = latpcap("findings", SCATTERED, "--quiet", *options).stdout.decode()
+    return [line for line in shown.splitlines() if "tcp.stream" in line or "more (" in line]
+
+
+def test_three_ranges_of_frames_are_shown_and_how_many_more_there_are(latpcap: Any) -> None:
+    first, more = told(latpcap)[:2]
+    assert first.count("..") == 3
+    assert more == "  … 57 more (`--filters`, `annotate`)"
+
+
+def test_filters_are_whole_where_they_are_asked_for(latpcap: Any) -> None:
+    whole = told(latpcap, "--filters")
+    rows = json.loads(latpcap("findings", SCATTERED, "--quiet", "--json").stdout)["rows"]
+    assert [line.strip() for line in whole] == [row["display_filter"] for row in rows if row["display_filter"]]
+    assert whole[0].count("..") == 60
+
+
+def test_the_markdown_report_is_as_short(latpcap: Any, tmp_path: Path) -> None:
+    latpcap("report", SCATTERED, "--quiet", "-o", tmp_path / "x.md")
+    assert "}`, … 57 more (`latpcap findings --filters`)\n" in (tmp_path / "x.md").read_text()

@@ -17,11 +17,13 @@ __all__ = ["findings"]
 @reading_options
 @rtt_option
 @fail_if_option
+@click.option("--filters", is_flag=True, help="Show each display filter whole, however many frames it names.")
 @output_options
 def findings(
     rtt: tuple[list[float], ...],
     fail_if: tuple[Any, ...],
     file_format: str | None,
+    filters: bool,
     as_json: bool,
     output: str | None,
     **reading: Any,
@@ -30,6 +32,7 @@ def findings(
 
     \b
     latpcap findings capture.pcapng --rtt 15ms
+    latpcap findings capture.pcapng --filters
     latpcap findings capture.pcapng --format jsonl
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
@@ -42,7 +45,7 @@ def findings(
 
         result = capture.analyze(rtts)
         shown = in_order_of(result.findings, lambda: capture.findings_at(rtts))
-        write([findings_text(shown, result.fixes_together)], output)
+        write([findings_text(shown, result.fixes_together, whole_filters=filters)], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.tables import columns
 
-__all__ = ["MAX_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges"]
+__all__ = ["MAX_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges", "short_filter"]
 
 MAX_STRETCHES = 2000
 """A filter of 2,000 stretches is some 25 kB long and works in Wireshark; further ones are left out, and counted."""
+
+
+RANGES_SHOWN = 3
+"""Ranges that a report for people shows."""
+WHOLE = "tcp.stream in"
+"""What a filter for whole connections begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +85,28 @@ def display_filter(frames: Sequence[Frames], whole: bool) -> str:
     'tcp.stream in {0..2, 7}'
     """
     if whole:
-        return f"tcp.stream in {{{', '.join(_ranges([frame.stream for frame in frames]))}}}"
+        return f"{WHOLE} {{{', '.join(_ranges([frame.stream for frame in frames]))}}}"
     parts = []
     for stream, stretches in groupby(frames, key=lambda frame: frame.stream):
         numbers = ", ".join(_range(each.first, each.last) for each in stretches)
         parts.append(f"tcp.stream == {stream} && frame.number in {{{numbers}}}")
     return parts[0] if len(parts) == 1 else " || ".join(f"({part})" for part in parts)
+
+
+def short_filter(text: str, frames: Sequence[Frames], most: int = RANGES_SHOWN) -> tuple[str, int]:
+    """The filter `text` of these stretches for the first ranges of them, and how many more there are.
+
+    >>> short_filter("…", [Frames(3, 21, 40), Frames(3, 44, 44), Frames(5, 7, 9)], 2)
+    ('tcp.stream == 3 && frame.number in {21..40, 44}', 1)
+    >>> short_filter("tcp.stream in {0..2, 7}", [Frames(number, 0, 0) for number in (0, 1, 2, 7)], 1)
+    ('tcp.stream in {0..2}', 1)
+    """
+    whole = text.startswith(WHOLE)
+    ranges = _ranges([frame.stream for frame in frames]) if whole else frames
+    if len(ranges) <= most:
+        return text, 0
+    first = f"{WHOLE} {{{', '.join(map(str, ranges[:most]))}}}" if whole else display_filter(frames[:most], False)
+    return first, len(ranges) - most
 
 
 def _ranges(numbers: Sequence[int]) -> list[str]:

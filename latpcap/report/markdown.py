@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from latpcap.findings.frames import Frames, short_filter
 from latpcap.report.network import network_in_all
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
@@ -112,7 +113,11 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
         if saved:
             yield f"- it would save {', '.join(saved)}"
         if finding.get("display_filter"):
-            yield f"- in Wireshark: {code_of(finding['display_filter'])}"
+            frames = [Frames(**each) for each in finding.get("frames", ())]
+            shown, more = short_filter(finding["display_filter"], frames)
+            more += finding.get("frames_left_out", 0)
+            besides = f", … {more:,} more (`latpcap findings --filters`)" if more else ""
+            yield f"- in Wireshark: {code_of(shown)}{besides}"
 
 
 def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:

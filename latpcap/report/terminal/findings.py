@@ -8,7 +8,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from latpcap.findings import FindingResult, FixesTogether
+from latpcap.findings.frames import short_filter
 from latpcap.report.console import heading, print_renderables
+from latpcap.report.destination import going_to
 from latpcap.report.text import TOP, printable, top
 from latpcap.units import format_s
 
@@ -46,16 +48,28 @@ def _together(together: FixesTogether | None) -> Iterator[RenderableType]:
     yield Text(f"Together {', '.join(together.fixes)} save {format_s(seconds)} at {rtt} ms.")
 
 
-def findings_text(findings: Iterable[FindingResult], together: FixesTogether | None) -> str:
+def findings_text(
+    findings: Iterable[FindingResult], together: FixesTogether | None, *, whole_filters: bool = False
+) -> str:
     """Every finding whole, and what all fixes save at once.
 
-    The display filter of a finding's packets stands on one line however long: it is there to be copied.
+    The display filter of a finding's packets stands on one line however long: it is there to be copied. Unless they are
+    wanted whole, it shows the first ranges of frames.
     """
     shown = [
-        print_renderables(_finding(finding)) + (f"  {finding.display_filter}\n" if finding.display_filter else "")
+        print_renderables(_finding(finding)) + "".join(f"  {line}\n" for line in _filter(finding, whole_filters))
         for finding in findings
     ]
     return "\n".join(filter(None, (*shown, print_renderables(_together(together)))))
+
+
+def _filter(finding: FindingResult, whole: bool) -> Iterator[str]:
+    text, more = (finding.display_filter, 0) if whole else short_filter(finding.display_filter, finding.frames)
+    more += finding.frames_left_out
+    if text:
+        yield text
+    if more:
+        yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--filters`, `annotate`)"
 
 
 def _saved(finding: FindingResult) -> str:
