@@ -54,7 +54,7 @@ def test_the_first_ctrl_c_ends_the_reading_and_reports_what_was_read(waiting: Wa
     waiting.send_signal(signal.SIGINT)
     status, out, err = ended(waiting)
     assert status == 0
-    assert out.startswith("303 round trips at 1.01 ms are")
+    assert out.startswith("303 round trips")
     assert "warning: standard input: reading was stopped while more could have come [stopped]" in out
     assert err == "latpcap: reading no further; Ctrl-C again ends at once\n"
 
@@ -84,7 +84,7 @@ def test_a_pipe_that_ends_by_the_same_ctrl_c_is_read_to_its_end() -> None:
     """As with `tcpdump -w - | latpcap analyze -` in one terminal: both are told, and the writer flushes."""
     script = f"(trap 'tail -c +{READ + 1} {NPLUS1}; exit' INT; head -c {READ} {NPLUS1}; echo ready >&2; sleep 60) |"
     out = after_ctrl_c(f"{script} {' '.join(LATPCAP)} analyze - --color never")
-    assert "303 round trips at 1.01 ms are" in out
+    assert "303 round trips" in out
     assert "stopped" not in out
 
 
