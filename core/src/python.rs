@@ -109,6 +109,7 @@ struct Recording {
     statements: RecordBatch,
     tags: RecordBatch,
     rtt_samples: RecordBatch,
+    clock_readings: RecordBatch,
 }
 
 #[pymethods]
@@ -139,6 +140,10 @@ impl Recording {
     fn rtt_samples(&self) -> ArrowTable {
         ArrowTable(self.rtt_samples.clone())
     }
+
+    fn clock_readings(&self) -> ArrowTable {
+        ArrowTable(self.clock_readings.clone())
+    }
 }
 
 impl Recording {
@@ -150,6 +155,7 @@ impl Recording {
             statements: tables.statements()?,
             tags: tables.tags()?,
             rtt_samples: tables.rtt_samples()?,
+            clock_readings: tables.clock_readings()?,
             exchanges: tables.exchanges.into_batch()?,
         })
     }

@@ -16,7 +16,7 @@ from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.statement_text import reads_catalog
-from latpcap.rtt import Baselines
+from latpcap.rtt import Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Exchanges, Recording
@@ -34,10 +34,10 @@ MAX_LOOKUPS = 5
 class Evidence:
     """One recording as the findings see it; every property is an array with one value an exchange unless said."""
 
-    def __init__(self, recording: Recording, baselines: Baselines, timeline: Timeline, think_s: float) -> None:
+    def __init__(self, recording: Recording, rtt: Estimate, timeline: Timeline, think_s: float) -> None:
         """Look at `recording`, measured."""
         self.recording = recording
-        self.baselines = baselines
+        self.rtt = rtt
         self.timeline = timeline
         self.think_ns = think_s * 1e9
         self.exchanges: Exchanges = recording.exchanges
@@ -288,7 +288,7 @@ class Evidence:
     def client_ns(self) -> Floats:
         """Client time before each exchange, without the near half of the RTT and stalls that lie in it."""
         exchanges = self.exchanges
-        near = np.nan_to_num(self.baselines.near)[exchanges.connection]
+        near = np.nan_to_num(self.rtt.of_phases.near)[self.rtt.of_exchanges]
         gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
         client: Floats = gap - ack_stalls(exchanges).before
         return client

@@ -26,7 +26,7 @@ from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
-from latpcap.rtt import Baselines, Method
+from latpcap.rtt import Baselines, Estimate, Method
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -164,21 +164,22 @@ class _Pieces:
         return np.asarray(self.network + self.service + self.service_loss)
 
 
-def timeline(recording: Recording, baselines: Baselines, think_s: float = 1.0) -> Timeline:
+def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     connections, exchanges = recording.connections, recording.exchanges
-    near = np.rint(baselines.near).astype(np.int64)
-    baseline = np.nan_to_num(baselines.baseline)
+    baseline, near = np.nan_to_num(rtt.each_baseline), np.rint(rtt.of_phases.near).astype(np.int64)
     runtime_ns = round(recording.runtime_s * 1e9)
     stalls = ack_stalls(exchanges)
-    held = stalls.with_round_trip(baseline[exchanges.connection])
-    spans = _spans(connections, exchanges, near, runtime_ns, goodbyes(recording, near), stalls.before, held.before)
-    pieces = _lost(exchanges, _held_back(_pieces(exchanges, spans, baseline, near), stalls.inside, held.inside))
+    held = stalls.with_round_trip(baseline)
+    closed = goodbyes(recording, near[rtt.phases.opening])
+    spans = _spans(connections, exchanges, rtt, near, runtime_ns, closed, stalls.before, held.before)
+    cut = _pieces(exchanges, spans, baseline, near[rtt.of_exchanges])
+    pieces = _lost(exchanges, _held_back(cut, stalls.inside, held.inside))
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
     if recording.period is not None:
         shared = _shared_time(spans, runtime_ns)
-    return _add_up(connections, exchanges, baselines, spans, pieces, stalls, shared, pace, runtime_ns, think_s)
+    return _add_up(connections, exchanges, rtt, spans, pieces, stalls, shared, pace, runtime_ns, think_s)
 
 
 def _shared_time(spans: _Spans, until: int | None = None) -> SharedTime:
@@ -208,6 +209,7 @@ def _pace(exchanges: Exchanges, spans: _Spans, shared: SharedTime, think_s: floa
 def _spans(
     connections: Connections,
     exchanges: Exchanges,
+    rtt: Estimate,
     near: Ints,
     runtime_ns: int,
     closed: Ints,
@@ -225,13 +227,13 @@ def _spans(
     end = running_maximum(connection, np.maximum(last, connections.start[connection]))
     before = np.where(is_first, free[connection], np.roll(end, 1))
     begin = np.clip(asked, before, end)
-    hidden = np.where(exchanges.round_trips > 0, near[connection], 0)
+    hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
     early = np.where(is_first, 0, np.minimum(hidden, begin - before))
     room = begin - before - early
     held = np.where(room >= stalled, np.minimum(held, room), 0)
     bye = np.flatnonzero(closed != MISSING)
     last_of = np.searchsorted(connection, bye, side="right") - 1
-    bye_begin = np.clip(exchanges.request_end[last_of] - near[bye], end[last_of], closed[bye])
+    bye_begin = np.clip(exchanges.request_end[last_of] - near[rtt.phases.closing[bye]], end[last_of], closed[bye])
     return _Spans(
         begin - early - held,
         end,
@@ -273,14 +275,17 @@ def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> I
 
 
 def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -> _Pieces:
-    """Cut each stretch into the stall before it, request, network, service and response."""
-    connection, length = exchanges.connection, spans.end - spans.begin - spans.held
+    """Cut each stretch into the stall before it, request, network, service and response.
+
+    `baseline` and `near` are those of each exchange.
+    """
+    length = spans.end - spans.begin - spans.held
     inner = length - spans.early
     request = np.clip(exchanges.request_end - (spans.end - inner), 0, inner)
     waited = np.clip(exchanges.waited, 0, inner - request)
-    between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near[connection], inner - request - waited)
+    between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near, inner - request - waited)
     waited = waited + spans.early + between_waits
-    network = np.rint(exchanges.round_trips * baseline[connection]).astype(np.int64) - spans.unseen
+    network = np.rint(exchanges.round_trips * baseline).astype(np.int64) - spans.unseen
     network = np.clip(network, 0, waited)
     nothing = np.zeros_like(length)
     response = length - request - waited
@@ -350,7 +355,7 @@ def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:
 def _add_up(
     connections: Connections,
     exchanges: Exchanges,
-    baselines: Baselines,
+    rtt: Estimate,
     spans: _Spans,
     pieces: _Pieces,
     stalls: AckStalls,
@@ -359,7 +364,7 @@ def _add_up(
     runtime_ns: int,
     think_s: float,
 ) -> Timeline:
-    is_setup, whole = exchanges.is_setup, exchanges.complete & ~_told_by_one(baselines)[exchanges.connection]
+    is_setup, whole = exchanges.is_setup, exchanges.complete & ~_told_by_one(rtt.of_phases)[rtt.of_exchanges]
     normal = whole & ~is_setup
     worth = _worths(shared, spans.begin, pieces)
     network, service = worth.network, worth.service
@@ -387,18 +392,17 @@ def _add_up(
     shake_trips = np.where(connections.syn == MISSING, 0.0, 1.0 + connections.server_first)
     shake_weight = _ratio(pace.worth(spans.shake_begin, shake_length), shake_length)
     bye_weight = _ratio(pace.worth(spans.bye_begin, bye_length), bye_length)
-    bye_network = np.minimum(np.nan_to_num(baselines.baseline)[spans.bye] * bye_weight, bye_time)
-    shake_network = np.minimum(shake_trips * np.nan_to_num(baselines.baseline) * shake_weight, shake)
+    baseline = np.nan_to_num(rtt.of_phases.baseline)
+    bye_network = np.minimum(baseline[rtt.phases.closing[spans.bye]] * bye_weight, bye_time)
+    shake_network = np.minimum(shake_trips * baseline[rtt.phases.opening] * shake_weight, shake)
     count = len(connections)
-    every, nowhere = np.arange(count), np.zeros_like(shake_length)
+    nowhere, closing = np.zeros_like(shake_length), rtt.phases.closing[spans.bye]
     waited = waits(
-        baselines,
-        Stretches(
-            exchanges.connection, np.where(whole, exchanges.round_trips, 0), spans.unseen, pieces.waited, network
-        ),
-        Stretches(every, shake_trips, nowhere, shake_length, shake_network),
+        rtt.of_phases,
+        Stretches(rtt.of_exchanges, np.where(whole, exchanges.round_trips, 0), spans.unseen, pieces.waited, network),
+        Stretches(rtt.phases.opening, shake_trips, nowhere, shake_length, shake_network),
         connections.server_first,
-        Stretches(spans.bye, np.ones(len(spans.bye)), nowhere[spans.bye], bye_length, bye_network),
+        Stretches(closing, np.ones(len(closing)), nowhere[spans.bye], bye_length, bye_network),
     )
     return Timeline(
         budget=budget,

@@ -9,7 +9,8 @@ from itertools import chain
 import numpy as np
 
 from latpcap.measures.budget import Timeline
-from latpcap.rtt import LOOPBACK, Baselines, Method, Reason
+from latpcap.measures.changed_paths import changed_paths
+from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, percent
@@ -168,6 +169,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the network's share is an upper bound, the projection too",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
+    "path-changed": (
+        "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over the round trips",
+        "look for a fail-over, a VPN or a congestion at that time; `latpcap minutes` shows the RTT over time",
+    ),
     "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),
     "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
 }
@@ -205,9 +210,15 @@ def core_notes(recording: Recording) -> list[HealthNote]:
     ]
 
 
-def measured_notes(recording: Recording, baselines: Baselines, timeline: Timeline) -> list[HealthNote]:
+def measured_notes(recording: Recording, rtt: Estimate, timeline: Timeline) -> list[HealthNote]:
     """What the measures themselves say about their trustworthiness."""
-    notes = (_about_baseline(baselines), _about_reading(recording), _about_time(timeline), _about_selection(recording))
+    notes = (
+        _about_baseline(rtt.of_connections),
+        _about_changes(recording, rtt),
+        _about_reading(recording),
+        _about_time(timeline),
+        _about_selection(recording),
+    )
     return list(chain.from_iterable(notes))
 
 
@@ -236,6 +247,11 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
     if tiny := int(((baselines.baseline < NEAR_ZERO_NS) & ~local).sum()):
         text = f"the RTT of {_part(tiny, total)} is below 0.1 ms, about what hosts and clocks can resolve"
         yield HealthNote("near-zero-baseline", "info", text, tiny)
+
+
+def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
+    if text := changed_paths(recording, rtt):
+        yield HealthNote("path-changed", "info", text, len(rtt.phases.changes))
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:

@@ -22,7 +22,7 @@ from latpcap.measures.concurrency import lanes, side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.shared_time import SharedTime
-from latpcap.rtt import Baselines
+from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import running_maximum
@@ -93,10 +93,10 @@ class _Waits:
         return _Waits(*(getattr(self, name)[rows] for name in self.__slots__))
 
 
-def tasks(recording: Recording, baselines: Baselines, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
+def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
     """Cut the recording into tasks; a gap of more than `idle_s` ends one."""
     idle_ns = round(idle_s * 1e9)
-    waits = _waits(recording, baselines)
+    waits = _waits(recording, rtt.of_connections)
     clients, names = _clients(recording)
     worker = _workers(waits, clients, idle_ns)
     order = np.lexsort((waits.begin, worker))
@@ -108,7 +108,7 @@ def tasks(recording: Recording, baselines: Baselines, idle_s: float = IDLE_S, by
     if by == "route":
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
-    return _add_up(recording, baselines, waits, worker, new, works, clients, names, routes, route, idle_ns)
+    return _add_up(recording, rtt, waits, worker, new, works, clients, names, routes, route, idle_ns)
 
 
 def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
@@ -307,7 +307,7 @@ def _routes(recording: Recording, waits: _Waits, new: Bools) -> tuple[list[str],
 
 def _add_up(
     recording: Recording,
-    baselines: Baselines,
+    rtt: Estimate,
     waits: _Waits,
     worker: Ints,
     new: Bools,
@@ -338,7 +338,7 @@ def _add_up(
 
     exchanges = recording.exchanges
     alone, paced = _shares(waits, worker, idle_ns)
-    baseline = baselines.baseline[waits.connection]
+    baseline = rtt.of_phases.baseline[rtt.phases.at(waits.connection, waits.begin)]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total(waits.round_trips * baseline) / total(waits.round_trips)
     return Tasks(

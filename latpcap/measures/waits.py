@@ -16,7 +16,8 @@ __all__ = ["Stretches", "Waits", "waits"]
 class Stretches:
     """Stretches of one kind in which a client waits `trips` times."""
 
-    connection: Ints
+    phase: Ints
+    """Of a connection: one, but where its path changed."""
     trips: Floats
     hidden: Ints
     """What of the round trips passed before the capture saw anything of them, in ns."""
@@ -62,19 +63,19 @@ class Waits:
 
 
 def waits(baselines: Baselines, exchanges: Stretches, shakes: Stretches, greeted: Bools, byes: Stretches) -> Waits:
-    """Add up what is known; `greeted`: the shakes that take in a greeting."""
+    """Add up what is known, with the baseline of each phase; `greeted`: the shakes that take in a greeting."""
     known = ~np.isnan(baselines.baseline)
-    parts = [each.where((each.trips > 0) & known[each.connection]) for each in (exchanges, shakes, byes)]
-    greetings = int(np.count_nonzero(greeted & (shakes.trips > 0) & known[shakes.connection]))
-    connection, trips, hidden, waited, network = (
+    parts = [each.where((each.trips > 0) & known[each.phase]) for each in (exchanges, shakes, byes)]
+    greetings = int(np.count_nonzero(greeted & (shakes.trips > 0) & known[shakes.phase]))
+    phase, trips, hidden, waited, network = (
         np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Stretches)
     )
     alone, low, high = (
-        np.clip(trips * values[connection] - hidden, 0, waited)
+        np.clip(trips * values[phase] - hidden, 0, waited)
         for values in (baselines.baseline, np.nan_to_num(baselines.low), baselines.high)
     )
     part = np.where(alone > 0, network / np.maximum(alone, 1), 1.0)
-    measured = baselines.baseline[connection] / 1e6
+    measured = baselines.baseline[phase] / 1e6
     return Waits(
         round_trips=int(parts[0].trips.sum()),
         handshakes=len(parts[1].trips),

@@ -23,7 +23,7 @@ from latpcap.measures.budget import StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
-from latpcap.rtt import Baselines
+from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 
 __all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
@@ -90,7 +90,8 @@ class Basis:
         """What went the way that more went."""
         self.job = job
         self.baseline_ms = usual / 1e6
-        """Median over connections, weighted by their round trips; NaN where unknown."""
+        """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
+        mean over its round trips."""
         self._counted_once = float(timeline.effective.sum())
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
 
@@ -245,14 +246,29 @@ class Basis:
         return _Learned(replay, replay.run([None], Network())[0])
 
 
-def basis(recording: Recording, baselines: Baselines, timeline: Timeline) -> Basis:
+def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
-    usual = _weighted_median(baselines.baseline, timeline.round_trips)
+    usual = _weighted_median(_usual(recording, rtt), timeline.round_trips)
+    known = rtt.of_phases
     low, central, high = (
-        np.where(np.isnan(values), usual, values) for values in (baselines.low, baselines.baseline, baselines.high)
+        np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
     )
-    job = None if math.isnan(usual) else Job.of(recording, baselines, central, low, high)
+    job = None if math.isnan(usual) else Job.of(recording, rtt, central, low, high)
     return Basis(recording, timeline, job, usual)
+
+
+def _usual(recording: Recording, rtt: Estimate) -> Floats:
+    """The baseline of each connection; where its path changed, the mean over the path's round trips."""
+    if not rtt.has_changed:
+        return rtt.of_connections.baseline
+    path, phases = rtt.paths.of_connection, rtt.phases
+    trips = np.bincount(rtt.of_exchanges, recording.exchanges.round_trips, len(phases))
+    trips[np.isnan(rtt.of_phases.baseline)] = 0
+    own, count = path[phases.connection], len(rtt.paths)
+    waited = np.bincount(own, trips * np.nan_to_num(rtt.of_phases.baseline), count)
+    mean = waited / np.maximum(np.bincount(own, trips, count), 1)
+    changed = np.isin(path, phases.changes.path)
+    return np.where(changed, mean[path], rtt.of_connections.baseline)
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:

@@ -16,7 +16,7 @@ from latpcap._core import Replay
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
-from latpcap.rtt import Baselines
+from latpcap.rtt import Estimate
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
@@ -35,19 +35,23 @@ TIMEOUT_NS = 200e6
 class Job:
     """What was captured: times in ns since the recording began, as the client saw them."""
 
+    baseline_ns: Floats
+    """Of each phase of a connection, as the next two."""
+    low_ns: Floats
+    high_ns: Floats
+    opening: NDArray[np.uint32]
+    """The first phase of each connection."""
     client: NDArray[np.uint32]
     opened_ns: Ints
     established_ns: Ints
     closed_ns: Ints
     server_first: NDArray[np.bool_]
-    baseline_ns: Floats
-    low_ns: Floats
-    high_ns: Floats
     near_ns: Floats
     segment_bytes: Floats
     client_window_bytes: Floats
     server_window_bytes: Floats
     connection: NDArray[np.uint32]
+    phase: NDArray[np.uint32]
     request_ns: Ints
     request_end_ns: Ints
     response_ns: Ints
@@ -63,33 +67,36 @@ class Job:
     deferred: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, recording: Recording, baselines: Baselines, baseline: Floats, low: Floats, high: Floats) -> Job:
-        """The job of `recording`; the three baselines are known for every connection (ns)."""
-        connections, exchanges = recording.connections, recording.exchanges
-        near = np.nan_to_num(baseline * baselines.near_share)
+    def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Job:
+        """The job of `recording`; the three baselines are known for every phase of a connection (ns)."""
+        connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
+        near = np.nan_to_num(baseline * rtt.of_phases.near_share)
         half = np.rint(near / 2).astype(np.int64)
-        sooner, later = half[exchanges.connection], half[exchanges.connection]
+        shift = half[rtt.of_exchanges]
+        near, opened, closed = near[phases.opening], half[phases.opening], half[phases.closing]
         segment_bytes = _segment_bytes(connections)
         size = segment_bytes[exchanges.connection]
         stalls = ack_stalls(exchanges)
         return cls(
-            client=connections.hosts.astype(np.uint32),
-            opened_ns=_shifted(connections.syn, -half),
-            established_ns=_shifted(connections.syn_ack, half),
-            closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), half),
-            server_first=connections.server_first,
             baseline_ns=baseline,
             low_ns=low,
             high_ns=high,
+            opening=phases.opening.astype(np.uint32),
+            client=connections.hosts.astype(np.uint32),
+            opened_ns=_shifted(connections.syn, -opened),
+            established_ns=_shifted(connections.syn_ack, opened),
+            closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), closed),
+            server_first=connections.server_first,
             near_ns=near,
             segment_bytes=segment_bytes,
             client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
-            request_ns=_shifted(exchanges.request, -sooner),
-            request_end_ns=_shifted(exchanges.request_end, -sooner),
-            response_ns=_shifted(exchanges.response, later),
-            response_end_ns=_shifted(exchanges.response_end, later),
+            phase=rtt.of_exchanges.astype(np.uint32),
+            request_ns=_shifted(exchanges.request, -shift),
+            request_end_ns=_shifted(exchanges.request_end, -shift),
+            response_ns=_shifted(exchanges.response, shift),
+            response_end_ns=_shifted(exchanges.response_end, shift),
             round_trips=exchanges.round_trips.astype(np.float64),
             stalled_before_ns=stalls.before,
             stalled_within_ns=stalls.inside,

@@ -31,7 +31,7 @@ def capacity_per_s(job: Job) -> float | None:
     seen = (job.request_ns != MISSING) & (job.response_ns != MISSING) & (job.round_trips > 0) & ~job.setup
     if not seen.any():
         return None
-    half = job.baseline_ns[job.connection[seen]] / 2
+    half = job.baseline_ns[job.phase[seen]] / 2
     begin, end = job.request_end_ns[seen] + half, job.response_ns[seen] - half
     times = np.concatenate((begin, np.maximum(end, begin)))
     steps = np.repeat((1, -1), len(begin))

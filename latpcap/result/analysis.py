@@ -126,11 +126,11 @@ class Measures:
         self.recording = recording
         self.rtt: Estimate = estimate_paths(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
-        self.timeline: Timeline = timeline(recording, self.baselines, think_s)
+        self.timeline: Timeline = timeline(recording, self.rtt, think_s)
         self.statements: StatementGroups = group(recording, self.timeline)
         self.purposes = tuple(purpose_results(recording.exchanges))
-        self.basis = basis(recording, self.baselines, self.timeline)
-        self.evidence = Evidence(recording, self.baselines, self.timeline, think_s)
+        self.basis = basis(recording, self.rtt, self.timeline)
+        self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
         self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
 
     @cached_property
@@ -153,7 +153,7 @@ class Measures:
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
-        return tasks(self.recording, self.baselines, idle_s, by)
+        return tasks(self.recording, self.rtt, idle_s, by)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the largest of `rtt_ms`."""
@@ -177,7 +177,7 @@ class Measures:
         recording, projection = self.recording, project(self.basis, rtt_ms, within_s)
         findings = self.findings([point.rtt_ms for point in projection.points])
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
-        health = (*core_notes(recording), *measured_notes(recording, self.baselines, self.timeline))
+        health = (*core_notes(recording), *measured_notes(recording, self.rtt, self.timeline))
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(overall(recording, self.chattiness), self._network_share(projection), routes)
         return Analysis(
@@ -189,7 +189,7 @@ class Measures:
             waits=self.timeline.waits,
             purposes=self.purposes,
             chattiness=made_for,
-            paths=tuple(path_results(self.rtt)),
+            paths=tuple(path_results(recording, self.rtt)),
             connections=tuple(self.connections()),
             statements=tuple(statement_results(self.statements, recording.start_ns)),
             routes=routes,

@@ -17,7 +17,7 @@ from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.tables.times import iso
 
-__all__ = ["ConnectionResult", "PathResult", "RttResult", "connection_results", "path_results"]
+__all__ = ["ConnectionResult", "PathResult", "PeriodResult", "RttResult", "connection_results", "path_results"]
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
@@ -44,6 +44,15 @@ class RttResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PeriodResult:
+    """A path had one RTT from a time on, until the next period."""
+
+    begin: str
+    round_trips: int
+    rtt: RttResult
+
+
+@dataclass(frozen=True, slots=True)
 class PathResult:
     """One client host and one server endpoint: how far apart they are, from all their connections together."""
 
@@ -51,6 +60,9 @@ class PathResult:
     server: str
     connections: int
     rtt: RttResult
+    """Where it changed: of the period with most round trips."""
+    periods: tuple[PeriodResult, ...]
+    """Empty where the RTT did not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +126,37 @@ def connection_results(
         )
 
 
-def path_results(found: Estimate) -> Iterator[PathResult]:
+def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
     """The paths, those with most connections first."""
     counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
-    for path in np.argsort(-counts, kind="stable"):
+    periods = _periods(recording, found)
+    for path in map(int, np.argsort(-counts, kind="stable")):
         yield PathResult(
-            found.paths.client[path], found.paths.server[path], int(counts[path]), _rtt(found.of_paths, int(path))
+            client=found.paths.client[path],
+            server=found.paths.server[path],
+            connections=int(counts[path]),
+            rtt=_rtt(found.of_paths, path),
+            periods=periods.get(path, ()),
         )
+
+
+def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodResult, ...]]:
+    """The periods of each path that changed."""
+    if not found.has_changed:
+        return {}
+    changes, phases = found.phases.changes, found.phases
+    trips = np.bincount(
+        phases.period[found.of_exchanges], recording.exchanges.round_trips, len(changes.begin_of_period)
+    )
+    start = np.maximum(changes.begin_of_period, 0) + recording.start_ns
+    begin = np.datetime_as_string(start.view("datetime64[ns]"), unit="ns")
+    return {
+        path: tuple(
+            PeriodResult(f"{begin[period]}Z", int(trips[period]), _rtt(found.of_periods, period))
+            for period in range(int(changes.first[path]), int(changes.first[path + 1]))
+        )
+        for path in np.unique(changes.path).tolist()
+    }
 
 
 def _rtt(baselines: Baselines, index: int) -> RttResult:

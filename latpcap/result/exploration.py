@@ -51,7 +51,7 @@ def explore(measures: Measures, rtt_ms: Sequence[float] | None = None) -> Explor
     asked_ms = sorted({first_rtt_ms, *(point.rtt_ms for point in analysis.projection.points)})
     found = list(finding_results(measures.savings, asked_ms, first_rtt_ms))
     listed = [saving for _, saving in found]
-    drawn = timeline(recording, measures.baselines.baseline, measures.timeline)
+    drawn = timeline(recording, measures.rtt.each_baseline, measures.timeline)
     _name_statements(drawn, recording)
     return Exploration(
         analysis=analysis,

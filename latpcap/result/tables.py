@@ -127,7 +127,7 @@ def rtt_sample_table(recording: Recording) -> Table:
 def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     """The columns of `EXCHANGE_COLUMNS`: those of the core, and what follows from them."""
     exchanges, texts = recording.exchanges, recording.statement_texts
-    known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.baselines.baseline)[exchanges.connection]
+    known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline)
     made = {
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
         **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},

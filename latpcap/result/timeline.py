@@ -59,11 +59,11 @@ def timeline(
     one_by_one: int = ONE_BY_ONE,
     stretches: int = STRETCHES,
 ) -> dict[str, Any]:
-    """Return lanes of blocks from the RTT of each connection and what was `measured` of each exchange."""
+    """Return lanes of blocks from the RTT and what was `measured` of each exchange."""
     exchanges, connections = recording.exchanges, recording.connections
     lane_of = _lanes(connections)
     drawn = _busiest(lane_of[exchanges.connection])
-    round_trip_ns = np.nan_to_num(baseline_ns)[exchanges.connection]
+    round_trip_ns = np.nan_to_num(baseline_ns)
     blocks = _blocks(exchanges, lane_of, exchanges.round_trips * round_trip_ns, measured)
     each = len(exchanges) <= one_by_one
     duration_us = max(round(recording.runtime_s * 1e6), int((blocks.start + blocks.length).max(initial=0)))

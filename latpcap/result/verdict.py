@@ -226,5 +226,11 @@ def _chattiness(facts: Facts) -> str:
     return chattiness_in_words(facts.chattiness)
 
 
-STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _beside_statements, _largest, _chattiness)
+def _changed_path(facts: Facts) -> str:
+    """The RTT was not one, so nor is the first line's."""
+    changed = next((note.message for note in facts.health if note.code == "path-changed"), "")
+    return f"{changed[:1].upper()}{changed[1:]}." if changed else ""
+
+
+STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _changed_path, _beside_statements, _largest, _chattiness)
 """In the order in which they are said: what a reader must not miss first."""

@@ -11,7 +11,8 @@ half is network (the near one is the client's own turnaround), at the server onl
 
 measured.py   what the capture shows of each half    paths.py      who shares a path, where it was captured
 choice.py     which of it counts, and how sure       estimate.py   connections and paths
-baselines.py  the result
+changes.py    when a path's RTT changed          clocks.py     what the senders' clocks say of that
+phases.py     connections cut there              baselines.py  the result
 """
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason

@@ -58,6 +58,7 @@ class Reason(IntEnum):
     FLOOR = 15
     FAR_RESPONSES = 16
     COARSE_CLOCK = 17
+    CHANGED = 18
 
 
 REASON_TEXTS = {
@@ -79,6 +80,7 @@ REASON_TEXTS = {
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
+    Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",
     Reason.COARSE_CLOCK: "the capture's clock ticks once a second: no RTT can be measured",
 }
 

@@ -14,7 +14,7 @@ from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 
-__all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "limits"]
+__all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "less_work", "limits"]
 
 
 AGREE = 0.10
@@ -79,6 +79,8 @@ class Chosen:
     """The fastest answer; NaN where there is none."""
     deficit: Floats
     """By how much the responses were faster than the value, on the average over all of them."""
+    work: Floats
+    """What was taken off the fastest responses, as the hosts took so long beside the RTT at another time; else NaN."""
 
     @property
     def most(self) -> Floats:
@@ -106,9 +108,29 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
     none = np.zeros(count)
     direct = shakes.counts + acks.counts
-    chosen = Chosen(value, method, reason, value, pool.counts, direct, pool, floor, faster, fastest, none)
+    chosen = Chosen(
+        value, method, reason, value, pool.counts, direct, pool, floor, faster, fastest, none, np.full(count, np.nan)
+    )
     chosen = _by_answers(_by_responses(chosen, bounds, step_ns), step_ns)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
+
+
+def less_work(chosen: Chosen, other: Ints) -> Chosen:
+    """Take off what was work of the hosts where only responses are known of a group.
+
+    `other`: a group of the same path of which more is known, and so how much of its responses was work; -1 for none.
+    """
+    there = np.flatnonzero((chosen.reason == Reason.FLOOR) & (other >= 0))
+    work = (chosen.floor - chosen.value)[other[there]]
+    fits = (work >= 0) & (work < (1 - MIN_NETWORK) * chosen.floor[there])
+    there, work = there[fits], work[fits]
+    if not len(there):
+        return chosen
+    value, measured, taken = (each.copy() for each in (chosen.value, chosen.measured, chosen.work))
+    reason = chosen.reason.copy()
+    value[there] = measured[there] = chosen.floor[there] - work
+    reason[there], taken[there] = Reason.CHANGED, work
+    return replace(chosen, value=value, measured=measured, reason=reason, work=taken)
 
 
 def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
@@ -215,6 +237,9 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
         [np.isnan(measured), np.isnan(chosen.faster) & chosen.is_bound_only], [chosen.floor, value], measured
     )
     high = np.where(bound, np.fmin(np.fmax(value, typical_bound) + tick, most), np.fmin(measured + up, most))
+    sure = np.fmax(chosen.work, HANDSHAKE_NS)
+    taken_off = ~np.isnan(chosen.work)
+    low, high = np.where(taken_off, np.maximum(value - sure, 0), low), np.where(taken_off, value + sure, high)
     return np.fmin(low, chosen.fastest), high
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
-from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, limits
+from latpcap.rtt.changes import find
+from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import Half, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
-from latpcap.tables.columns import Floats, Ints
+from latpcap.rtt.phases import Changes, Phases
+from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
-from latpcap.tables.recording import Recording
+from latpcap.tables.recording import Connections, Recording
 
 __all__ = ["Estimate", "estimate", "estimate_paths"]
 
@@ -35,7 +37,25 @@ class Estimate:
 
     paths: Paths
     of_paths: Baselines
+    """Of a path that changed: of the period with most round trips."""
     of_connections: Baselines
+    """The same of its phases."""
+    phases: Phases
+    of_phases: Baselines
+    """What each exchange's time is divided by."""
+    of_periods: Baselines
+    of_exchanges: Ints
+    """The phase of each exchange."""
+
+    @property
+    def each_baseline(self) -> Floats:
+        """The baseline of each exchange in ns, NaN where it is unknown."""
+        return self.of_phases.baseline[self.of_exchanges]
+
+    @property
+    def has_changed(self) -> bool:
+        """A path did."""
+        return len(self.phases.changes) > 0
 
 
 def estimate(recording: Recording, given_ms: float | None = None) -> Baselines:
@@ -47,26 +67,99 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     """Choose the baseline RTT of each path and of each connection of `recording`."""
     found = paths(recording.connections)
     path, count = found.of_connection, len(found)
-    step_ns = recording.tick_ns
-    far, near = halves(recording, path)
-    resent = np.zeros(count, bool)
-    resent[path[recording.connections.handshake_retransmitted]] = True
-    by_path = [choose(half, path, count, step_ns, resent) for half in (far, near)]
-    place = position(found, *by_path)
-    handshake = whole_handshakes(recording.connections)
-    of_paths = _suspect_proxy(_baselines(far, near, by_path, place, path, step_ns, handshake), far, path)
-    own = np.arange(len(path))
-    alone = count == len(path)  # each connection is its path's only one
-    resent_own = recording.connections.handshake_retransmitted
-    by_connection = by_path if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
-    of_connections = _baselines(far, near, by_connection, place[path], own, step_ns, handshake)
-    direct = _relevant(by_connection, place[path])
-    of_connections = _from_siblings(of_connections, _each(of_paths, path), direct)
-    if step_ns >= TOO_COARSE_NS:
-        of_paths, of_connections = _unmeasured(of_paths), _unmeasured(of_connections)
+    none = np.empty(0, np.int64)
+    whole = _estimated(recording, found, Phases.of(recording.connections, path, Changes(none, none, count)))
+    of_paths, of_connections = whole.of_paths, whole.of_connections
     if given_ms is not None:
-        return Estimate(found, _given(of_paths, given_ms), _given(of_connections, given_ms))
-    return Estimate(found, of_paths, of_connections)
+        return replace(
+            whole,
+            of_paths=_given(of_paths, given_ms),
+            of_periods=_given(of_paths, given_ms),
+            of_connections=_given(of_connections, given_ms),
+            of_phases=_given(of_connections, given_ms),
+        )
+    if recording.tick_ns >= TOO_COARSE_NS:
+        return whole
+    one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
+    relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
+    changes = find(recording, path, count, halves(recording, whole.phases), relevant)
+    if not len(changes):
+        return whole
+    return _estimated(recording, found, Phases.of(recording.connections, path, changes), of_paths.position)
+
+
+def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints | None = None) -> Estimate:
+    """The baselines of periods and phases; `place`, of each path, where it is known."""
+    group, count = phases.period, int(phases.changes.first[-1])
+    step_ns = recording.tick_ns
+    far, near = halves(recording, phases)
+    resent_own, handshake = _opening(recording.connections, phases)
+    resent = np.zeros(count, bool)
+    resent[group[resent_own]] = True
+    by_period = [choose(half, group, count, step_ns, resent) for half in (far, near)]
+    if place is None:
+        place = position(found, *by_period)
+    else:
+        place = _place_of_periods(found, phases.changes, by_period, place)
+        by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
+    of_periods = _suspect_proxy(_baselines(far, near, by_period, place, group, step_ns, handshake), far, group)
+    own = np.arange(len(group))
+    alone = count == len(group)  # each connection is its path's only one
+    by_phase = by_period if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
+    of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
+    of_phases = _from_siblings(of_phases, _each(of_periods, group), _relevant(by_phase, place[group]))
+    if step_ns >= TOO_COARSE_NS:
+        of_periods, of_phases = _unmeasured(of_periods), _unmeasured(of_phases)
+    of_exchanges = phases.at(recording.exchanges.connection, recording.exchanges.begin)
+    trips = np.bincount(of_exchanges, recording.exchanges.round_trips, len(phases))
+    period_trips = np.bincount(group, trips, count)
+    return Estimate(
+        paths=found,
+        of_paths=_each(of_periods, _busiest(period_trips, phases.changes.first[:-1])),
+        of_connections=_each(of_phases, _busiest(trips, phases.opening)),
+        phases=phases,
+        of_phases=of_phases,
+        of_periods=of_periods,
+        of_exchanges=of_exchanges,
+    )
+
+
+def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints) -> Ints:
+    """Where the capture was taken: as the whole path shows, or else one of its periods."""
+    path = changes.path_of_period
+    periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
+    place = known.copy()
+    np.maximum.at(place, path, np.where(known[path] == AT_UNKNOWN, position(periods, *chosen), AT_UNKNOWN))
+    return place[path]
+
+
+def _neighbour(chosen: Chosen, changes: Changes) -> Ints:
+    """Of each period, one before or after it on its path of which more than responses is known; -1 for none."""
+    direct = np.isin(chosen.method, DIRECT)
+    number, path = np.arange(len(direct)), changes.path_of_period
+    before = np.maximum.accumulate(np.where(direct, number, -1))
+    after = np.minimum.accumulate(np.where(direct, number, len(direct))[::-1])[::-1]
+    before = np.where(path[before] == path, before, -1)
+    after = np.where(after < len(direct), after, -1)
+    return np.where((before < 0) & (path[after] == path), after, before)
+
+
+def _opening(connections: Connections, phases: Phases) -> tuple[Bools, Floats]:
+    """Of each phase: its SYN was sent again, and its whole handshake; a connection's first phase has them."""
+    resent, handshake = np.zeros(len(phases), bool), np.full(len(phases), np.nan)
+    resent[phases.opening] = connections.handshake_retransmitted
+    handshake[phases.opening] = whole_handshakes(connections)
+    return resent, handshake
+
+
+def _busiest(weights: Floats | Ints, first: Ints) -> Ints:
+    """The one with the largest weight of each run that begins at `first`."""
+    if len(first) == len(weights):
+        return first
+    run = np.repeat(np.arange(len(first)), np.diff(first, append=len(weights)))
+    order = np.lexsort((weights, run))
+    found: Ints = order[np.append(first[1:], len(weights)) - 1]
+    return found
 
 
 def _baselines(

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from latpcap.rtt.phases import Phases
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
@@ -42,10 +43,11 @@ COARSE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Measurements in ns and the connection of each."""
+    """Measurements in ns, the connection (where paths changed: the phase) of each, and when it was taken."""
 
     connection: Ints
     ns: Ints
+    time: Ints
 
     def grouped(self, group: Ints, count: int) -> Grouped:
         """Sorted by group; `group` is the group of each connection."""
@@ -53,10 +55,16 @@ class Values:
 
     def where(self, keep: Bools) -> Values:
         """Those to keep."""
-        return Values(self.connection[keep], self.ns[keep])
+        return Values(self.connection[keep], self.ns[keep], self.time[keep])
 
     def __add__(self, other: Values) -> Values:
-        return Values(np.concatenate((self.connection, other.connection)), np.concatenate((self.ns, other.ns)))
+        joined = (np.concatenate((getattr(self, name), getattr(other, name))) for name in ("connection", "ns", "time"))
+        return Values(*joined)
+
+    def cut(self, phases: Phases) -> Values:
+        """The phase of each in the place of its connection."""
+        inside = self.where(phases.covers(self.connection, self.time))
+        return Values(phases.at(inside.connection, inside.time), inside.ns, inside.time)
 
     def __len__(self) -> int:
         return len(self.ns)
@@ -74,13 +82,26 @@ class Half:
     """The fastest of each connection."""
 
 
-def halves(recording: Recording, path: Ints) -> tuple[Half, Half]:
-    """The far and the near half; `path` is the path of each connection."""
+def halves(recording: Recording, phases: Phases) -> tuple[Half, Half]:
+    """The far and the near half of each phase."""
     connections, exchanges, samples = recording.connections, recording.exchanges, recording.samples
-    far_shakes, near_shakes = _handshakes(connections)
-    far_side, near_side = samples.by_server, ~samples.by_server
-    far = _half(samples, far_side, path, far_shakes, _waits(exchanges), _known(connections.server_answer))
-    near = _half(samples, near_side, path, near_shakes, _turns(exchanges), _known(connections.client_answer))
+    one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
+    far = _half(
+        samples.by_server,
+        samples,
+        phases,
+        _known(connections.server_handshake, connections),
+        _waits(exchanges),
+        _known(np.where(one, connections.server_answer, MISSING), connections),
+    )
+    near = _half(
+        ~samples.by_server,
+        samples,
+        phases,
+        _known(connections.client_handshake, connections),
+        _turns(exchanges),
+        _known(np.where(one, connections.client_answer, MISSING), connections),
+    )
     return far, near
 
 
@@ -91,21 +112,17 @@ def whole_handshakes(connections: Connections) -> Floats:
     return np.where(timed, np.minimum(far.astype(float) + near, LONGEST_NS), np.nan)
 
 
-def _handshakes(connections: Connections) -> tuple[Values, Values]:
-    return _known(connections.server_handshake), _known(connections.client_handshake)
-
-
-def _known(of_connections: Ints) -> Values:
-    """One measurement a connection, where there is one."""
+def _known(of_connections: Ints, connections: Connections) -> Values:
+    """One measurement a connection, where there is one: of its beginning."""
     known = np.flatnonzero(of_connections != MISSING)
-    return Values(known, of_connections[known])
+    return Values(known, of_connections[known], connections.start[known])
 
 
 def _waits(exchanges: Exchanges) -> Values:
     """Request → response of exchanges that waited once, and not for a retransmission."""
     usable = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited >= 0)
     usable &= exchanges.retransmissions == 0
-    return Values(exchanges.connection[usable], exchanges.waited[usable])
+    return Values(exchanges.connection[usable], exchanges.waited[usable], exchanges.begin[usable])
 
 
 def _turns(exchanges: Exchanges) -> Values:
@@ -113,17 +130,19 @@ def _turns(exchanges: Exchanges) -> Values:
     usable = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.client >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Values(exchanges.connection[usable], exchanges.client[usable])
+    return Values(exchanges.connection[usable], exchanges.client[usable], exchanges.begin[usable])
 
 
-def _half(samples: Samples, side: Bools, path: Ints, shakes: Values, bounds: Values, answers: Values) -> Half:
+def _half(side: Bools, samples: Samples, phases: Phases, shakes: Values, bounds: Values, answers: Values) -> Half:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
     One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
     of several segments was about as late, it is a bound as any.
     """
-    count = int(path.max(initial=-1)) + 1
-    acks, alone = Values(samples.connection[side], samples.rtt[side]), samples.segments[side] == 1
+    path, count = phases.period, int(phases.changes.first[-1])
+    side = side & phases.covers(samples.connection, samples.time)
+    acks, alone = Values(samples.connection[side], samples.rtt[side], samples.time[side]), samples.segments[side] == 1
+    acks, shakes, bounds, answers = (values.cut(phases) for values in (acks, shakes, bounds, answers))
     quiet = samples.in_flight[side] <= MAX_IN_FLIGHT
     has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
     of_interest = quiet | ~has_quiet[path[acks.connection]]

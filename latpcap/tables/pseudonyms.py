@@ -192,6 +192,10 @@ class PseudonymousTables:
         """Nothing in them is a name."""
         return self._tables.rtt_samples()
 
+    def clock_readings(self) -> Any:
+        """Nor in these."""
+        return self._tables.clock_readings()
+
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""
         protocol = columns.texts(self._connections, "protocol")

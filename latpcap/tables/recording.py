@@ -17,7 +17,7 @@ from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Column
 from latpcap.tables.selection import Selected
 
-__all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Recording", "Samples"]
+__all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -173,10 +173,23 @@ class Samples:
 
     connection: Ints
     by_server: Bools
+    time: Ints
+    """When the acknowledgment passed."""
     rtt: Ints
     segments: Ints
     in_flight: Ints
     """Segments under way when the acknowledged one was sent, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What senders' clocks read when their data passed (TCP timestamps)."""
+
+    connection: Ints
+    by_server: Bools
+    time: Ints
+    ticks: Ints
+    """Of the sender's clock, modulo 2³²."""
 
 
 class Recording:
@@ -355,6 +368,7 @@ class Recording:
         return Samples(
             connection=connection[keep],
             by_server=columns.column(table, "by_server").values[keep].astype(bool),
+            time=self._time(table, "time")[keep],
             rtt=columns.column(table, "rtt_ns").values[keep],
             segments=columns.column(table, "segments").values[keep].astype(np.int64),
             in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
@@ -363,6 +377,19 @@ class Recording:
     def _under_way(self, table: Table) -> Ints:
         """Only a window cuts exchanges."""
         return np.full(len(table), MISSING) if self.period is None else self._time(table, CUT)
+
+    @cached_property
+    def readings(self) -> Readings:
+        """The senders' clocks on the database connections."""
+        table = Table.from_arrow(self._tables.clock_readings())
+        connection = self._connection_of(columns.column(table, "stream").values)
+        keep = connection >= 0
+        return Readings(
+            connection=connection[keep],
+            by_server=columns.column(table, "by_server").values[keep].astype(bool),
+            time=self._time(table, "time")[keep],
+            ticks=columns.column(table, "ticks").values[keep].astype(np.int64),
+        )
 
     def _connection_of(self, stream: NDArray[Any]) -> Ints:
         """Index into `connections` of each stream number; -1 for those that are none."""

@@ -135,7 +135,14 @@ class SelectedTables:
 
     def rtt_samples(self) -> Table:
         """All of the chosen connections: what is known of their RTT."""
-        table = Table.from_arrow(self._tables.rtt_samples())
+        return self._of_chosen(self._tables.rtt_samples())
+
+    def clock_readings(self) -> Table:
+        """Likewise."""
+        return self._of_chosen(self._tables.clock_readings())
+
+    def _of_chosen(self, rows: Any) -> Table:
+        table = Table.from_arrow(rows)
         streams = columns.column(self._connections, "stream").values
         return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, streams)))
 

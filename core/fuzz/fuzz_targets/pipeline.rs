@@ -14,5 +14,6 @@ fuzz_target!(|bytes: &[u8]| {
     tables.statements().unwrap();
     tables.connections().unwrap();
     tables.rtt_samples().unwrap();
+    tables.clock_readings().unwrap();
     tables.exchanges.into_batch().unwrap();
 });

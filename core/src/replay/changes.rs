@@ -42,7 +42,7 @@ impl Changes {
             }
             return turn;
         }
-        let (row, rtt) = (turn.row as usize, job.baseline_ns[turn.connection as usize]);
+        let (row, rtt) = (turn.row as usize, job.baseline_ns[turn.phase as usize]);
         turn.trips = self.trips[row];
         turn.unstall_within(self.stalled_within[row], rtt);
         turn.service *= if turn.service > 0.0 { self.service[row] } else { 1.0 };

@@ -26,33 +26,29 @@ macro_rules! cells {
 
 cells!(u32: u32s, i64: i64s, f64: f64s, bool: bools);
 
-/// A struct of columns: some have one value a connection, the others one value an exchange.
+/// A struct of columns, by what they have one value of: a connection, an exchange, ….
 macro_rules! columns {
     (
         $(#[$about:meta])* $name:ident
-        connections { $($(#[$of_connection:meta])* $connection:ident: $one:ty,)+ }
-        exchanges { $($(#[$of_exchange:meta])* $exchange:ident: $other:ty,)+ }
+        $($group:ident { $($(#[$of_one:meta])* $column:ident: $cell:ty,)+ })+
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, Default)]
         pub struct $name {
-            $($(#[$of_connection])* pub $connection: Vec<$one>,)+
-            $($(#[$of_exchange])* pub $exchange: Vec<$other>,)+
+            $($($(#[$of_one])* pub $column: Vec<$cell>,)+)+
         }
 
         impl $name {
             /// Read each column by its name.
             pub fn read<S: $crate::replay::Source>(source: &S) -> Result<$name, S::Error> {
                 Ok($name {
-                    $($connection: $crate::replay::Cell::column(source, stringify!($connection))?,)+
-                    $($exchange: $crate::replay::Cell::column(source, stringify!($exchange))?,)+
+                    $($($column: $crate::replay::Cell::column(source, stringify!($column))?,)+)+
                 })
             }
 
-            /// There is a value for each connection, and for each exchange.
-            fn fits(&self, connections: usize, exchanges: usize) -> bool {
-                [$(self.$connection.len(),)+].iter().all(|&length| length == connections)
-                    && [$(self.$exchange.len(),)+].iter().all(|&length| length == exchanges)
+            /// Each column has a value for each.
+            fn fits(&self, $($group: usize),+) -> bool {
+                $([$(self.$column.len(),)+].iter().all(|&length| length == $group))&&+
             }
         }
     };

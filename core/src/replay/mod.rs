@@ -29,7 +29,16 @@ pub const UNSEEN: i64 = i64::MIN;
 columns! {
     /// What was captured, column by column. Times are ns since the recording began, as the client saw them.
     Job
+    phases {
+        /// A connection has a phase for each RTT that its path had, mostly one. The baseline RTT, and the ends of its
+        /// range.
+        baseline_ns: f64,
+        low_ns: f64,
+        high_ns: f64,
+    }
     connections {
+        /// The phase that it was opened in.
+        opening: u32,
         /// The number of its client host.
         client: u32,
         /// SYN and SYN/ACK.
@@ -38,10 +47,6 @@ columns! {
         /// The server's FIN, where the client waited for it.
         closed_ns: i64,
         server_first: bool,
-        /// The baseline RTT, and the ends of its range.
-        baseline_ns: f64,
-        low_ns: f64,
-        high_ns: f64,
         /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
         near_ns: f64,
         segment_bytes: f64,
@@ -52,6 +57,8 @@ columns! {
     exchanges {
         /// Ascending; exchanges are in the order of their requests.
         connection: u32,
+        /// The phase of its connection.
+        phase: u32,
         request_ns: i64,
         request_end_ns: i64,
         response_ns: i64,
@@ -76,7 +83,9 @@ columns! {
 impl Job {
     /// The columns fit together.
     pub fn check(&self) -> Result<(), &'static str> {
-        let fit = self.fits(self.connections(), self.rows())
+        let phases = self.baseline_ns.len();
+        let fit = self.fits(phases, self.connections(), self.rows())
+            && self.opening.iter().chain(&self.phase).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
             && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
@@ -232,6 +241,8 @@ mod tests {
         let times = |shift: i64| (0..).zip(answers).map(move |(turn, _)| 10 * turn * MS + shift).collect::<Vec<i64>>();
         let asked: Vec<i64> = answers.iter().map(|(asked, _)| asked.map_or(UNSEEN, |time| time * MS)).collect();
         Job {
+            opening: vec![0],
+            phase: vec![0; answers.len()],
             client: vec![0],
             opened_ns: vec![UNSEEN],
             established_ns: vec![UNSEEN],
@@ -290,6 +301,17 @@ mod tests {
     #[test]
     fn a_round_trip_grows_by_the_difference() {
         assert_eq!(grows_by_ms(&[(Some(0), 1.0), (Some(10), 1.0)]), 200.0);
+    }
+
+    #[test]
+    fn each_round_trip_grows_from_the_rtt_of_its_phase() {
+        let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+        let rtts = vec![MS as f64, 0.5 * MS as f64];
+        (job.baseline_ns, job.low_ns, job.high_ns, job.phase) = (rtts.clone(), rtts.clone(), rtts, vec![0, 1]);
+        let replay = Replay::new(job.clone(), Waiting::Evidence, &network(1.0));
+        assert_eq!((replay.run(&network(101.0)) - replay.run(&network(f64::NAN))) / MS as f64, 100.0 + 100.5);
+        job.phase = vec![0, 2];
+        assert!(job.check().is_err());
     }
 
     #[test]
@@ -395,9 +417,9 @@ mod tests {
         job.connection[24..].fill(1);
         job.connection.sort_unstable();
         (job.client, job.opened_ns, job.established_ns) = (vec![0; 2], vec![UNSEEN; 2], vec![UNSEEN; 2]);
+        job.opening = vec![0; 2];
         job.closed_ns = vec![UNSEEN; 2];
         (job.server_first, job.near_ns) = (vec![false; 2], vec![0.0; 2]);
-        (job.baseline_ns, job.low_ns, job.high_ns) = (vec![MS as f64; 2], vec![MS as f64; 2], vec![MS as f64; 2]);
         (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2], vec![f64::INFINITY; 2]);
         job.server_window_bytes = vec![f64::INFINITY; 2];
         for turn in 0..12 {

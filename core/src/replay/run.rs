@@ -84,9 +84,9 @@ impl<'a> Run<'a> {
 
     fn turn(&mut self, replay: &Replay, turn: &Turn, number: u32) {
         let connection = turn.connection as usize;
-        let rtt = self.rtt(&replay.job, connection);
+        let rtt = self.rtt(&replay.job, turn.phase as usize);
         let before = self.connections[connection];
-        let longer = rtt - replay.job.baseline_ns[connection];
+        let longer = rtt - replay.job.baseline_ns[turn.phase as usize];
         let held = |stalled: f64| if stalled > 0.0 { longer } else { 0.0 };
         let gap = turn.gap + held(turn.stalled_before);
         let asked = match turn.starts {
@@ -141,14 +141,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The mean RTT of a connection; where its baseline was really higher, less of what was observed was service.
-    fn rtt(&self, job: &Job, connection: usize) -> f64 {
-        let measured = job.baseline_ns[connection];
+    /// The mean RTT of a phase; where its baseline was really higher, less of what was observed was service.
+    fn rtt(&self, job: &Job, phase: usize) -> f64 {
+        let measured = job.baseline_ns[phase];
         let really = match self.network.baseline {
             _ if self.learning || self.network.rtt_ns.is_nan() => return measured + self.network.added_ns,
             0 => measured,
-            1.. => job.high_ns[connection],
-            _ => job.low_ns[connection],
+            1.. => job.high_ns[phase],
+            _ => job.low_ns[phase],
         };
         (self.network.rtt_ns + self.network.added_ns + measured - really).max(0.0)
     }

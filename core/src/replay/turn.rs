@@ -14,6 +14,8 @@ pub const GOODBYE: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     pub connection: u32,
+    /// Of its connection: which RTT its path had.
+    pub phase: u32,
     pub lane: u32,
     /// The lane that it follows: its own, but for the first.
     pub after: u32,
@@ -95,6 +97,7 @@ pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
 struct Left {
+    phase: u32,
     asked: f64,
     /// The latest end of an answer.
     answered: f64,
@@ -109,29 +112,32 @@ struct Cut<'a> {
 
 impl Cut<'_> {
     fn handshake(&mut self, connection: usize) -> Left {
+        let phase = self.job.opening[connection];
         let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
         let opened = seen(self.job.opened_ns[connection]);
         let established = seen(self.job.established_ns[connection]).zip(opened).map(|(end, begin)| end.max(begin));
         let Some(begin) = opened else {
-            return Left { asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true };
+            return Left { phase, asked: f64::NEG_INFINITY, answered: f64::NEG_INFINITY, first: true };
         };
         let end = established.unwrap_or(begin);
         let answered = established.is_some();
         let round_trips = if answered { 1.0 } else { 0.0 };
         let turn = Turn {
             round_trips,
-            service: end - begin - round_trips * self.job.baseline_ns[connection],
+            phase,
+            service: end - begin - round_trips * self.job.baseline_ns[phase as usize],
             answered,
             ..EMPTY
         };
         self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
-        Left { asked: begin, answered: end, first: true }
+        Left { phase, asked: begin, answered: end, first: true }
     }
 
     fn exchange(&mut self, row: usize, left: &mut Left) {
         let job = self.job;
         let connection = job.connection[row] as usize;
-        let baseline = job.baseline_ns[connection];
+        let phase = job.phase[row];
+        let baseline = job.baseline_ns[phase as usize];
         let seen = |times: &[i64]| (times[row] != UNSEEN).then(|| times[row] as f64);
         let response = seen(&job.response_ns).filter(|_| !job.deferred[row]);
         let is_greeting = left.first && job.server_first[connection] && left.answered.is_finite();
@@ -150,7 +156,7 @@ impl Cut<'_> {
         let follows_own = job.shared[row] && !left.first;
         let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
         let mut turn =
-            Turn { round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
+            Turn { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
         (turn.stalled_before, turn.stalled_within) = (job.stalled_before_ns[row], job.stalled_within_ns[row]);
         turn.ends_transaction = job.ends_transaction[row];
         match response {
@@ -173,7 +179,7 @@ impl Cut<'_> {
         let setup = job.setup[row] || greets;
         self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
-        *left = Left { asked: sent, answered, first: false };
+        *left = Left { phase, asked: sent, answered, first: false };
     }
 
     /// The client waits until the server hangs up, too.
@@ -183,8 +189,9 @@ impl Cut<'_> {
             return;
         }
         let (begin, end) = (left.asked, (closed as f64).max(left.asked));
-        let service = end - begin - self.job.baseline_ns[connection];
-        let turn = Turn { round_trips: 1.0, service, answered: true, row: GOODBYE, ..EMPTY };
+        let phase = left.phase;
+        let service = end - begin - self.job.baseline_ns[phase as usize];
+        let turn = Turn { phase, round_trips: 1.0, service, answered: true, row: GOODBYE, ..EMPTY };
         self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
     }
 
@@ -222,6 +229,7 @@ impl Cut<'_> {
 
 pub const EMPTY: Turn = Turn {
     connection: 0,
+    phase: 0,
     lane: 0,
     after: 0,
     starts: Starts::AtFirst,

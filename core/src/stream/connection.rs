@@ -7,6 +7,7 @@ use super::anomalies::Anomalies;
 use super::clock::Clocks;
 use super::duplicates::Duplicates;
 use super::pace::{self, Pace};
+use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
 use crate::packet::{Endpoint, Flags, Segment};
@@ -35,6 +36,8 @@ pub struct Connection {
     pub samples: Vec<(Side, RttSample)>,
     /// The fastest acknowledgment of each side's data that carried data itself: the RTT to the other side is no longer.
     pub fastest_answer_ns: [Option<i64>; 2],
+    /// What the client's clock, and the server's, read.
+    pub readings: [Readings; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
     pub anomalies: Anomalies,
@@ -109,6 +112,7 @@ impl Connection {
             streams: Reassembly::default(),
             samples: Vec::new(),
             fastest_answer_ns: [None; 2],
+            readings: Default::default(),
             packets: [0; 2],
             anomalies: Anomalies::default(),
             duplicates: Duplicates::default(),
@@ -121,7 +125,8 @@ impl Connection {
     /// What it takes, with its place in the table; bytes that wait and RTT samples are counted apart.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        size_of::<Connection>() + PLACE + self.duplicates.kept_bytes()
+        let readings: usize = self.readings.iter().map(Readings::kept_bytes).sum();
+        size_of::<Connection>() + PLACE + self.duplicates.kept_bytes() + readings
     }
 
     pub fn state(&self) -> State {
@@ -250,6 +255,7 @@ impl Connection {
         let pace = &mut self.paces[side as usize];
         match accepted.sending {
             Sending::New => {
+                self.readings[side as usize].note(segment);
                 let stalled_ns = pace.sent_new(time_ns, near_ns).unwrap_or(0);
                 if stalled_ns > 0 {
                     self.anomalies.stalls.add(frame);
@@ -291,6 +297,7 @@ impl Connection {
         self.advertised.swap_sides();
         self.packets.swap(0, 1);
         self.fin_ns.swap(0, 1);
+        self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);
         for (side, _) in &mut self.samples {
             *side = side.other();

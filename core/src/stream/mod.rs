@@ -8,6 +8,7 @@ mod clock;
 mod connection;
 mod duplicates;
 mod pace;
+mod readings;
 mod reassembly;
 mod rtt;
 mod anomalies;

@@ -186,6 +186,23 @@ impl Tables {
         ])
     }
 
+    /// One row a reading of a sender's clock, in its own ticks.
+    pub fn clock_readings(&self) -> Result<RecordBatch, ArrowError> {
+        let readings = || {
+            (0u32..).zip(self.connections.iter()).flat_map(|(stream, connection)| {
+                let of =
+                    |side: Side| connection.readings[side as usize].iter().map(move |reading| (stream, side, reading));
+                of(Side::Client).chain(of(Side::Server))
+            })
+        };
+        batch(vec![
+            ("stream", Arc::new(UInt32Array::from_iter_values(readings().map(|(stream, ..)| stream)))),
+            ("by_server", booleans(readings().map(|(_, side, _)| side == Side::Server))),
+            ("time", times(readings().map(|(.., reading)| Some(reading.time_ns)))),
+            ("ticks", Arc::new(UInt32Array::from_iter_values(readings().map(|(.., reading)| reading.ticks)))),
+        ])
+    }
+
     /// The connection whose statement each connection came to cancel.
     fn cancelled_connections(&self) -> impl Iterator<Item = Option<u32>> {
         let keys = |get: fn(&Dialogue) -> Option<u64>| {

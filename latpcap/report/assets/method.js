@@ -35,7 +35,9 @@ function meta() {
 
 function baseline() {
   if (summary.baseline_rtt_ms === null) return "No RTT could be measured.";
-  return `The baseline RTT is ${formatMs(summary.baseline_rtt_ms)}, the median over the connections, each counted by its round trips. ` +
+  const changed = analysis.health.some(({ code }) => code === "path-changed");
+  const over = changed ? "on a path that changed the mean over its round trips, each with the RTT of its time" : "the median over the connections, each counted by its round trips";
+  return `The baseline RTT is ${formatMs(summary.baseline_rtt_ms)}, ${over}. ` +
     `The runtime grows by ${count(summary.effective_round_trips)} effective round trips: TCP handshakes counted too, work side by side counted once.`;
 }
 

@@ -34,6 +34,12 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
             ),
             [_path_row(path) for path in paths[:TOP]],
         )
+    changed = [path for path in paths if path.periods]
+    for path in changed[:TOP]:
+        yield Text(printable(f"{path.client} → {path.server}: the RTT changed"))
+        yield _periods(path)
+    if changed and len(paths) == 1:
+        return
     rtt = paths[0].rtt
     measured = {
         "handshake": rtt.handshake_ms,
@@ -47,6 +53,28 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
     whose = f"{paths[0].client} → {paths[0].server}"
     yield Text(printable(f"{whose}: {format_ms(baseline_ms)}{between}, from {counted(rtt.samples, 'sample')}"))
     yield Text(f"{rtt.method}: {rtt.reason} ({figures}; captured {place})")
+
+
+def _periods(path: PathResult) -> Grid:
+    one_day = len({period.begin[:10] for period in path.periods}) == 1
+    return Grid(
+        (
+            Heading("from (UTC)", "left"),
+            *map(Heading, ("RTT ms", "low", "high", "round trips")),
+            Heading("samples", optional=True),
+            Heading("from what", "left", least=23),
+        ),
+        [
+            (
+                period.begin[11:19] if one_day else period.begin[:19].replace("T", " "),
+                *map(ms, (period.rtt.baseline_ms, period.rtt.low_ms, period.rtt.high_ms)),
+                f"{period.round_trips:,}",
+                f"{period.rtt.samples:,}",
+                period.rtt.method,
+            )
+            for period in path.periods
+        ],
+    )
 
 
 def _path_row(path: PathResult) -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+//! What each sender's clock read when its data passed (the TCP timestamps option, RFC 7323 §3).
+//!
+//! How far two clocks are apart is not known, so one reading says nothing; but where the data of a side come later and
+//! later by their own sender's clock, it is their way that became longer, and not the work of a host.
+
+use crate::packet::Segment;
+
+/// The first data of a connection give none: most connections are over before a path changes.
+const BEGIN_NS: i64 = 50_000_000;
+/// More are thinned out, evenly over the time.
+const MOST: usize = 128;
+
+/// The sender's clock, in its own ticks, when data of it passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub time_ns: i64,
+    pub ticks: u32,
+}
+
+/// The readings of one side, about evenly apart.
+#[derive(Debug, Default)]
+pub struct Readings {
+    kept: Vec<Reading>,
+    next_ns: Option<i64>,
+    apart_ns: i64,
+}
+
+impl Readings {
+    /// New data passed.
+    #[inline]
+    pub fn note(&mut self, segment: &Segment<'_>) {
+        let Some(ticks) = segment.timestamp else { return };
+        let time_ns = segment.time_ns;
+        let Some(next_ns) = self.next_ns else {
+            self.apart_ns = BEGIN_NS;
+            self.next_ns = Some(time_ns.saturating_add(BEGIN_NS));
+            return;
+        };
+        if time_ns < next_ns {
+            return;
+        }
+        if self.kept.len() == MOST {
+            let mut odd = false;
+            self.kept.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.apart_ns = self.apart_ns.saturating_mul(2);
+        }
+        self.kept.push(Reading { time_ns, ticks });
+        self.next_ns = Some(time_ns.saturating_add(self.apart_ns));
+    }
+
+    pub fn kept_bytes(&self) -> usize {
+        self.kept.capacity() * size_of::<Reading>()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Reading> {
+        self.kept.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Flags;
+    use crate::stream::tests::segment;
+
+    const MS: i64 = 1_000_000;
+
+    fn noted(packets: i64, apart_ms: i64) -> Readings {
+        let mut readings = Readings::default();
+        for number in 0..packets {
+            let time_ns = number * apart_ms * MS;
+            readings.note(&Segment { time_ns, timestamp: Some(number as u32), ..segment(Flags::ACK) });
+        }
+        readings
+    }
+
+    #[test]
+    fn a_short_connection_keeps_none() {
+        assert_eq!(noted(50, 1).kept_bytes(), 0);
+    }
+
+    #[test]
+    fn however_long_it_lasts_the_readings_are_few_and_even() {
+        let times: Vec<i64> = noted(100_000, 1).iter().map(|reading| reading.time_ns / MS).collect();
+        assert!((MOST / 2..=MOST).contains(&times.len()), "{}", times.len());
+        let apart: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(apart.iter().max().unwrap() <= &(2 * apart.iter().min().unwrap()), "{apart:?}");
+    }
+
+    #[test]
+    fn without_the_option_there_are_none() {
+        let mut readings = Readings::default();
+        for time_ns in [0, 1_000 * MS] {
+            readings.note(&Segment { time_ns, timestamp: None, ..segment(Flags::ACK) });
+        }
+        assert_eq!(readings.iter().count(), 0);
+    }
+}

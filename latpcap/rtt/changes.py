@@ -1,0 +1,287 @@
+"""When a path's RTT changed for good: a fail-over, a VPN, a congestion that stayed (docs/model.md C.2).
+
+```text
+RTT                      ────────────            what was measured directly (handshakes, ACKs) splits a path by itself;
+     ───────────┐        responses alone do not: a slower server looks the same. They need a witness, either
+                └──────  a direct measurement in the slower period that they confirm, or the senders' clocks
+```
+
+Measurements in the order of their time are cut where their level moves most, again and again; then neighbours that are
+no further apart than the rule asks are put together again. What is left are periods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from latpcap.rtt.clocks import moved_ns
+from latpcap.rtt.measured import Half, Values
+from latpcap.rtt.phases import Changes
+from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.recording import Recording
+
+__all__ = ["find"]
+
+FEWEST = 10
+"""Direct measurements on either side of a change."""
+FEWEST_RESPONSES = 20
+"""Responses on either side, where these show it."""
+FACTOR = 1.25
+LEAST_NS = 500_000
+"""The level moves by this factor, and by half a millisecond: what busy hosts add is less."""
+LASTING_NS = 1_000_000_000
+LASTING = 0.1
+"""A period lasts for a second and a tenth of the time that its path was measured."""
+EPISODE = 0.25
+"""One after which the RTT is what it was before is an episode, unless it lasts for a quarter."""
+CONFIRMED = 1.25
+"""The faster responses are at most so many times the direct measurement that they confirm."""
+OF_THE_MOVE = (0.25, 1.15)
+"""What one direction contributes to a change of the RTT: half of it where both changed alike, all or nothing else."""
+FOREVER_NS = 2**62
+MOST_CUTS = 32
+"""Cuts that are tried for a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """What was measured of one path, in the order of time."""
+
+    time: Ints
+    ns: Ints
+
+    @classmethod
+    def of(cls, values: Values) -> _Series:
+        order = np.argsort(values.time, kind="stable")
+        return cls(values.time[order], values.ns[order])
+
+    def between(self, begin: int, end: int) -> Ints:
+        """Those from one time to another."""
+        first, last = np.searchsorted(self.time, (begin, end))
+        return self.ns[first:last]
+
+    def part(self, begin: int, end: int) -> _Series:
+        return _Series(self.time[begin:end], self.ns[begin:end])
+
+    def __len__(self) -> int:
+        return len(self.ns)
+
+
+def find(
+    recording: Recording, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
+) -> Changes:
+    """The changes of each of `count` paths.
+
+    `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
+    network.
+    """
+    found: dict[int, list[int]] = {}
+    for half, counts in zip(halves, relevant, strict=True):
+        direct, bounds = half.handshakes + half.acks, half.bounds
+        split: set[int] = set()
+        for number, series in _each(direct, path, _may_change(direct, path, count, FEWEST) & counts):
+            if times := _changes(series, FEWEST, _by_path(bounds, path, number)):
+                split.add(number)
+                found.setdefault(number, []).extend(times)
+        others = _may_change(bounds, path, count, FEWEST_RESPONSES) & counts & ~np.isin(np.arange(count), list(split))
+        for number, series in _each(bounds, path, others):
+            times = _changes(series, FEWEST_RESPONSES, series)
+            shown = _by_path(direct, path, number)
+            found.setdefault(number, []).extend(_witnessed(recording, path == number, times, series, shown))
+    pairs = [(number, time) for number in sorted(found) for time in _once(found[number])]
+    paths, moments = (np.array([pair[part] for pair in pairs], np.int64) for part in (0, 1))
+    return Changes(paths, moments, count)
+
+
+def _once(times: list[int]) -> Iterator[int]:
+    """Both halves show one change at about the same time."""
+    last = None
+    for time in sorted(times):
+        if last is None or time - last >= LASTING_NS:
+            yield time
+            last = time
+
+
+def _may_change(values: Values, path: Ints, count: int, fewest: int) -> Bools:
+    """Paths of which `fewest` measurements are short and as many long: most paths are none, and cost no more."""
+    grouped = values.grouped(path, count)
+    enough = grouped.counts >= 2 * fewest
+    result = np.zeros(count, bool)
+    first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
+    result[enough] = _is_apart(grouped.values[first + fewest - 1], grouped.values[end - fewest])
+    return result
+
+
+def _is_apart(low: Any, high: Any) -> Any:
+    """For numbers and for arrays of them."""
+    return high >= FACTOR * low + LEAST_NS
+
+
+def _each(values: Values, path: Ints, wanted: Bools) -> Iterator[tuple[int, _Series]]:
+    """The measurements of each path that is wanted."""
+    if not wanted.any():
+        return
+    of = path[values.connection]
+    kept = np.flatnonzero(wanted[of])
+    kept = kept[np.lexsort((values.time[kept], of[kept]))]
+    first = np.flatnonzero(np.diff(of[kept], prepend=-1))
+    for begin, end in zip(first, np.append(first[1:], len(kept)), strict=True):
+        rows = kept[begin:end]
+        yield int(of[rows[0]]), _Series(values.time[rows], values.ns[rows])
+
+
+def _by_path(values: Values, path: Ints, number: int) -> _Series:
+    return _Series.of(values.where(path[values.connection] == number))
+
+
+# --- periods ----------------------------------------------------------------------------------------------------------
+
+
+def _changes(series: _Series, fewest: int, responses: _Series) -> list[int]:
+    """When the level of `series` changed; `responses`, as they are many, say when exactly."""
+    edges = _put_together(series, _cuts(series, fewest), fewest)
+    inner = list(zip(edges, edges[1:], edges[2:], strict=False))
+    return [_moment(series, responses, *triple) for triple in inner]
+
+
+def _cuts(series: _Series, fewest: int) -> list[int]:
+    """Where the level of the measurements moves, and probably where it does not: the ends of both included."""
+    level = np.log(np.maximum(_without_outliers(series.ns), 1))
+    noise = np.median(np.abs(np.diff(level))) + 0.01
+    edges, open_parts = {0, len(level)}, [(0, len(level))]
+    while open_parts and len(edges) < MOST_CUTS:
+        begin, end = open_parts.pop()
+        if end - begin < 2 * fewest:
+            continue
+        total = np.cumsum(level[begin:end])
+        before = np.arange(fewest, end - begin - fewest + 1)
+        after = end - begin - before
+        means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
+        gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
+        best = int(np.argmax(gain))
+        if gain[best] < 20 * noise**2:
+            continue
+        cut = begin + int(before[best])
+        edges.add(cut)
+        open_parts += [(begin, cut), (cut, end)]
+    return sorted(edges)
+
+
+def _without_outliers(ns: Ints) -> Floats:
+    """The median of each measurement and the two on either side."""
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(ns, 2, mode="edge"), 5)
+    medians: Floats = np.median(windows, axis=1)
+    return medians
+
+
+def _put_together(series: _Series, edges: list[int], fewest: int) -> list[int]:
+    """Leave out the cuts that the rule does not bear, the least of them first."""
+    lasting = max(LASTING_NS, LASTING * float(series.time[-1] - series.time[0]))
+    while len(edges) > 2:
+        worst = _worst(series, edges, fewest, lasting)
+        if worst is None:
+            break
+        edges = [edge for edge in edges if edge not in worst]
+    return edges
+
+
+def _worst(series: _Series, edges: list[int], fewest: int, lasting: float) -> tuple[int, ...] | None:
+    """The cuts to leave out first: those round a part that is too short, those between parts that are alike."""
+    parts = [series.part(begin, end) for begin, end in pairwise(edges)]
+    levels = [float(np.median(part.ns)) for part in parts]
+    for index in sorted(range(len(parts)), key=lambda index: _lasts(parts[index])):
+        if len(parts[index]) < fewest or _lasts(parts[index]) < lasting:
+            return (_nearer(edges, levels, index),)
+    alike = [
+        (_ratio(levels[index], levels[index + 1]), edges[index + 1])
+        for index in range(len(parts) - 1)
+        if not _differ(parts[index], parts[index + 1])
+    ]
+    if alike:
+        return (min(alike)[1],)
+    for index in range(1, len(parts) - 1):
+        returns = not _differ(parts[index - 1], parts[index + 1])
+        if returns and _lasts(parts[index]) < EPISODE * float(series.time[-1] - series.time[0]):
+            return edges[index], edges[index + 1]
+    return None
+
+
+def _lasts(part: _Series) -> int:
+    return int(part.time[-1] - part.time[0])
+
+
+def _nearer(edges: list[int], levels: list[float], index: int) -> int:
+    """The edge of a part towards the neighbour whose level is nearer."""
+    sides = [side for side in (index - 1, index + 1) if 0 <= side < len(levels)]
+    nearest = min(sides, key=lambda side: _ratio(levels[side], levels[index]))
+    return edges[max(nearest, index)]
+
+
+def _ratio(one: float, other: float) -> float:
+    return max(one, other) / max(min(one, other), 1.0)
+
+
+def _differ(one: _Series, other: _Series) -> bool:
+    """The levels are apart, and nine of ten of the one beyond three of four of the other."""
+    low, high = sorted((one.ns, other.ns), key=lambda ns: float(np.median(ns)))
+    beyond = np.quantile(high, 0.1) > np.quantile(low, 0.75)
+    return bool(beyond and _is_apart(np.median(low), np.median(high)))
+
+
+def _moment(series: _Series, responses: _Series, begin: int, cut: int, end: int) -> int:
+    """When the change was: between the last measurement before it and the first after it the responses decide."""
+    before, after = (float(np.median(series.ns[part])) for part in (slice(begin, cut), slice(cut, end)))
+    first, last = np.searchsorted(responses.time, (series.time[cut - 1], series.time[cut]), side="right")
+    new = (responses.ns[first:last] > np.sqrt(before * after)) == (after > before)
+    wrong = np.concatenate(([0], np.cumsum(new))) + np.concatenate((np.cumsum(~new[::-1])[::-1], [0]))
+    moment = first + int(np.argmin(wrong))
+    return int(responses.time[moment]) if moment < last else int(series.time[cut])
+
+
+# --- witnesses of responses -------------------------------------------------------------------------------------------
+
+
+def _witnessed(
+    recording: Recording, on_path: Bools, times: list[int], responses: _Series, direct: _Series
+) -> list[int]:
+    """The changes of the responses that were the path's and not the server's.
+
+    No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those
+    of another period, the path was longer. And where the data of a side came later by their sender's own clock, their
+    way was.
+    """
+    edges = [-FOREVER_NS, *times, FOREVER_NS]
+    kept = []
+    for index, time in enumerate(times):
+        before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
+        measured = [direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
+        rises = np.median(after) > np.median(before)
+        slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
+        if _shows(shown, slow, fast) or _clocks_tell(recording, on_path, edges[index : index + 3], before, after):
+            kept.append(time)
+    return kept
+
+
+def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
+    """A direct measurement of the slow period, confirmed by its responses, is longer than those of the fast one."""
+    if not len(direct):
+        return False
+    shown, floor = float(np.median(direct)), float(np.quantile(slow, 0.05))
+    confirmed = shown <= CONFIRMED * floor and floor <= CONFIRMED * shown
+    return bool(confirmed and _is_apart(np.quantile(fast, 0.75), shown))
+
+
+def _clocks_tell(recording: Recording, on_path: Bools, edges: list[int], before: Ints, after: Ints) -> bool:
+    """The way of either side's data became longer by its part of what the responses did."""
+    move = float(np.quantile(after, 0.05) - np.quantile(before, 0.05))
+    least, most = OF_THE_MOVE
+    return any(
+        least <= moved / move <= most
+        for moved in moved_ns(recording.readings, on_path, *edges)
+        if abs(moved) > LEAST_NS
+    )

@@ -1,0 +1,81 @@
+"""By how much the way of a side's data became longer, as the clock of their sender shows (TCP timestamps, RFC 7323).
+
+How far the sender's clock and the capture's are apart is not known, nor how much faster one of them runs; but neither
+jumps. So the time of the capture less that of the sender, over some time before and after a moment, is a line with a
+step where the way changed. A slower server sends later, by its own clock as well: no step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.recording import Readings
+
+__all__ = ["moved_ns"]
+
+FEWEST = 8
+"""Readings of a connection on either side of the moment."""
+RATES = (1_000, 1_000_000, 250, 300, 100)
+"""Ticks a second of the clocks in use; coarser ones show nothing."""
+RATE_OFF = 0.02
+"""How much a clock's rate may be off."""
+SURE = 4.0
+"""The step is so many times its own error."""
+
+
+def moved_ns(readings: Readings, on_path: Bools, begin: int, moment: int, end: int) -> Iterator[float]:
+    """For the client's data and for the server's: the change of their way at `moment`, where the clocks show it.
+
+    `on_path`: the connections that count; of them those that are seen well on both sides of the moment, between `begin`
+    and `end`.
+    """
+    for by_server in (False, True):
+        within = on_path[readings.connection] & (readings.by_server == by_server)
+        rows = np.flatnonzero(within & (readings.time >= begin) & (readings.time < end))
+        first = np.flatnonzero(np.diff(readings.connection[rows], prepend=-1))
+        steps = [
+            _step(readings.time[part], readings.ticks[part], moment) for part in np.split(rows, first[1:]) if len(part)
+        ]
+        known = [step for step in steps if step is not None]
+        if known:
+            yield float(np.median(known))
+
+
+def _step(time: Ints, ticks: Ints, moment: int) -> float | None:
+    """The step of one connection, in ns; `None` where it is not sure."""
+    late = time >= moment
+    if min(late.sum(), (~late).sum()) < FEWEST:
+        return None
+    passed = np.concatenate(([0], np.cumsum(np.diff(ticks).astype(np.int32, casting="unsafe").astype(np.int64))))
+    tick_ns = _tick_ns(passed, time)
+    if tick_ns is None:
+        return None
+    way = (time - time[0] - passed * tick_ns).astype(float)
+    offset = (time - moment).astype(float)
+    columns = np.stack((np.ones(len(way)), offset / max(np.abs(offset).max(), 1.0), late), axis=1)
+    keep = np.ones(len(way), bool)
+    for _ in range(3):  # late packets are no news of the path
+        solution, *_ = np.linalg.lstsq(columns[keep], way[keep], rcond=None)
+        rest = way - columns @ solution
+        spread = 1.5 * float(np.median(np.abs(rest[keep]))) + tick_ns / 4
+        keep = np.abs(rest) <= 3 * spread
+        if min((late & keep).sum(), (~late & keep).sum()) < FEWEST // 2:
+            return None
+    error = _error(columns[keep], spread)
+    return float(solution[2]) if abs(solution[2]) > SURE * error else None
+
+
+def _tick_ns(passed: Ints, time: Ints) -> float | None:
+    """How long a tick of the sender's clock is; `None` for a rate that is none of the known."""
+    rate = float(passed[-1]) * 1e9 / max(float(time[-1] - time[0]), 1.0)
+    nearest = min(RATES, key=lambda known: abs(np.log(max(rate, 1e-9) / known)))
+    return 1e9 / nearest if abs(rate / nearest - 1) <= RATE_OFF else None
+
+
+def _error(columns: Floats, spread: float) -> float:
+    """The standard error of the step."""
+    inverse = np.linalg.pinv(columns.T @ columns)
+    return float(spread * np.sqrt(max(inverse[2, 2], 0.0)))

@@ -1,0 +1,137 @@
+"""A path whose RTT changes while it is captured: split where the evidence shows it, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+from conftest import read_fixture
+
+import latpcap
+from latpcap.measures.changed_paths import changed_paths
+from latpcap.rtt import Estimate, estimate_paths
+
+APART_MS = 100
+
+
+def pool(*rtts_ms: float, count: int = 30, service_ms: float = 0.2) -> list[Conn]:
+    """A new connection for each statement, `count` of them at each RTT."""
+    each = [rtt for rtt in rtts_ms for _ in range(count)]
+    return [
+        Conn([Ex("query", "select 1", service_ms=service_ms)], rtt_ms=rtt, at_ms=APART_MS * number)
+        for number, rtt in enumerate(each)
+    ]
+
+
+def estimated(connections: list[Conn]) -> Estimate:
+    return estimate_paths(build(connections))
+
+
+def levels(found: Estimate) -> list[float]:
+    return [round(value / 1e6, 2) for value in found.of_periods.baseline]
+
+
+def test_a_change_of_the_handshakes_splits_the_path() -> None:
+    found = estimated(pool(5, 20))
+    assert levels(found) == [5.0, 20.0]
+    assert found.phases.changes.time.tolist() == [30 * APART_MS * 1_000_000]
+    assert found.of_connections.baseline.tolist() == [5e6] * 30 + [20e6] * 30
+
+
+def test_each_exchange_has_the_rtt_of_its_time() -> None:
+    found = estimated(pool(20, 5))
+    assert found.each_baseline.tolist() == [20e6] * 30 + [5e6] * 30
+
+
+@pytest.mark.parametrize(
+    "connections",
+    [
+        pool(5, 20, count=9),  # too few
+        pool(5, 6),  # too little
+        pool(5, *[5] * 5, 20, *[5] * 5, 5),  # an episode
+        pool(*[5, 20] * 6, count=2),  # to and fro
+        pool(5, count=60),
+    ],
+)
+def test_what_does_not_last_or_is_little_splits_nothing(connections: list[Conn]) -> None:
+    assert not estimated(connections).has_changed
+
+
+def test_there_and_back_are_three_periods() -> None:
+    assert levels(estimated(pool(5, 20, 5))) == [5.0, 20.0, 5.0]
+
+
+def test_a_slower_server_is_no_longer_path() -> None:
+    slow = [Ex("query", "select 1", service_ms=0.2)] * 200 + [Ex("query", "select 1", service_ms=15.2)] * 200
+    assert not estimated([Conn(slow, rtt_ms=5)]).has_changed
+
+
+def test_answers_faster_than_the_handshake_prove_a_shorter_path() -> None:
+    def answers(rtt_ms: float, count: int = 300) -> list[Ex]:
+        return [Ex("query", "select 1", waited_ms=rtt_ms + 0.2)] * count
+
+    found = estimated([Conn([*answers(20), *answers(5)], rtt_ms=20)])
+    assert levels(found) == [20.0, 5.0]
+    assert found.of_periods.low[1] < 5e6 < found.of_periods.high[1]
+    assert not estimated([Conn([*answers(40), *answers(25)], rtt_ms=20)]).has_changed
+
+
+def test_a_change_is_said_with_its_time() -> None:
+    recording = build(pool(5.02, 20.1))
+    said = changed_paths(recording, estimate_paths(recording))
+    assert said == "the RTT of the path changed from 5.02 to 20.1 ms at 12:26:43 UTC"
+    others = [Conn(c.exchanges, c.rtt_ms, c.at_ms, server="10.0.0.3:3306") for c in pool(5, 20)]
+    recording = build([*pool(5.02, 20.1), *others])
+    said = changed_paths(recording, estimate_paths(recording))
+    assert said.startswith("the RTT of the path 10.0.0.1 → 10.0.0.2:3306 changed from 5.02 to 20.1 ms at ")
+    assert said.endswith("; 1 other path changed as well")
+
+
+def test_a_given_baseline_is_one() -> None:
+    assert not estimate_paths(build(pool(5, 20)), 10).has_changed
+
+
+# --- a real link, whose delay was set from 5 to 20 ms half-way ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def capture() -> latpcap.Capture:
+    return read_fixture("mysql/path-changes")
+
+
+def test_the_clocks_of_the_senders_prove_that_the_path_of_one_connection_changed(capture: latpcap.Capture) -> None:
+    [path] = capture.analyze().paths
+    before, after = path.periods
+    assert before.rtt.baseline_ms == pytest.approx(5.0, rel=0.02)
+    assert after.rtt.baseline_ms == pytest.approx(20.0, rel=0.02)
+    assert before.rtt.low_ms < 5.03 < before.rtt.high_ms
+    assert after.rtt.low_ms < 20.05 < after.rtt.high_ms
+    assert after.begin.startswith("2026-11-22T03:31:09.")
+    assert (before.round_trips, after.round_trips) == (776, 264)
+
+
+def test_it_is_said_in_the_verdict_and_in_health(capture: latpcap.Capture) -> None:
+    analysis = capture.analyze()
+    assert "The RTT of the path changed from 5.02 to 20.1 ms at 03:31:09 UTC." in analysis.summary.verdict
+    assert [note.severity for note in analysis.health if note.code == "path-changed"] == ["info"]
+
+
+def test_round_trips_times_rtt_are_the_seconds(capture: latpcap.Capture) -> None:
+    """Each half's round trips at its own RTT; the opening handshake and the greeting travel as well."""
+    analysis = capture.analyze()
+    [path] = analysis.paths
+    counted = sum(period.round_trips * period.rtt.baseline_ms / 1000 for period in path.periods)
+    setup = 2 * path.periods[0].rtt.baseline_ms / 1000
+    network = analysis.summary.network_share * analysis.summary.runtime_s
+    assert network == pytest.approx(counted + setup, rel=0.002)
+    mean = counted * 1000 / analysis.summary.round_trips
+    assert analysis.summary.baseline_rtt_ms == pytest.approx(mean)
+
+
+def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) -> None:
+    """At 15 ms the first half's round trips take 10 ms more each, those of the second 5 ms less."""
+    analysis = capture.analyze(15)
+    [point], [path] = analysis.projection.points, analysis.paths
+    longer = sum(period.round_trips * (15 - period.rtt.baseline_ms) / 1000 for period in path.periods)
+    assert point.runtime_s == pytest.approx(analysis.summary.runtime_s + longer, rel=0.005)
+    assert np.isclose(analysis.projection.seconds_per_ms, 1.042, atol=0.003)
