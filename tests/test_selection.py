@@ -106,7 +106,8 @@ def test_nothing_asked_for_is_everything() -> None:
         ),
         (
             {"user": "batch", "server": "10.0.0.2"},
-            "built.pcap: no connection of user `batch` among those server 10.0.0.2; there are: web (2 connections)",
+            "built.pcap: no connection of user `batch` among those to server `10.0.0.2`; "
+            "there are: web (2 connections)",
         ),
         ({"stream": "7-9"}, "built.pcap: no connection of stream `7-9`; there are: 0-2"),
         (
@@ -253,6 +254,21 @@ def quiet_moments(whole: Capture) -> tuple[str, str]:
     places = logged_in + int(np.argmax(pauses[logged_in:half])), half + int(np.argmax(pauses[half:]))
     middles = [int(end[place] + pauses[place] // 2) + whole._recording.start_ns for place in places]
     return tuple(f"{np.datetime64(middle, 'ns')}Z" for middle in middles)  # type: ignore[return-value]
+
+
+PROGRAMS = load_fixture("postgresql/several-applications").facts["programs"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"{program['application']}-{program['port']}")
+def test_only_this_application_on_this_server_is_what_the_application_counted(program: dict[str, Any]) -> None:
+    whole = read_fixture("postgresql/several-applications")
+    part = whole.select(application=program["application"], server=f"10.77.0.2:{program['port']}")
+    exchanges = part.exchanges
+    executed = exchanges.column("purpose") == "execute"
+    assert len(part.connections) == program["connections"]
+    assert exchanges.column("round_trips").sum() == program["round_trips"]
+    assert executed.sum() == program["statements"]
+    assert np.nansum(exchanges.column("rows")) == program["rows"]
 
 
 # --- time -------------------------------------------------------------------------------------------------------------

@@ -92,14 +92,15 @@ class Asked:
         unnamed = len(rows) - sum(1 for values in _values(self.shown, condition.name, rows) if values)
         more = [f"{len(counts) - LISTED:,} more"] if len(counts) > LISTED else []
         unknown = [f"{count_of(unnamed, 'connection')} where it is unknown"] if unnamed else []
-        among = f" among those {' and '.join(map(self.words, before))}" if before else ""
+        among = f" among those {' and '.join(map(self._which, before))}" if before else ""
         if condition.name == "stream":
             listed, more = [_ranges([int(value) for value in counts])], []
         there = ", ".join([*listed, *more, *unknown])
+        return f"{files_of(self.recording)}: no connection {self._which(condition)}{among}; there are: {there}"
+
+    def _which(self, condition: Condition) -> str:
         kind = WORDS.get(condition.name, f"of {condition.name}").removesuffix(condition.name)
-        return (
-            f"{files_of(self.recording)}: no connection {kind}{self.words(condition, '`')}{among}; there are: {there}"
-        )
+        return kind + self.words(condition, "`")
 
 
 def _values(table: Table, name: str, rows: Ints | None = None) -> Iterator[list[str]]:
