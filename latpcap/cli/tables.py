@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from latpcap.cli.io import read_capture, rows_format, warn, write_rows
 from latpcap.cli.options import output_options, reading_options
+from latpcap.measures.statements import GROUPINGS
 
 if TYPE_CHECKING:
+    from latpcap.capture import Capture
     from latpcap.tables.table import Table
 
 __all__ = ["captures", "connections", "errors", "exchanges", "health", "statements"]
@@ -22,18 +25,50 @@ def _rows_command(name: str, what: str) -> click.Command:
     @reading_options
     @output_options
     def command(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
-        chosen = rows_format(file_format, as_json, output, name)
-        capture = read_capture(reading, output)
-        rows: Table = getattr(capture, name)
-        warn(capture, reading["quiet"] or name == "health")
-        write_rows(rows, chosen, output)
+        _write(name, lambda capture: getattr(capture, name), file_format, as_json, output, reading)
 
     return command
 
 
+def _write(
+    name: str,
+    rows_of: Callable[[Capture], Table],
+    file_format: str | None,
+    as_json: bool,
+    output: str | None,
+    reading: dict[str, Any],
+) -> None:
+    """Read the captures and write some rows of them."""
+    chosen = rows_format(file_format, as_json, output, name)
+    capture = read_capture(reading, output)
+    rows = rows_of(capture)
+    warn(capture, reading["quiet"] or name == "health")
+    write_rows(rows, chosen, output)
+
+
+@click.command()
+@reading_options
+@click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead.")
+@output_options
+def statements(
+    grouping: str | None, file_format: str | None, as_json: bool, output: str | None, **reading: Any
+) -> None:
+    """Every statement: how often it ran, what it waited for, how long it took, its share.
+
+    \b
+    latpcap statements capture.pcapng
+    latpcap statements capture.pcapng --by user
+    latpcap statements capture.pcapng -o statements.parquet
+    """
+
+    def rows_of(capture: Capture) -> Table:
+        return capture.statements_by(grouping) if grouping else capture.statements
+
+    _write("statements", rows_of, file_format, as_json, output, reading)
+
+
 exchanges = _rows_command("exchanges", "Every request with its whole response: times, round trips, bytes, rows.")
 connections = _rows_command("connections", "Every database connection: who, what, its RTT and where that comes from.")
-statements = _rows_command("statements", "Every statement: how often it ran, what it waited for, how long it took.")
 errors = _rows_command("errors", "Why it failed: every error, how often, of which statement or login, in which frames.")
 health = _rows_command("health", "What limits the trust in the result: losses, cut packets, unknown round-trip times.")
 captures = _rows_command("captures", "The files: format, packets, bytes, first and last time.")

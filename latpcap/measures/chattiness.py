@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.transactions import transactions
 from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.quantiles import Grouped
+from latpcap.tables.quantiles import Grouped, quantiles
 from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["PACE_QUANTILES", "ChattinessGroups", "by_connection", "overall"]
@@ -89,12 +89,11 @@ def by_connection(recording: Recording, network_ns: NDArray[np.generic]) -> Chat
 def overall(recording: Recording, connections: ChattinessGroups) -> ChattinessGroups:
     """The figures of the recording from those of its `connections`: one entry."""
     exchanges = recording.exchanges
-    one = np.zeros(len(exchanges), np.int64)
     sums = {name: getattr(connections, name).sum(keepdims=True) for name in SUMS}
     return ChattinessGroups(
         duration_s=np.array([recording.runtime_s]),
-        delta_ms=_pace(exchanges, exchanges.delta, one, 1),
-        client_ms=_pace(exchanges, exchanges.client, one, 1),
+        delta_ms=_pace_of_all(exchanges, exchanges.delta),
+        client_ms=_pace_of_all(exchanges, exchanges.client),
         **sums,
     )
 
@@ -106,6 +105,17 @@ def _works(exchanges: Exchanges) -> Bools:
 
 
 def _pace(exchanges: Exchanges, spans: Ints, groups: Ints, count: int) -> dict[str, Floats]:
-    usable = ~exchanges.is_setup & (spans >= 0)
+    usable = _has_pace(exchanges, spans)
     grouped = Grouped.of(groups[usable], spans[usable], count)
     return {name: grouped.quantile(fraction) / 1e6 for name, fraction in PACE_QUANTILES.items()}
+
+
+def _pace_of_all(exchanges: Exchanges, spans: Ints) -> dict[str, Floats]:
+    found = quantiles(spans[_has_pace(exchanges, spans)], list(PACE_QUANTILES.values()))
+    return {name: np.array([value / 1e6]) for name, value in zip(PACE_QUANTILES, found, strict=True)}
+
+
+def _has_pace(exchanges: Exchanges, spans: Ints) -> Bools:
+    """What opens a connection has none of its own."""
+    has: Bools = ~exchanges.is_setup & (spans >= 0)
+    return has

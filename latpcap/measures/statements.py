@@ -200,10 +200,7 @@ def _told(times: Grouped, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]
 def _seen(groups: Ints, begin: Ints, count: int) -> tuple[Ints, Ints]:
     """When the first and the last exchange of each group began."""
     known = begin != MISSING
-    grouped = Grouped.of(groups[known], np.maximum(begin[known], 0), count)
-    return _whole(grouped.quantile(0.0)), _whole(grouped.quantile(1.0))
-
-
-def _whole(times: Floats) -> Ints:
-    """Times as integers, `MISSING` for NaN; a float holds nanoseconds of a hundred days exactly."""
-    return np.where(np.isnan(times), MISSING, np.nan_to_num(times).astype(np.int64))
+    first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
+    np.minimum.at(first, groups[known], begin[known])
+    np.maximum.at(last, groups[known], begin[known])
+    return np.where(last == MISSING, MISSING, first), last

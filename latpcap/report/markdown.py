@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from latpcap.findings.frames import Frames, short_filter
+from latpcap.report.chattiness import chattiness_rows
 from latpcap.report.network import network_in_all
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
-from latpcap.units import counted, format_given_ms, format_ms
+from latpcap.result.chattiness import Chattiness
+from latpcap.units import counted, format_given_ms, format_ms, percent
 
 __all__ = ["render"]
 
 MAX_STATEMENT = 300
+PACE_TITLES = ("delta p50 ms", "delta p95 ms", "client p50 ms", "client p95 ms")
 
 SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
 
@@ -33,6 +36,7 @@ def render(result: Analysis) -> str:
         _health(plain["health"]),
         _budget(result.budget.parts(), network_in_all(result)),
         _projection(plain["projection"]),
+        _chattiness(result.chattiness),
         _findings(plain["findings"]),
         _statements(plain["statements"]),
         _connections(plain["connections"]),
@@ -98,6 +102,12 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
         yield f"\n{text_of(projection['within']['text'])}"
 
 
+def _chattiness(result: Chattiness) -> Iterator[str]:
+    if rows := list(chattiness_rows(result)):
+        yield "## Chattiness\n"
+        yield from _table(("ratio", "value", "from"), rows, left=(0, 2))
+
+
 def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
     if findings:
         yield "## Findings"
@@ -124,23 +134,33 @@ def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:
     if statements:
         yield f"## {top('Statements', len(statements))}\n"
         yield from _table(
-            ("network s", "service s", "runs", "round trips", "p50 ms", "p95 ms", "statement"),
+            (
+                *("share", "network s", "service s", "runs", "round trips", "p50 ms", "p95 ms"),
+                *(*PACE_TITLES, "statement"),
+            ),
             map(_statement_row, statements[:TOP]),
-            left=(6,),
+            left=(11,),
         )
 
 
 def _statement_row(statement: dict[str, Any]) -> tuple[str, ...]:
     text = statement["fingerprint"]
     return (
+        "" if statement["share"] is None else percent(statement["share"]),
         number(statement["network_s"]),
         number(statement["service_s"]),
         f"{statement['executions']:,}" if statement["executions"] else "",
         f"{statement['round_trips']:,}",
         number(statement["response_ms"]["p50"]),
         number(statement["response_ms"]["p95"]),
+        *_pace(statement),
         cell_of(text) if text else f"({text_of(statement['text'])})",
     )
+
+
+def _pace(times: dict[str, Any]) -> Iterator[str]:
+    """Inter-query delta and client time."""
+    return (number(times[name][which]) for name in ("delta_ms", "client_ms") for which in ("p50", "p95"))
 
 
 def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -148,18 +168,22 @@ def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"## {top('Connections', len(connections))}\n"
         busiest = sorted(connections, key=lambda each: -each["round_trips"])[:TOP]
         yield from _table(
-            ("stream", "round trips", "RTT ms", "how it is known", "client → server"),
+            (
+                *("stream", "round trips", "RTT ms", "iRTT ms", "in-stream ms"),
+                *(*PACE_TITLES, "how it is known", "client → server"),
+            ),
             (
                 (
                     f"{each['stream']}",
                     f"{each['round_trips']:,}",
-                    number(each["rtt"]["baseline_ms"]),
+                    *(number(each["rtt"][name]) for name in ("baseline_ms", "handshake_ms", "in_stream_median_ms")),
+                    *_pace(each["chattiness"]),
                     text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
                     text_of(f"{each['client']} → {each['server']} {each['protocol']}"),
                 )
                 for each in busiest
             ),
-            left=(3, 4),
+            left=(9, 10),
         )
 
 

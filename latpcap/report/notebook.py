@@ -11,7 +11,9 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
+from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis
+from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms
 from latpcap.verify.result import Verification
 
@@ -20,11 +22,22 @@ __all__ = ["render", "render_budget", "render_deltas", "render_projection", "ren
 
 @as_html.register
 def render(result: Analysis) -> str:
-    """Return the verdict, what limits it, the budget and the projection."""
+    """Return the verdict, what limits it, the budget, chattiness, findings and the projection."""
     verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
     notes = "".join(f"<li>{_note(note)}</li>" for note in result.health)
-    parts = (render_budget(result.budget), render_findings(result.findings), render_projection(result.projection))
+    parts = (
+        render_budget(result.budget),
+        render_chattiness(result.chattiness),
+        render_findings(result.findings),
+        render_projection(result.projection),
+    )
     return f"<div>{verdict}<ul>{notes}</ul>{''.join(parts)}</div>"
+
+
+@as_html.register
+def render_chattiness(chattiness: Chattiness) -> str:
+    """Return the ratios and what each is made of."""
+    return _table(("ratio", "value", "from"), chattiness_rows(chattiness))
 
 
 def render_findings(findings: Iterable[FindingResult]) -> str:

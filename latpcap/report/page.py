@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from latpcap.display import plain
+from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.exploration import Exploration
 
 __all__ = ["page_data"]
@@ -42,6 +43,7 @@ def page_data(explored: Exploration) -> dict[str, Any]:
             "switches": _listed_statements(switches["switches"]),
             "combined": switches["combined"],
             "jobs": switches["jobs"],
+            "chattiness": [list(row) for row in chattiness_rows(explored.analysis.chattiness)],
             "timeline": explored.timeline,
             "histograms": explored.histograms,
         }

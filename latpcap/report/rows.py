@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from latpcap.measures.statements import GROUPINGS
 from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
 from latpcap.tables.table import Table
+from latpcap.units import percent, significant
 
 __all__ = ["render"]
 
@@ -48,6 +50,14 @@ def _flag(value: Any) -> str:
     return "" if value else "part"
 
 
+def _moment(value: Any) -> str:
+    return str(np.datetime_as_string(value, unit="s")).replace("T", " ")
+
+
+def _name(value: Any) -> str:
+    return "–" if value is None else _text(value)
+
+
 EXCHANGES: tuple[Shown, ...] = (
     ("stream", Heading("stream", least=6), str),
     ("exchange", Heading("number", least=6), str),
@@ -59,24 +69,42 @@ EXCHANGES: tuple[Shown, ...] = (
     ("complete", Heading("seen", least=4, optional=True), _flag),
     ("statement", Heading("statement", "left", least=30), _text),
 )
+PACE: tuple[Shown, ...] = (
+    ("delta_p50_ms", Heading("delta p50 ms", least=12, optional=True), _ms),
+    ("delta_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
+    ("client_p50_ms", Heading("client p50 ms", least=13, optional=True), _ms),
+    ("client_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
+)
 CONNECTIONS: tuple[Shown, ...] = (
     ("stream", Heading("stream", least=6), str),
     ("round_trips", Heading("round trips", least=11), _count),
     ("rtt_baseline_ms", Heading("RTT ms", least=9), _ms),
+    ("rtt_handshake_ms", Heading("iRTT ms", least=9, optional=True), _ms),
+    ("rtt_in_stream_median_ms", Heading("in-stream ms", least=12, optional=True), _ms),
     ("rtt_method", Heading("method", "left", least=14, optional=True), _text),
     ("state", Heading("state", "left", least=10, optional=True), _text),
+    ("round_trips_per_transaction", Heading("a transaction", least=13, optional=True), significant),
+    ("round_trips_per_row", Heading("a row", least=7, optional=True), significant),
+    *PACE,
     ("client", Heading("client", "left", least=21), _text),
     ("server", Heading("server", "left", least=30), _text),
 )
-STATEMENTS: tuple[Shown, ...] = (
+TOTALS: tuple[Shown, ...] = (
+    ("share", Heading("share", least=6, optional=True), percent),
+    ("cumulative_share", Heading("cumulative", least=10, optional=True), percent),
     ("network_s", Heading("network s", least=9), _ms),
     ("service_s", Heading("service s", least=9, optional=True), _ms),
     ("executions", Heading("runs", least=9), _count),
     ("round_trips", Heading("round trips", least=11), _count),
     ("response_p50_ms", Heading("p50 ms", least=9), _ms),
     ("response_p95_ms", Heading("p95 ms", least=9, optional=True), _ms),
-    ("text", Heading("statement", "left", least=30), _text),
+    ("response_avg_ms", Heading("avg ms", least=9, optional=True), _ms),
+    ("response_stddev_ms", Heading("stddev ms", least=9, optional=True), _ms),
+    *PACE,
+    ("first_seen", Heading("first seen", "left", least=19, optional=True), _moment),
+    ("last_seen", Heading("last seen", "left", least=19, optional=True), _moment),
 )
+STATEMENTS: tuple[Shown, ...] = (*TOTALS, ("text", Heading("statement", "left", least=30), _text))
 FINDINGS: tuple[Shown, ...] = (
     ("severity", Heading("severity", "left", least=8), _text),
     ("code", Heading("code", "left", least=16), _text),
@@ -116,6 +144,7 @@ SHOWN = {
     "findings": FINDINGS,
     "errors": ERRORS,
     "tasks": TASKS,
+    **{f"statements by {name}": (*TOTALS, (name, Heading(name, "left", least=20), _name)) for name in GROUPINGS},
 }
 
 MAX_CELLS = 60
@@ -191,7 +220,9 @@ def _any(value: Any) -> str:
 
 
 def _cell(value: Any, write: Writer) -> str:
-    if value is None or (isinstance(value, float) and np.isnan(value)):
+    if write is _name:
+        return _name(value)
+    if value is None or value != value:  # NaN and NaT stand for null
         return ""
     if write is _count:
         value = int(value)

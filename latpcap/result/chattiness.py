@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from latpcap.display import finite
+from latpcap.display import Displayed, finite
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
 from latpcap.units import significant
@@ -53,7 +53,7 @@ class ConnectionChattiness:
 
 
 @dataclass(frozen=True, slots=True)
-class Chattiness(ConnectionChattiness):
+class Chattiness(ConnectionChattiness, Displayed):
     """The same of the whole recording, and what only that has."""
 
     round_trips: int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from latpcap.tables.columns import Floats, Ints
 
-__all__ = ["Grouped", "running_maximum"]
+__all__ = ["Grouped", "quantiles", "running_maximum"]
 
 _BITS = 63
 
@@ -61,6 +63,19 @@ class Grouped:
         filled = counts > 0
         means[filled] = np.add.reduceat(values, self.starts[:-1][filled], dtype=float) / counts[filled]
         return means
+
+
+def quantiles(values: Ints, fractions: Sequence[float]) -> list[float]:
+    """The nearest-rank quantiles of all values as one group; NaN where there are none.
+
+    >>> quantiles(np.array([30, 10, 20]), [0.0, 0.5, 1.0])
+    [10.0, 20.0, 30.0]
+    """
+    if len(values) == 0:
+        return [np.nan] * len(fractions)
+    ranks = [max(ceil(len(values) * fraction) - 1, 0) for fraction in fractions]
+    ordered = np.partition(values, ranks)
+    return [float(ordered[rank]) for rank in ranks]
 
 
 def running_maximum(groups: Ints, values: Ints) -> Ints:

@@ -20,7 +20,13 @@ export function showConnections() {
     number("bytes", (row) => row.request_bytes + row.response_bytes, bytes),
     number("sent again", (row) => row.retransmissions, count),
     number("RTT ms", (row) => row.rtt.baseline_ms, fixedMs),
+    number("iRTT ms", (row) => row.rtt.handshake_ms, fixedMs),
+    number("in-stream ms", (row) => row.rtt.in_stream_median_ms, fixedMs),
     { title: "how it is known", value: (row) => row.rtt.method, show: method, text: true },
+    number("delta p50 ms", (row) => row.chattiness.delta_ms.p50, fixedMs),
+    number("delta p95 ms", (row) => row.chattiness.delta_ms.p95, fixedMs),
+    number("client p50 ms", (row) => row.chattiness.client_ms.p50, fixedMs),
+    number("client p95 ms", (row) => row.chattiness.client_ms.p95, fixedMs),
   ];
   sortableTable({ id: "connections-table", caption: "Connections", columns, rows: connections, foot: foot() });
 }
@@ -38,5 +44,5 @@ function method({ rtt }) {
 function foot() {
   if (rest.count === 0) return null;
   return ["", `${count(rest.count)} further connections together`, "", "", "", count(rest.exchanges), count(rest.round_trips),
-    bytes(rest.request_bytes + rest.response_bytes), count(rest.retransmissions), "", ""];
+    bytes(rest.request_bytes + rest.response_bytes), count(rest.retransmissions), "", "", "", "", "", "", "", ""];
 }

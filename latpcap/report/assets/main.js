@@ -1,6 +1,7 @@
 /** The page, part by part. */
 
 import { showBudget } from "./budget.js";
+import { showChattiness } from "./chattiness.js";
 import { showConnections } from "./connections.js";
 import { showCurve } from "./curve.js";
 import { showFindings } from "./findings.js";
@@ -19,6 +20,7 @@ showFixes();
 showWhatIf();
 showCurve();
 showBudget();
+showChattiness();
 showFindings();
 showStatements();
 showTimeline();

@@ -1,7 +1,7 @@
 /** The statements, the costliest first until the reader sorts them. */
 
 import { byId, data, make } from "./dom.js";
-import { count, fixedMs, fixedS, formatGivenMs } from "./format.js";
+import { count, fixedMs, fixedS, formatGivenMs, percent } from "./format.js";
 import { isProjected, jobWith, networkFactor } from "./model.js";
 import { sortableTable } from "./sorting.js";
 import { follow, state } from "./state.js";
@@ -14,7 +14,8 @@ export function showStatements() {
   const refresh = sortableTable({ id: "statements-table", caption: "Statements", columns: columns(), rows: statements, foot: foot() });
   if (isProjected(data)) follow(refresh);
   byId("statements-note").textContent = "Seconds are shared where connections work side by side, so that they add up to the budget. " +
-    "Response: first packet of the request to the last of the response. Delta: start of the request before it to its own start.";
+    "Response: first packet of the request to the last of the response. Delta: start of the request before it to its own start. " +
+    "Client: end of the response before it to its own start. Share: of what all statements waited for network and server.";
 }
 
 function columns() {
@@ -33,6 +34,10 @@ function columns() {
     number("response p50 ms", (row) => row.response_ms.p50, fixedMs),
     number("p95 ms", (row) => row.response_ms.p95, fixedMs),
     number("delta p50 ms", (row) => row.delta_ms.p50, fixedMs),
+    number("delta p95 ms", (row) => row.delta_ms.p95, fixedMs),
+    number("client p50 ms", (row) => row.client_ms.p50, fixedMs),
+    number("client p95 ms", (row) => row.client_ms.p95, fixedMs),
+    number("share", (row) => row.share, (share) => (share === null ? "" : percent(share))),
   ];
 }
 
@@ -54,5 +59,5 @@ function foot() {
   if (rest.count === 0) return null;
   const there = isProjected(data) ? [""] : [];
   return [`${count(rest.count)} further statements together`, count(rest.executions), count(rest.round_trips), count(rest.rows),
-    fixedS(rest.network_s), ...there, fixedS(rest.service_s), "", "", ""];
+    fixedS(rest.network_s), ...there, fixedS(rest.service_s), "", "", "", "", "", "", ""];
 }

@@ -13,6 +13,7 @@ from rich.text import Text
 from latpcap.report.console import parts_of, print_renderables, render
 from latpcap.report.network import network_in_all
 from latpcap.report.terminal.budget import PARTS, budget, purposes
+from latpcap.report.terminal.chattiness import chattiness
 from latpcap.report.terminal.connections import connections
 from latpcap.report.terminal.errors import errors
 from latpcap.report.terminal.findings import findings, findings_text
@@ -43,6 +44,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from budget(result.budget)
     yield from _network(result)
     yield from purposes(result.purposes)
+    yield from chattiness(result.chattiness)
     yield from errors(result.errors)
     yield from findings(result.findings, result.fixes_together)
     yield from projection_parts(result.projection)

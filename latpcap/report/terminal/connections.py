@@ -15,12 +15,14 @@ __all__ = ["connections"]
 
 
 def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
-    """Who talked to whom, at which RTT."""
+    """Who talked to whom, at which RTT (that of the handshake beside those of the session), and at which pace."""
     yield heading(top("Connections", len(connections)))
     yield Grid(
         (
             *map(Heading, ("stream", "round trips", "RTT ms")),
+            *(Heading(title, optional=True) for title in ("iRTT ms", "in-stream ms")),
             Heading("from", "left", optional=True),
+            *(Heading(title, optional=True) for title in ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")),
             Heading("client → server", "left", least=40),
         ),
         [_connection_row(each) for each in sorted(connections, key=lambda each: -each.round_trips)[:TOP]],
@@ -29,10 +31,14 @@ def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[Renderabl
 
 def _connection_row(connection: ConnectionResult) -> tuple[str, ...]:
     state = "" if connection.state == "complete" else f", {connection.state}"
+    chattiness = connection.chattiness
     return (
         f"{connection.stream}",
         f"{connection.round_trips:,}",
         ms(connection.rtt.baseline_ms),
+        ms(connection.rtt.handshake_ms),
+        ms(connection.rtt.in_stream_median_ms),
         f"{connection.rtt.method}, {connection.rtt.position}",
+        *(ms(times[name]) for times in (chattiness.delta_ms, chattiness.client_ms) for name in ("p50", "p95")),
         printable(f"{connection.client} → {connection.server} {connection.protocol}{state}"),
     )

@@ -13,6 +13,8 @@ from latpcap.result.statements import StatementResult
 
 __all__ = ["statements"]
 
+PACE = ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")
+
 
 def statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableType]:
     """What each statement cost."""
@@ -20,7 +22,7 @@ def statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableTy
     yield Grid(
         (
             *map(Heading, ("network s", "service s", "runs", "round trips", "p50 ms")),
-            Heading("p95 ms", optional=True),
+            *(Heading(title, optional=True) for title in ("p95 ms", "share %", *PACE)),
             Heading("statement", "left", least=40),
         ),
         [_statement_row(statement) for statement in statements[:TOP]],
@@ -35,5 +37,7 @@ def _statement_row(statement: StatementResult) -> tuple[str, ...]:
         f"{statement.round_trips:,}",
         ms(statement.response_ms["p50"]),
         ms(statement.response_ms["p95"]),
+        "" if statement.share is None else f"{100 * statement.share:.1f}",
+        *(ms(times[name]) for times in (statement.delta_ms, statement.client_ms) for name in ("p50", "p95")),
         printable(statement.fingerprint) if statement.fingerprint else f"({printable(statement.text)})",
     )
