@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -28,7 +28,7 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, MAX_MS, parse_size
+from latpcap.units import DEFAULT_MEMORY, MAX_MS, fibre_ms, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -80,7 +80,7 @@ def read(
     except ValueError as error:
         raise UsageError(str(error)) from None
     recording = Recording(PseudonymousTables(core, names) if names else core)
-    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory)
+    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory, decode_as=decode_as)
 
 
 class Capture:
@@ -93,12 +93,14 @@ class Capture:
         think_s: float = 1.0,
         rtt_baseline_ms: float | None = None,
         memory: int = DEFAULT_MEMORY,
+        decode_as: Mapping[int, str] | None = None,
     ) -> None:
         """Wrap `recording`; use `latpcap.read` to make one from files."""
         self._recording = recording
         self._think_s = think_s
         self._rtt_baseline_ms = rtt_baseline_ms
         self._memory = memory
+        self._decode_as = decode_as
 
     def __repr__(self) -> str:
         files = ", ".join(str(row["path"]) for row in self.captures.to_dicts())
@@ -147,6 +149,7 @@ class Capture:
             think_s=self._think_s,
             rtt_baseline_ms=self._rtt_baseline_ms,
             memory=self._memory,
+            decode_as=self._decode_as,
         )
 
     @property
@@ -163,7 +166,12 @@ class Capture:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
             raise NoDatabaseTraffic(why_none(self._recording))
-        return Measures(self._recording, think_s=self._think_s, rtt_baseline_ms=self._rtt_baseline_ms)
+        return Measures(
+            self._recording,
+            think_s=self._think_s,
+            rtt_baseline_ms=self._rtt_baseline_ms,
+            decode_as=self._decode_as,
+        )
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -180,14 +188,19 @@ class Capture:
         loss: float | None = None,
         jitter_ms: float = 0.0,
         connections: int | None = None,
+        distance_km: float | None = None,
     ) -> Projection:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds.
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
-        lost (0 to 1), the jitter, and how many connections share the work.
+        lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
+        added to each of `rtt_ms` (or stands alone).
         """
-        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections)
-        return self.measures.project(_ladder(rtt_ms), within_s, conditions)
+        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections, distance_km)
+        asked = _ladder(rtt_ms)
+        if distance_km is not None:
+            asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
+        return self.measures.project(asked, within_s, conditions)
 
     def what_if(self, fixes: Sequence[str | Fix], rtt_ms: float | Sequence[float] | None = None) -> WhatIf | None:
         """Return the runtimes at each RTT of `rtt_ms` as it is, with each of `fixes` (`n+1=join`, …), and with all.

@@ -26,7 +26,7 @@ from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
 __all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "MissingUnit", "counted", "listed", "parse_share", "parse_size"]
-__all__ += ["format_given_ms", "format_ms", "format_s", "percent", "percent_range", "significant"]
+__all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_s", "percent", "percent_range", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -216,6 +216,17 @@ def parse_bandwidth(text: str) -> float:
     if not value:
         raise UsageError(f"`{text}` is not a bandwidth: write 34Mbit, 1Gbit or 512kbit")
     return value
+
+
+def format_bandwidth(bits_per_s: float) -> str:
+    """Return a bandwidth as it is usually written.
+
+    >>> [format_bandwidth(value) for value in (34e6, 1e9, 512e3, 1.5e6)]
+    ['34 Mbit/s', '1 Gbit/s', '512 kbit/s', '1.5 Mbit/s']
+    """
+    factors = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3}
+    unit = next((unit for unit, factor in factors.items() if bits_per_s >= factor), "bit/s")
+    return f"{bits_per_s / factors.get(unit, 1.0):,.6g} {unit}"
 
 
 def parse_distance_km(text: str) -> float:

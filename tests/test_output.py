@@ -174,3 +174,40 @@ def on_terminal(*arguments: object, environment: dict[str, str] | None = None) -
             pass
     os.close(ours)
     return written
+
+
+# --- with what it was asked for --------------------------------------------------------------------------------------
+
+READING = ["--think", "2s", "--rtt-baseline", "1ms", "--decode-as", "3306=mysql"]
+ASKED_FOR = "Asked for: think time above 2 s, a baseline RTT of 1 ms, port 3306 as mysql"
+
+
+def test_how_a_capture_was_read_is_told_where_it_is_not_as_usual(latpcap: Run, tmp_path: Path) -> None:
+    assert ASKED_FOR in latpcap("analyze", NPLUS1, *READING).stdout.decode()
+    assert ASKED_FOR in latpcap("project", NPLUS1, *READING).stdout.decode()
+    latpcap("analyze", NPLUS1, *READING, "-o", tmp_path / "x.md")
+    assert f"\n{ASKED_FOR}\n" in (tmp_path / "x.md").read_text()
+    assert "Asked for" not in latpcap("analyze", NPLUS1).stdout.decode()
+
+
+@pytest.mark.parametrize("command", ["analyze", "project"])
+def test_how_a_capture_was_read_is_in_the_json(latpcap: Run, command: str) -> None:
+    asked = json.loads(latpcap(command, NPLUS1, *READING, "--json").stdout)["settings"]
+    assert asked == {"think_s": 2.0, "rtt_baseline_ms": 1.0, "decode_as": {"3306": "mysql"}}
+    usual = json.loads(latpcap(command, NPLUS1, "--json").stdout)["settings"]
+    assert usual == {"think_s": 1.0, "rtt_baseline_ms": None, "decode_as": {}}
+
+
+def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
+    there = ["--bandwidth", "34Mbit", "--loss", "0.1%", "--jitter", "3ms", "--connections", "4"]
+    there += ["--distance", "1000km"]
+    told = "34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections"
+    told += ", 1,000 km of fibre (10 ms)"
+    assert f"\nwith {told}\n" in latpcap("project", NPLUS1, *there).stdout.decode()
+    assert json.loads(latpcap("project", NPLUS1, *there, "--json").stdout)["conditions"] == {
+        "bandwidth_bps": 34e6,
+        "loss": 0.001,
+        "jitter_ms": 3.0,
+        "connections": 4,
+        "distance_km": 1000.0,
+    }

@@ -17,7 +17,6 @@ from latpcap.cli.options import (
     reading_options,
     rtt_option,
 )
-from latpcap.units import fibre_ms
 
 __all__ = ["project"]
 
@@ -57,16 +56,14 @@ def project(
     """
     chosen = result_format(as_json, output)
     capture = read_capture(reading, output)
-    asked = flat(rtt)
-    if distance is not None:
-        asked = [rtt_ms + fibre_ms(distance) for rtt_ms in asked or [0.0]]
     projection = capture.project(
-        asked,
+        flat(rtt),
         in_seconds(within),
         bandwidth_bps=bandwidth,
         loss=loss,
         jitter_ms=jitter,
         connections=connections,
+        distance_km=distance,
     )
     tried = [fix for given in fixes for fix in given]
     changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
@@ -74,12 +71,13 @@ def project(
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
 
-        chosen_part = {"selection": plain(capture.selected)}
+        chosen_part = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
         text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)} | chosen_part)
     else:
-        from latpcap.report.terminal import print_renderables, projection_parts, selection, what_if_parts
+        from latpcap.report.terminal import print_renderables, projection_parts, selection, settings, what_if_parts
 
-        parts = [*selection(capture.selected), *projection_parts(projection), *what_if_parts(changed)]
+        asked_for = [*selection(capture.selected), *settings(capture.measures.settings)]
+        parts = [*asked_for, *projection_parts(projection), *what_if_parts(changed)]
         text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)

@@ -5,9 +5,11 @@ How they were calibrated: docs/model.md C.6.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from latpcap.projection.job import Network, Waiting
+from latpcap.units import counted, fibre_ms, format_bandwidth, format_given_ms
 
 __all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions", "WakeUp"]
 
@@ -68,6 +70,31 @@ class Conditions:
     """How far the RTT strays to either side of its mean."""
     connections: int | None = None
     """How many connections work at once, each as those of the capture did; `None`: as many as there were."""
+    distance_km: float | None = None
+    """Fibre whose least RTT is part of each RTT."""
+
+    @property
+    def text(self) -> str:
+        """What is different, in words; empty where only the RTT is.
+
+        >>> Conditions(34e6, 0.001, 3.0, 4).text
+        '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
+        >>> Conditions(distance_km=1000).text
+        '1,000 km of fibre (10 ms)'
+        """
+        return ", ".join(self._different())
+
+    def _different(self) -> Iterator[str]:
+        if self.bandwidth_bps is not None:
+            yield f"{format_bandwidth(self.bandwidth_bps)} at the bottleneck"
+        if self.loss is not None:
+            yield f"{100 * self.loss:.4g}% of the packets lost"
+        if self.jitter_ms:
+            yield f"{format_given_ms(self.jitter_ms)} of jitter"
+        if self.connections is not None:
+            yield counted(self.connections, "connection")
+        if self.distance_km is not None:
+            yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
 
 
 @dataclass(frozen=True, slots=True)

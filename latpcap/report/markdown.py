@@ -17,6 +17,7 @@ from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
+from latpcap.result.settings import Settings
 from latpcap.units import counted, format_given_ms, format_ms, percent
 
 __all__ = ["render"]
@@ -33,6 +34,7 @@ def render(result: Analysis) -> str:
     sections = (
         _verdict(plain["summary"]["verdict"]),
         _selection(plain["selection"]),
+        _settings(result.settings),
         _health(plain["health"]),
         _budget(result.budget.parts(), network_in_all(result)),
         _projection(plain["projection"]),
@@ -57,6 +59,11 @@ def _verdict(text: str) -> Iterator[str]:
 def _selection(selected: dict[str, Any] | None) -> Iterator[str]:
     if selected is not None:
         yield f"Selected: {text_of(selected['text'])}"
+
+
+def _settings(settings: Settings) -> Iterator[str]:
+    if settings.text:
+        yield f"Asked for: {text_of(settings.text)}"
 
 
 def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:

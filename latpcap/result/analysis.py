@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,6 +26,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projectio
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
+from latpcap.result.settings import THINK_S, Settings
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_paths
@@ -98,6 +99,7 @@ class Analysis(Displayed):
 
     captures: tuple[CaptureFile, ...]
     selection: Selected | None
+    settings: Settings
     """What this is of the captures; null for all."""
     health: tuple[HealthNote, ...]
     summary: Summary
@@ -121,9 +123,18 @@ class Analysis(Displayed):
 class Measures:
     """The measures of one recording, each from those before it."""
 
-    def __init__(self, recording: Recording, *, think_s: float = 1.0, rtt_baseline_ms: float | None = None) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        think_s: float = THINK_S,
+        rtt_baseline_ms: float | None = None,
+        decode_as: Mapping[int, str] | None = None,
+    ) -> None:
         """Measure `recording`."""
         self.recording = recording
+        ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
+        self.settings = Settings(think_s, rtt_baseline_ms, ports)
         self.rtt: Estimate = estimate_paths(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
@@ -183,6 +194,7 @@ class Measures:
         return Analysis(
             captures=tuple(_captures(recording)),
             selection=recording.selected,
+            settings=self.settings,
             health=health,
             summary=self._summary(projection, health, made_for, asked=rtt_ms is not None),
             budget=self._budget(),

@@ -22,11 +22,13 @@ from latpcap.report.terminal.paths import paths
 from latpcap.report.terminal.projection import projection_parts, what_if_parts
 from latpcap.report.terminal.routes import routes
 from latpcap.report.terminal.selection import selection
+from latpcap.report.terminal.settings import settings
 from latpcap.report.terminal.statements import statements
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 
-__all__ = ["PARTS", "findings_text", "print_renderables", "projection_parts", "render", "selection", "what_if_parts"]
+__all__ = ["PARTS", "findings_text", "print_renderables", "projection_parts", "render", "selection", "settings"]
+__all__ += ["what_if_parts"]
 
 
 def _network(result: Analysis) -> Iterator[RenderableType]:
@@ -37,6 +39,7 @@ def _network(result: Analysis) -> Iterator[RenderableType]:
 @parts_of.register
 def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from selection(result.selection)
+    yield from settings(result.settings)
     first, *others = result.summary.verdict.split("\n")
     yield Text(printable(first), style="bold")
     yield from (Text(printable(line)) for line in others)

@@ -37,6 +37,8 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         ],
     )
     yield Text(f"from {format_ms(projection.baseline_rtt_ms)}, the baseline RTT of this capture", style="dim")
+    if projection.conditions.text:
+        yield Text(f"with {projection.conditions.text}", style="dim")
     if projection.conditions.connections is not None:
         yield Text(_limit(projection.capacity_per_s))
     if projection.within is not None:

@@ -1,0 +1,41 @@
+"""What a result was asked for with, so that whoever reads it can get it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from latpcap.units import format_given_ms
+
+__all__ = ["THINK_S", "Settings"]
+
+THINK_S = 1.0
+"""Client time above this is think time, unless something else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the captures were read."""
+
+    think_s: float = THINK_S
+    rtt_baseline_ms: float | None = None
+    """`None`: as measured."""
+    decode_as: dict[str, str] = field(default_factory=dict)
+    """The protocol of a server port, where one was given."""
+
+    @property
+    def text(self) -> str:
+        """What is not as usual, in words; empty where all is.
+
+        >>> Settings(2.5, 1.0, {"3307": "mysql"}).text
+        'think time above 2.5 s, a baseline RTT of 1 ms, port 3307 as mysql'
+        """
+        return ", ".join(self._unusual())
+
+    def _unusual(self) -> Iterator[str]:
+        if self.think_s != THINK_S:
+            yield f"think time above {format_given_ms(self.think_s * 1000)}"
+        if self.rtt_baseline_ms is not None:
+            yield f"a baseline RTT of {format_given_ms(self.rtt_baseline_ms)}"
+        for port, protocol in self.decode_as.items():
+            yield f"port {port} as {protocol}"
