@@ -92,7 +92,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
 
     class Result:
         def to_dict(self) -> dict[str, object]:
-            return {"findings": [finding]}
+            return {"findings": [finding], "projection": {"told_rtt_ms": 15.0}}
 
     told = comments(Result(), capture.exchanges)
     assert told[13][0] == (

@@ -45,7 +45,8 @@ def findings(
 
         result = capture.analyze(rtts)
         shown = in_order_of(result.findings, lambda: capture.findings_at(rtts))
-        write([findings_text(shown, result.fixes_together, whole_filters=filters)], output)
+        told = result.projection.told_rtt_ms
+        write([findings_text(shown, result.fixes_together, told, whole_filters=filters)], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

@@ -66,6 +66,8 @@ class WhatIf:
     all_fixes: FixResult
     answer: str
     """Move the database back, or change the code?"""
+    told_rtt_ms: float
+    """The RTT that the answer speaks of."""
     left_out: tuple[str, ...] = ()
     """Fixes that would save something and that `all` leaves out, since they are suggestions."""
 
@@ -132,7 +134,8 @@ def what_if(savings: Savings, rtt_ms: Sequence[float], fixes: Sequence[Fix]) -> 
     asked_all = {fix.name for fix in fixes} >= {fix.name for fix in parse_fix(ALL)}
     suggested = savings.findings() if asked_all else []
     left_out = {finding.fix_name for finding in suggested} & SUGGESTIONS - {fix.name for fix in fixes}
-    answer = _answer(_runtimes(as_is), together, savings.base.baseline_ms, savings.base.runtime_s)
+    told = as_is.told_rtt_ms or savings.base.baseline_ms
+    answer = _answer(_runtimes(as_is), told, together, savings.base.baseline_ms, savings.base.runtime_s)
     return WhatIf(
         as_is_s=_by_rtt(_runtimes(as_is)),
         as_is_optimistic_s=_by_rtt({point.rtt_ms: point.optimistic_s or 0.0 for point in as_is.points}),
@@ -140,6 +143,7 @@ def what_if(savings: Savings, rtt_ms: Sequence[float], fixes: Sequence[Fix]) -> 
         fixes=shown,
         all_fixes=together,
         answer=answer,
+        told_rtt_ms=told,
         left_out=tuple(sorted(left_out)),
     )
 
@@ -168,9 +172,8 @@ def _by_rtt(values: dict[float, float]) -> dict[str, float]:
     return {f"{rtt:g}": value for rtt, value in values.items()}
 
 
-def _answer(as_is: dict[float, float], together: FixResult, baseline_ms: float, here_s: float) -> str:
+def _answer(as_is: dict[float, float], rtt: float, together: FixResult, baseline_ms: float, here_s: float) -> str:
     """In words: whether changing the code makes up for the distance."""
-    rtt = max(as_is)
     there_s, fixed_s = as_is[rtt], together.runtime_s[f"{rtt:g}"]
     here, there, fixed = (format_s(value) for value in (here_s, there_s, fixed_s))
     at, back = format_given_ms(rtt), format_ms(baseline_ms)

@@ -27,6 +27,7 @@ from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [
     "DEFAULT_LADDER_MS",
+    "TYPICAL_RTT_MS",
     "FetchSaving",
     "LatencyBudget",
     "Point",
@@ -34,11 +35,15 @@ __all__ = [
     "project",
     "projections",
     "ranges",
+    "told_rtt_ms",
 ]
 
 Floats = NDArray[np.float64]
 
 DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
+
+TYPICAL_RTT_MS = 15.0
+"""The RTT that sentences speak of where none was asked for: two sites of one country."""
 
 MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -54,6 +59,8 @@ class Point:
     pessimistic_s: float | None
     throughput_per_s: float | None
     """Statements per second of runtime."""
+    factor: float | None = None
+    """Runtime there ÷ runtime of the capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +113,10 @@ class Projection(Plotted):
     """Statements that fetch few rows at a time, and what larger fetches would save."""
     assumptions: tuple[Assumption, ...] = ASSUMPTIONS
     conditions: Conditions = field(default_factory=Conditions)
+    told_rtt_ms: float | None = None
+    """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
+    now: Point | None = None
+    """The capture itself, at its baseline RTT."""
     capacity_per_s: float | None = None
     """Answers that the server can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
@@ -139,10 +150,12 @@ def projections(
     return [
         Projection(
             baseline_rtt_ms=base.baseline_ms,
-            points=_points(asked, runtimes, base.statements - variant.statements),
+            points=_points(asked, runtimes, base, variant),
             seconds_per_ms=base.figures(variant).seconds_per_ms,
             within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
             conditions=conditions,
+            told_rtt_ms=told_rtt_ms(asked, base.baseline_ms),
+            now=_now(base),
             capacity_per_s=base.capacity_per_s if conditions.connections else None,
         )
         for variant, runtimes in zip(
@@ -164,11 +177,36 @@ def ranges(
     return list(zip(central, low, high, strict=True))
 
 
-def _points(asked: Sequence[float], runtimes: tuple[Floats, Floats, Floats], statements: int) -> tuple[Point, ...]:
-    return tuple(
-        Point(rtt, float(runtime), float(least), float(most), statements / float(runtime) if runtime > 0 else None)
-        for rtt, runtime, least, most in zip(asked, *runtimes, strict=True)
-    )
+def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
+    """The RTT that sentences speak of: the largest asked for.
+
+    On the default ladder it is the one nearest above a typical distance that is farther than the capture's; where the
+    ladder ends before that, the typical one, which is nearer.
+
+    >>> told_rtt_ms([1, 80, 3], 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 108)
+    (80, 15.0, 15.0)
+    """
+    if tuple(rtt_ms) != DEFAULT_LADDER_MS:
+        return max(rtt_ms, default=None)
+    least = max(TYPICAL_RTT_MS, 2 * baseline_ms)
+    return next((rtt for rtt in rtt_ms if rtt >= least), TYPICAL_RTT_MS)
+
+
+def _points(
+    asked: Sequence[float], runtimes: tuple[Floats, Floats, Floats], base: Basis, variant: Variant
+) -> tuple[Point, ...]:
+    there = zip(asked, *(map(float, each) for each in runtimes), strict=True)
+    return tuple(_point(base, base.statements - variant.statements, *figures) for figures in there)
+
+
+def _now(base: Basis) -> Point:
+    return _point(base, base.statements, base.baseline_ms, base.runtime_s, base.runtime_s, base.runtime_s)
+
+
+def _point(base: Basis, statements: int, rtt_ms: float, runtime_s: float, least_s: float, most_s: float) -> Point:
+    throughput = statements / runtime_s if runtime_s > 0 else None
+    factor = runtime_s / base.runtime_s if base.runtime_s > 0 else None
+    return Point(rtt_ms, runtime_s, least_s, most_s, throughput, factor)
 
 
 def _unknown_budget(target_s: float) -> LatencyBudget:

@@ -19,7 +19,7 @@ from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.tables import sources
 from latpcap.tables.table import Table
-from latpcap.units import counted, format_ms, format_s
+from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = ["annotate", "comments"]
 
@@ -74,24 +74,22 @@ def comments(result: Analysis, exchanges: Table) -> dict[int, list[str]]:
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
-    for finding in result.to_dict()["findings"]:
+    plain = result.to_dict()
+    told = plain.get("projection", {}).get("told_rtt_ms")
+    for finding in plain["findings"]:
         first = finding.get("first_frame")
         if first is None:
             continue
-        yield first, _text(finding)
+        yield first, _text(finding, told)
         for stretch in finding.get("frames", ()):
             if stretch["first"] != first:
                 yield stretch["first"], f"part of finding {finding['code']} (see frame {first})"
 
 
-def _text(finding: dict[str, Any]) -> str:
-    saved = [f"{format_s(seconds)} at {rtt} ms" for rtt, seconds in finding.get("saved_s", {}).items() if seconds > 0]
-    gain = (
-        f" It would save {counted(finding['round_trips_saved'], 'round trip')}"
-        if finding.get("round_trips_saved")
-        else ""
-    )
-    gain += f" ({saved[-1]})." if gain and saved else "." if gain else ""
+def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
+    trips, seconds = finding.get("round_trips_saved", 0), finding.get("saved_s", {}).get(f"{told_rtt_ms or 0:g}", 0.0)
+    saved = f" ({format_s(seconds)} at {format_given_ms(told_rtt_ms or 0)})" if seconds > 0 else ""
+    gain = f" It would save {counted(trips, 'round trip')}{saved}." if trips else ""
     shown = f" Show its packets with: {finding['display_filter']}" if finding.get("display_filter") else ""
     return f"finding {finding['code']}: {finding['title']}. {finding['fix']}{gain}{shown}"
 

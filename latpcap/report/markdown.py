@@ -18,7 +18,7 @@ from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.result.settings import Settings
-from latpcap.units import counted, format_given_ms, format_ms, percent
+from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
 __all__ = ["render"]
 
@@ -96,15 +96,13 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
     if baseline is None:
         yield "Unknown, because the baseline RTT is; give it with `--rtt-baseline`."
         return
-    names = ("runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s")
+    names = ("runtime_s", "factor", "optimistic_s", "pessimistic_s", "throughput_per_s")
+    points = [(f"now: {format_ms(baseline)}", projection["now"])]
+    points += [(format_given_ms(point["rtt_ms"]), point) for point in projection["points"]]
     yield from _table(
-        ("RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s"),
-        (
-            (format_given_ms(point["rtt_ms"]), *(number(point[name]) for name in names))
-            for point in projection["points"]
-        ),
+        ("RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s"),
+        ((rtt, *("" if point[name] is None else significant(point[name]) for name in names)) for rtt, point in points),
     )
-    yield f"\nFrom {format_ms(baseline)}, the baseline RTT of this capture."
     if projection.get("within"):
         yield f"\n{text_of(projection['within']['text'])}"
 
@@ -123,7 +121,10 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"{text_of(finding['why'])} **Fix:** {text_of(finding['fix'])}\n"
         if finding.get("statement"):
             yield f"- statement: {code_of(finding['statement'])}"
-        saved = [f"{number(seconds)} s at {rtt} ms" for rtt, seconds in (finding.get("saved_s") or {}).items()]
+        saved = [
+            f"{format_s(seconds)} at {format_given_ms(float(rtt))}"
+            for rtt, seconds in (finding.get("saved_s") or {}).items()
+        ]
         trips = finding.get("round_trips_alone", finding["round_trips_saved"])
         needs = f" (with {', '.join(finding['needs'])}, which it needs)" if finding.get("needs") else ""
         yield f"- {counted(finding['exchanges'], 'exchange')}, {counted(trips, 'round trip')} to save{needs}"

@@ -9,9 +9,9 @@ __all__ = ["network_in_all"]
 
 
 def network_in_all(result: Analysis) -> str:
-    """A sentence; nothing where set-up has no part in it, or where it is not known."""
+    """A sentence; nothing where set-up has no part in it that can be seen, or where it is not known."""
     summary, within = result.summary, result.budget.network_s
-    if summary.network_s is None or summary.network_s <= within:
+    if summary.network_s is None or format_s(summary.network_s) == format_s(within):
         return ""
     share, low, high = summary.network_share or 0.0, summary.network_share_low or 0.0, summary.network_share_high or 0.0
     return (

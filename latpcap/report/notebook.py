@@ -14,7 +14,7 @@ from latpcap.projection.project import Projection
 from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
-from latpcap.units import format_given_ms
+from latpcap.units import format_given_ms, significant
 from latpcap.verify.result import Verification
 
 __all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
@@ -67,12 +67,19 @@ def render_projection(projection: Projection) -> str:
     """Return the runtimes at the asked RTTs."""
     if projection.baseline_rtt_ms is None:
         return "<p>The runtime at another RTT is unknown, because the baseline RTT is.</p>"
+    points = [
+        *([] if projection.now is None else [("now", projection.now)]),
+        *(("", each) for each in projection.points),
+    ]
     rows = [
-        (f"{point.rtt_ms:g}", *map(_seconds, (point.runtime_s, point.optimistic_s, point.pessimistic_s)))
-        for point in projection.points
+        (
+            f"{name} {significant(point.rtt_ms) if name else f'{point.rtt_ms:g}'}".strip(),
+            *map(_figure, (point.runtime_s, point.factor, point.optimistic_s, point.pessimistic_s)),
+        )
+        for name, point in points
     ]
     within = f"<p>{html.escape(projection.within.text)}</p>" if projection.within is not None else ""
-    return _table(("RTT ms", "runtime s", "optimistic s", "pessimistic s"), rows) + within
+    return _table(("RTT ms", "runtime s", "× now", "optimistic s", "pessimistic s"), rows) + within
 
 
 @as_html.register
@@ -114,6 +121,10 @@ def _note(note: HealthNote) -> str:
 
 def _most(saved_s: dict[str, float]) -> float | None:
     return saved_s[max(saved_s, key=float)] if saved_s else None
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else significant(value)
 
 
 def _seconds(value: float | None) -> str:

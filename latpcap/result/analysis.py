@@ -22,7 +22,7 @@ from latpcap.measures.tcp import TcpResult
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
-from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project
+from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
@@ -167,8 +167,9 @@ class Measures:
         return tasks(self.recording, self.rtt, idle_s, by)
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
-        """The findings, ranked by what they save at the largest of `rtt_ms`."""
-        return tuple(result for result, _ in finding_results(self.savings, rtt_ms))
+        """The findings, ranked by what they save at the RTT that sentences speak of."""
+        told = told_rtt_ms(rtt_ms, self.basis.baseline_ms)
+        return tuple(result for result, _ in finding_results(self.savings, rtt_ms, told))
 
     def project(
         self,
@@ -196,7 +197,7 @@ class Measures:
             selection=recording.selected,
             settings=self.settings,
             health=health,
-            summary=self._summary(projection, health, made_for, asked=rtt_ms is not None),
+            summary=self._summary(projection, health, made_for),
             budget=self._budget(),
             waits=self.timeline.waits,
             purposes=self.purposes,
@@ -222,9 +223,7 @@ class Measures:
     def _share(self, seconds: float) -> float:
         return min(seconds / self.timeline.runtime_s, 1.0)
 
-    def _summary(
-        self, projection: Projection, health: Sequence[HealthNote], made_for: Chattiness, *, asked: bool
-    ) -> Summary:
+    def _summary(self, projection: Projection, health: Sequence[HealthNote], made_for: Chattiness) -> Summary:
         waits, told = self.timeline.waits, self._is_told(projection)
         low, high = (self._share(seconds) if told else None for seconds in waits.range_s)
         return Summary(
@@ -251,7 +250,6 @@ class Measures:
                     health=health,
                     errors=self.errors,
                     doubt=self._doubt(),
-                    asked=asked,
                 )
             ),
         )

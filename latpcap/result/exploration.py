@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from latpcap.findings import FindingResult, finding_results
+from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.histograms import BINS_PER_DECADE, histograms
 from latpcap.result.switches import Switches, switches
 from latpcap.result.timeline import timeline
-from latpcap.result.verdict import TYPICAL_RTT_MS
 from latpcap.tables.columns import take
 from latpcap.tables.recording import Recording
 
@@ -67,10 +67,9 @@ def explore(measures: Measures, rtt_ms: Sequence[float] | None = None) -> Explor
 
 
 def _first_rtt(baseline_ms: float | None, asked: Sequence[float] | None) -> float:
-    """Where the slider stands at first: the largest RTT asked for, else a typical distance as in the verdict."""
-    if asked:
-        return min(max(max(asked), MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
-    return min(max(TYPICAL_RTT_MS, 2 * (baseline_ms or 0)), MAX_RTT_MS)
+    """Where the slider stands at first: at the RTT of the verdict."""
+    told = told_rtt_ms(asked or DEFAULT_LADDER_MS, baseline_ms or 0.0)
+    return min(max(told or 0.0, MIN_RTT_MS), max(MAX_RTT_MS, baseline_ms or 0))
 
 
 def _name_statements(drawn: dict[str, Any], recording: Recording) -> None:

@@ -17,15 +17,12 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import Basis
-from latpcap.projection.project import Point, Projection
+from latpcap.projection.project import Projection
 from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
 from latpcap.units import counted, format_given_ms, format_ms, format_s, listed, percent, percent_range
 
-__all__ = ["PART_NAMES", "TYPICAL_RTT_MS", "Doubt", "Facts", "verdict"]
-
-TYPICAL_RTT_MS = 15.0
-"""The RTT of the verdict when none was asked for: two sites of one country."""
+__all__ = ["PART_NAMES", "Doubt", "Facts", "verdict"]
 
 MOST = 3
 """Sentences of the verdict's third line: more are not read."""
@@ -73,8 +70,6 @@ class Facts:
     health: Sequence[HealthNote]
     errors: ErrorsResult
     doubt: Doubt | None
-    asked: bool
-    """The user chose the projection's RTTs."""
 
     @property
     def runtime(self) -> str:
@@ -155,7 +150,7 @@ def _elsewhere(facts: Facts) -> str:
         return "All seconds below rest on that clock: capture again while it is left alone."
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without it: give the RTT between client and server with --rtt-baseline."
-    point = _telling_point(projection, facts.asked)
+    point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
     return (
@@ -163,14 +158,6 @@ def _elsewhere(facts: Facts) -> str:
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
     )
-
-
-def _telling_point(projection: Projection, asked: bool) -> Point | None:
-    """The largest RTT that was asked for; on the default ladder the one nearest above a typical distance."""
-    if asked or projection.baseline_rtt_ms is None:
-        return max(projection.points, key=lambda point: point.rtt_ms, default=None)
-    least = max(TYPICAL_RTT_MS, 2 * projection.baseline_rtt_ms)
-    return next((point for point in projection.points if point.rtt_ms >= least), projection.points[-1])
 
 
 def _stands_out(facts: Facts) -> str:

@@ -63,7 +63,7 @@ def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: 
     text = render(result)
     assert "### One query \\<for\\> each row\n\nIt waits. **Fix:** Join.\n" in text
     assert "- statement: `select a || b`\n" in text
-    assert "- it would save 4.500 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
+    assert "- it would save 4.50 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
 
 
 def test_text_of_a_capture_becomes_no_markup() -> None:

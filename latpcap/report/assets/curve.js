@@ -2,7 +2,7 @@
 
 import { byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour, font, logTicks } from "./charts.js";
-import { fixedS, formatGivenMs, formatMs, formatS, significant } from "./format.js";
+import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseRtt, follow, state } from "./state.js";
 
@@ -113,21 +113,27 @@ function inWords() {
 
 /** The runtimes at the RTTs of the analysis, as a table. */
 function showLadder() {
-  const head = ["RTT", "runtime s", "optimistic s", "pessimistic s", "statements/s", ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
+  const head = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s", ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
   const rows = data.analysis.projection.points.map(({ rtt_ms: rtt }) => {
     const there = projectAt(data.jobs[0], rtt);
-    const cells = [there.runtime, there.optimistic, there.pessimistic].map(fixedS);
-    cells.push(there.throughput === null ? "" : significant(there.throughput, 4));
-    if (state.fixes.size) cells.push(...fixedCells(rtt));
-    return make("tr", {}, make("th", { scope: "row" }, formatGivenMs(rtt)), cells.map((cell) => make("td", {}, cell)));
+    return row(formatGivenMs(rtt), there, state.fixes.size ? fixedCells(rtt) : []);
   });
+  const { runtime_s: runtime, throughput_per_s: throughput } = data.analysis.projection.now;
+  const now = row(`now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, state.fixes.size ? ["", ""] : []);
   fill(byId("ladder"), make("table", { class: "numbers" },
     make("caption", { id: "ladder-title" }, "At other round-trip times"),
     make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
-    make("tbody", {}, rows)));
+    make("tbody", {}, [now, ...rows])));
+}
+
+function row(title, there, fixed) {
+  const factor = measured > 0 ? there.runtime / measured : null;
+  const figures = [there.runtime, factor, there.optimistic, there.pessimistic, there.throughput];
+  const cells = figures.map((figure) => (figure === null ? "" : significant(figure)));
+  return make("tr", {}, make("th", { scope: "row" }, title), [...cells, ...fixed].map((cell) => make("td", {}, cell)));
 }
 
 function fixedCells(rtt) {
   const fixed = projectAt(jobWith(data, state.fixes), rtt);
-  return [fixedS(fixed.runtime), `${fixedS(fixed.optimistic)} to ${fixedS(fixed.pessimistic)}`];
+  return [significant(fixed.runtime), `${significant(fixed.optimistic)} to ${significant(fixed.pessimistic)}`];
 }

@@ -49,7 +49,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from purposes(result.purposes)
     yield from chattiness(result.chattiness)
     yield from errors(result.errors)
-    yield from findings(result.findings, result.fixes_together)
+    yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms)
     yield from projection_parts(result.projection)
     yield from paths(result.paths)
     yield from statements(result.statements)

@@ -12,27 +12,29 @@ from latpcap.findings.frames import short_filter
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.text import TOP, printable, top
-from latpcap.units import format_s
+from latpcap.units import counted, format_given_ms, format_s, listed
 
 __all__ = ["findings", "findings_text"]
 
 SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
-def findings(findings: tuple[FindingResult, ...], together: FixesTogether | None) -> Iterator[RenderableType]:
+def findings(
+    findings: tuple[FindingResult, ...], together: FixesTogether | None, told_rtt_ms: float | None
+) -> Iterator[RenderableType]:
     """The costliest, in short."""
     if not findings:
         return
     yield heading(top("Findings", len(findings)))
     for finding in findings[:TOP]:
-        yield from _finding(finding)
-    yield from _together(together)
+        yield from _finding(finding, told_rtt_ms)
+    yield from _together(together, told_rtt_ms)
 
 
-def _finding(finding: FindingResult) -> Iterator[RenderableType]:
+def _finding(finding: FindingResult, told_rtt_ms: float | None) -> Iterator[RenderableType]:
     style = SEVERITIES[finding.severity]
     yield Text.assemble((f"{finding.severity}: ", style), printable(finding.title), f" [{finding.code}]")
-    if saved := _saved(finding):
+    if saved := _saved(finding, told_rtt_ms):
         yield Text(f"  saves {saved}")
     if finding.statement:
         yield Text(f"  {printable(finding.statement)}", no_wrap=True, overflow="ellipsis", style="dim")
@@ -40,16 +42,20 @@ def _finding(finding: FindingResult) -> Iterator[RenderableType]:
         yield Text(f"  {printable(finding.fix)}")
 
 
-def _together(together: FixesTogether | None) -> Iterator[RenderableType]:
+def _together(together: FixesTogether | None, told_rtt_ms: float | None) -> Iterator[RenderableType]:
     """What all fixes save at once: not the sum, where some of them remove the same waits."""
-    if together is None or not together.saved_s:
+    if together is None or told_rtt_ms is None:
         return
-    rtt, seconds = max(together.saved_s.items(), key=lambda item: float(item[0]))
-    yield Text(f"Together {', '.join(together.fixes)} save {format_s(seconds)} at {rtt} ms.")
+    seconds = together.saved_s[f"{told_rtt_ms:g}"]
+    yield Text(f"Together {listed(together.fixes)} save {format_s(seconds)} at {format_given_ms(told_rtt_ms)}.")
 
 
 def findings_text(
-    findings: Iterable[FindingResult], together: FixesTogether | None, *, whole_filters: bool = False
+    findings: Iterable[FindingResult],
+    together: FixesTogether | None,
+    told_rtt_ms: float | None,
+    *,
+    whole_filters: bool = False,
 ) -> str:
     """Every finding whole, and what all fixes save at once.
 
@@ -57,10 +63,11 @@ def findings_text(
     wanted whole, it shows the first ranges of frames.
     """
     shown = [
-        print_renderables(_finding(finding)) + "".join(f"  {line}\n" for line in _filter(finding, whole_filters))
+        print_renderables(_finding(finding, told_rtt_ms))
+        + "".join(f"  {line}\n" for line in _filter(finding, whole_filters))
         for finding in findings
     ]
-    return "\n".join(filter(None, (*shown, print_renderables(_together(together)))))
+    return "\n".join(filter(None, (*shown, print_renderables(_together(together, told_rtt_ms)))))
 
 
 def _filter(finding: FindingResult, whole: bool) -> Iterator[str]:
@@ -72,17 +79,16 @@ def _filter(finding: FindingResult, whole: bool) -> Iterator[str]:
         yield f"{'…' if going_to().takes_unicode else '...'} {more:,} more (`--filters`, `annotate`)"
 
 
-def _saved(finding: FindingResult) -> str:
-    """What the fix saves, at the baseline and at the farthest RTT."""
+def _saved(finding: FindingResult, told_rtt_ms: float | None) -> str:
+    """What the fix saves, at the baseline and at the RTT of the verdict."""
     if not finding.fix_name:
         return ""
     times = []
     if finding.saved_at_baseline_s is not None:
         times.append(f"{format_s(finding.saved_at_baseline_s)} here")
-    if finding.saved_s:
-        rtt, seconds = max(finding.saved_s.items(), key=lambda item: float(item[0]))
-        times.append(f"{format_s(seconds)} at {rtt} ms")
-    trips = f"{finding.round_trips_alone:,} round trips" if finding.round_trips_alone else ""
+    if told_rtt_ms is not None:
+        times.append(f"{format_s(finding.saved_s[f'{told_rtt_ms:g}'])} at {format_given_ms(told_rtt_ms)}")
+    trips = counted(finding.round_trips_alone, "round trip") if finding.round_trips_alone else ""
     besides = f" (with {', '.join(finding.needs)}, which it needs)" if finding.needs else ""
     about = " (its share of what the fix saves)" if finding.estimated else ""
     return ": ".join(filter(None, (trips, ", ".join(times) + besides + about)))

@@ -8,11 +8,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from latpcap.findings.what_if import FixResult, WhatIf
-from latpcap.projection.project import Projection
+from latpcap.projection.project import Point, Projection
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.text import number, printable
-from latpcap.units import format_ms
+from latpcap.report.text import printable
+from latpcap.units import format_ms, significant
 
 __all__ = ["projection_parts", "what_if_parts"]
 
@@ -25,27 +25,27 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     if projection.baseline_rtt_ms is None:
         yield Text("unknown, because the baseline RTT is; give it with --rtt-baseline")
         return
-    titles = ("RTT ms", "runtime s", "optimistic s", "pessimistic s", "statements/s")
-    yield Grid(
-        [Heading(title) for title in titles],
-        [
-            (
-                f"{point.rtt_ms:,g}",
-                *map(number, (point.runtime_s, point.optimistic_s, point.pessimistic_s, point.throughput_per_s)),
-            )
-            for point in projection.points
-        ],
-    )
-    yield Text(f"from {format_ms(projection.baseline_rtt_ms)}, the baseline RTT of this capture", style="dim")
+    titles = ("", "RTT ms", "runtime s", "×", "optimistic s", "pessimistic s", "statements/s")
+    now = () if projection.now is None else (("now", significant(projection.now.rtt_ms), *_figures(projection.now)),)
+    there = (("", f"{point.rtt_ms:,g}", *_figures(point)) for point in projection.points)
+    yield Grid([Heading(title) for title in titles], [*now, *there])
+    yield Text(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(projection.baseline_rtt_ms)}", "dim")
     if projection.conditions.text:
         yield Text(f"with {projection.conditions.text}", style="dim")
     if projection.conditions.connections is not None:
         yield Text(_limit(projection.capacity_per_s))
     if projection.within is not None:
         yield Text(projection.within.text)
-    farthest = max((point.rtt_ms for point in projection.points), default=projection.baseline_rtt_ms)
-    for saving in projection.fetches[:SAVINGS]:
-        yield Text(f"{printable(saving.statement)[:60]}: {saving.text(farthest)}")
+    if projection.told_rtt_ms is not None:
+        for saving in projection.fetches[:SAVINGS]:
+            yield Text(f"{printable(saving.statement)[:60]}: {saving.text(projection.told_rtt_ms)}")
+
+
+def _figures(point: Point) -> tuple[str, ...]:
+    """A projection has three digits at most; that of the capture itself has no range."""
+    range_s = (point.optimistic_s, point.pessimistic_s)
+    figures = (point.runtime_s, point.factor, *range_s, point.throughput_per_s)
+    return tuple("" if figure is None else significant(figure) for figure in figures)
 
 
 def _limit(capacity_per_s: float | None) -> str:
@@ -59,7 +59,7 @@ def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
     if changed is None:
         return
     yield heading("With fixes")
-    rtt = max(changed.as_is_s, key=float)
+    rtt = f"{changed.told_rtt_ms:g}"
     as_is = ("as is", "", changed.as_is_s, changed.as_is_optimistic_s[rtt], changed.as_is_pessimistic_s[rtt])
     fixed = (
         (
@@ -78,7 +78,7 @@ def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:
             Heading(f"range at {rtt} ms"),
         ),
         [
-            (name, trips, *map(number, runtimes.values()), f"{number(least)} to {number(most)}")
+            (name, trips, *map(significant, runtimes.values()), f"{significant(least)} to {significant(most)}")
             for name, trips, runtimes, least, most in (as_is, *fixed)
         ],
     )
