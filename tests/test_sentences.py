@@ -95,6 +95,21 @@ def test_the_share_of_the_network_is_the_same_wherever_it_stands(name: str) -> N
     assert (summary.network_share_low or 0) <= summary.network_share <= (summary.network_share_high or 1)
 
 
+def test_where_no_pattern_is_found_it_is_said_what_would_help() -> None:
+    transaction = [Ex(sql="begin"), Ex(sql="insert into a values (?)"), Ex(sql="update b set c = ?"), Ex(sql="commit")]
+    [found] = Measures(build([Conn(rtt_ms=9, exchanges=transaction * 3)])).analyze().findings
+    assert (found.code, found.title.split(" takes ")[0]) == (
+        "healthy",
+        "No pattern wastes round trips, and yet the network",
+    )
+    assert found.fix.startswith("A transaction waits 4.00 times on average: a stored procedure or a batch would")
+
+
+def test_where_the_network_costs_little_there_is_nothing_to_fix() -> None:
+    [found] = Measures(build([Conn(exchanges=[Ex(sql="select 1", client_ms=90)] * 3)])).analyze().findings
+    assert (found.title, found.fix) == ("Nothing to fix: no pattern wastes round trips", "")
+
+
 def test_a_given_rtt_has_no_range() -> None:
     first = (
         latpcap.read(load_fixture("mysql/churn-20").path, rtt_baseline_ms=1).analyze().summary.verdict.split("\n")[0]

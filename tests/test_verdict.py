@@ -1,5 +1,6 @@
 from builder import Conn, Ex, build
 
+from latpcap.measures import health
 from latpcap.result.analysis import Measures
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.15, client_ms=0.1)] * 10_000
@@ -36,6 +37,24 @@ def test_an_unknown_baseline_is_said_honestly() -> None:
     cost, elsewhere, *_ = verdict(Conn(handshake=False, exchanges=[Ex(answered=False)]))
     assert "unknown" in cost
     assert "--rtt-baseline" in elsewhere
+
+
+def test_of_several_warnings_the_gravest_is_told() -> None:
+    trivial = ("clock-backwards", "warning", "frame 3 is 0.012 ms earlier than the packet before it", 1)
+    grave = ("capture-drops", "warning", "interface 0 dropped 4,000 packets", 4000)
+    for notes in ([trivial, grave], [grave, trivial]):
+        result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
+        assert result.summary.verdict.endswith("Warning: interface 0 dropped 4,000 packets.")
+
+
+def test_every_note_has_its_place_by_what_it_does_to_the_figures() -> None:
+    assert sorted(health.GRAVEST_FIRST) == sorted(health.ADVICE)
+
+
+def test_no_request_is_no_statement_about_the_network() -> None:
+    first, *_ = verdict(Conn(handshake=False, exchanges=[Ex("quit", answered=False, round_trips=0)]))
+    assert first.startswith("No request that waits for its answer was captured in ")
+    assert first.endswith(": nothing can be said.")
 
 
 def test_the_worst_note_is_part_of_it() -> None:

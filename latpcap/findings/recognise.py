@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
-from latpcap.findings.finding import NOTHING, Candidate, Effect, Finding, Pattern, effect_of
+from latpcap.findings.finding import Candidate, Effect, Finding, Pattern
 from latpcap.findings.overlap import Claimed, share_out
 from latpcap.findings.registry import HEALTHY, PATTERNS
 
@@ -34,7 +32,7 @@ def find(evidence: Evidence, costs: Costs, found: Sequence[Claimed]) -> list[Fin
     """The findings among the candidates `found`, roughly the costliest first."""
     claimed = share_out(evidence, found, lambda effect: estimated_s(effect, costs))
     if not claimed and _is_legible(evidence):
-        claimed = [(HEALTHY, Candidate(np.empty(0, np.int64), effect_of(evidence, NOTHING, np.empty(0, np.int64))))]
+        claimed = [(HEALTHY, candidate) for candidate in HEALTHY.find(evidence, None)]
     total = float(evidence.timeline.effective.sum())
     return [_finding(evidence, pattern, candidate, costs, total) for pattern, candidate in claimed[:MAX_FINDINGS]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -15,10 +15,10 @@ from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, percent
 
-__all__ = ["ADVICE", "HealthNote", "core_notes", "measured_notes"]
+__all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes"]
 
 NOTABLE_SHARE = 0.01
-"""Loss or unknown time below this share of the runtime is not worth a note."""
+"""Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
 
 
@@ -179,6 +179,31 @@ ADVICE: dict[str, tuple[str, str]] = {
 """What each code does to the numbers, and what to do."""
 
 
+GRAVEST_FIRST = (
+    # there are no figures, or not of all
+    *("no-database-traffic", "one-direction", "baseline-unknown", "file-unreadable", "file-damaged", "file-cut"),
+    *("too-many-exchanges", "too-many-connections", "too-many-unrecognised", "too-many-unfinished"),
+    *("too-many-unanswered", "too-many-waiting", "too-many-fragments"),
+    # times are wrong
+    *("clock-step", "coarse-clock"),
+    # exchanges are missing
+    *("capture-drops", "capture-loss", "unreadable", "incomplete-exchanges", "snap-length"),
+    # the network's share is less sure
+    *("baseline-upper-bound", "unknown-time", "loopback", "near-zero-baseline", "too-many-samples"),
+    # what the network did, which the figures allow for
+    *("timeouts", "loss", "delayed-ack", "zero-window", "retransmissions"),
+    # something is left out
+    *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
+    *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
+    *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
+    # good to know
+    *("selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
+)
+"""The codes by what they do to the figures: of two warnings, the first one here is said first."""
+
+SEVERITIES = ("error", "warning", "info")
+
+
 @dataclass(frozen=True, slots=True)
 class HealthNote:
     """One kind of problem: a code for scripts, a sentence for people; docs/health.md lists the codes."""
@@ -197,6 +222,12 @@ class HealthNote:
         effect, advice = ADVICE.get(self.code, ("", ""))
         object.__setattr__(self, "effect", effect)
         object.__setattr__(self, "advice", advice)
+
+
+def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
+    """The notes by severity, then by what they do to the figures."""
+    place = {code: number for number, code in enumerate(GRAVEST_FIRST)}
+    return tuple(sorted(notes, key=lambda note: (SEVERITIES.index(note.severity), place.get(note.code, len(place)))))
 
 
 def core_notes(recording: Recording) -> list[HealthNote]:
@@ -270,7 +301,8 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     partial = int(np.count_nonzero(~recording.exchanges.complete))
     if partial:
         text = f"{partial:,} of {len(recording.exchanges):,} exchanges were captured in part; their times are not used"
-        yield HealthNote("incomplete-exchanges", "warning", text, partial)
+        severity = "warning" if partial > NOTABLE_SHARE * len(recording.exchanges) else "info"
+        yield HealthNote("incomplete-exchanges", severity, text, partial)
 
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:

@@ -69,7 +69,7 @@ def _settings(settings: Settings) -> Iterator[str]:
 def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:
     if notes:
         yield "## Health\n"
-    for note in sorted(notes, key=lambda note: ("error", "warning", "info").index(note["severity"])):
+    for note in notes:
         yield f"- {note['severity']}: {text_of(note['message'])} ({text_of(note['code'])})"
 
 

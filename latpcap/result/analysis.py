@@ -12,7 +12,7 @@ from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
-from latpcap.measures.health import HealthNote, core_notes, measured_notes
+from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
@@ -189,7 +189,8 @@ class Measures:
         recording, projection = self.recording, project(self.basis, rtt_ms, within_s)
         findings = self.findings([point.rtt_ms for point in projection.points])
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
-        health = (*core_notes(recording), *measured_notes(recording, self.rtt, self.timeline))
+        measured = measured_notes(recording, self.rtt, self.timeline)
+        health = gravest_first((*core_notes(recording), *measured))
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(overall(recording, self.chattiness), self._network_share(projection), routes)
         return Analysis(

@@ -96,8 +96,8 @@ def _refused(facts: Facts) -> str:
 def _cost(facts: Facts) -> str:
     base, projection = facts.base, facts.projection
     trips = counted(facts.round_trips, "round trip")
-    if facts.round_trips == 0:
-        return f"No request waited for an answer in {facts.runtime}: nothing waited for the network."
+    if facts.round_trips == 0 and (facts.doubt or facts.waits.count == 0):
+        return f"No request that waits for its answer was captured in {facts.runtime}: nothing can be said."
     if facts.doubt is Doubt.CLOCK:
         return f"{trips}; {facts.doubt.value}."
     if projection.baseline_rtt_ms is None:
@@ -115,7 +115,7 @@ def _product(facts: Facts) -> str:
     """What waited, how long each, and how long that was: the product of the first two is the third."""
     waits = facts.waits
     things = [
-        counted(waits.round_trips, "round trip"),
+        counted(waits.round_trips, "round trip") if facts.round_trips else "",
         counted(waits.handshakes, "TCP handshake") if waits.handshakes else "",
         counted(waits.greetings, "greeting") if waits.greetings else "",
         counted(waits.hang_ups, "wait for the server to hang up", "waits for the server to hang up")
@@ -169,11 +169,11 @@ def _sentences(facts: Facts) -> Iterator[str]:
 
 
 def _warning(facts: Facts) -> str:
-    for severity in ("error", "warning"):
-        for note in facts.health:
-            if note.severity == severity:
-                return f"Warning: {note.message.rstrip('.')}."
-    return ""
+    """The gravest note: they come in that order."""
+    gravest = next(iter(facts.health), None)
+    if gravest is None or gravest.severity == "info":
+        return ""
+    return f"Warning: {gravest.message.rstrip('.')}."
 
 
 # --- what stands out ------------------------------------------------------------------------------------------------

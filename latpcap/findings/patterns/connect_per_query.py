@@ -16,6 +16,7 @@ from latpcap.measures.concurrency import lanes
 from latpcap.rtt import host
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
+from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
 MAX_STATEMENTS = 2
@@ -56,7 +57,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
             effect=effect_of(evidence, TAKES, gone, closed=closed),
             facts={
                 "connections": len(mine),
-                "statements_per_connection": float(np.median(statements[mine])),
+                "statements_per_connection": (each := float(np.median(statements[mine]))),
+                "about": f"about {counted(round(each), 'statement')}",
                 "client": host(connections.client[int(mine[0])]),
                 "server": connections.server[int(mine[0])],
             },
@@ -123,7 +125,7 @@ ADVICE = Advice(
 PATTERN = Pattern(
     code="connect-per-query",
     fix="pool",
-    title="Connect per query: {connections:,} connections, about {statements_per_connection:.0f} statements each",
+    title="Connect per query: {connections:,} connections, {about} each",
     why="Every connection waits for the TCP handshake, TLS and the login before its first statement.",
     find=find,
 )

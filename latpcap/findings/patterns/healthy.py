@@ -1,13 +1,63 @@
-"""Healthy: no pattern wastes round trips."""
+"""Healthy: no pattern wastes round trips. Where the network takes much of the time all the same, what would help."""
 
 from __future__ import annotations
 
-from latpcap.findings.finding import Pattern
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.measures.transactions import transactions
+from latpcap.units import counted, percent, significant
+
+MUCH = 0.3
+"""The network's share of the runtime from which on `nothing to fix` would not be all."""
+PIPELINES = "postgresql"
+"""The protocol whose drivers send several statements before they read the first answer."""
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate: asked for where nothing else was found."""
+    share = evidence.timeline.waits.shared_s / evidence.timeline.runtime_s if evidence.timeline.runtime_s > 0 else 0.0
+    much = share >= MUCH
+    title = f"No pattern wastes round trips, and yet the network takes {percent(share)} of the time" if much else ""
+    nothing = np.empty(0, np.int64)
+    yield Candidate(
+        shown=nothing,
+        effect=effect_of(evidence, NOTHING, nothing),
+        facts={"network_share": share, "said": title or "Nothing to fix: no pattern wastes round trips"},
+        fix=" ".join(_helps(evidence)) if much else "",
+    )
+
+
+def _helps(evidence: Evidence) -> Iterator[str]:
+    """What would shorten the waits of this capture."""
+    waits, exchanges = evidence.timeline.waits, evidence.exchanges
+    opening = waits.count - waits.round_trips + int(exchanges.round_trips.sum(where=exchanges.is_setup))
+    if 2 * opening >= waits.count:
+        connections = counted(len(evidence.recording.connections), "connection")
+        yield f"{opening:,} of {waits.count:,} waits open and close {connections}: such as stay open would save them."
+    told = transactions(evidence.recording)
+    inside = int(exchanges.round_trips.sum(where=told.of_exchange >= 0))
+    statements = int(exchanges.round_trips.sum(where=exchanges.is_execution))
+    if len(told) and inside >= 2 * len(told):
+        each = f"A transaction waits {significant(inside / len(told))} times on average"
+        yield f"{each}: {_fewer(evidence)} would need one wait for several statements."
+    elif statements > 1:
+        yield f"{statements:,} statements wait one by one: {_fewer(evidence)} would need one wait for several of them."
+    yield "Else only a shorter distance helps."
+
+
+def _fewer(evidence: Evidence) -> str:
+    pipelines = PIPELINES in set(evidence.recording.connections.protocol)
+    return "a stored procedure, a pipeline or a batch" if pipelines else "a stored procedure or a batch"
+
 
 PATTERN = Pattern(
     code="healthy",
     fix="",
-    title="Nothing to fix: no pattern wastes round trips",
+    title="{said}",
     why="What waits for the network waits for answers that the program needs.",
-    find=lambda _evidence, _value: iter(()),
+    find=find,
 )

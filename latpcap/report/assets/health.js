@@ -3,8 +3,8 @@
 import { byId, data, fill, make, withCode } from "./dom.js";
 import { counted } from "./format.js";
 
-const GRAVITY = ["error", "warning", "info"];
-const notes = [...data.analysis.health].sort((a, b) => GRAVITY.indexOf(a.severity) - GRAVITY.indexOf(b.severity));
+const GRAVITY = ["error", "warning"];
+const notes = data.analysis.health;
 
 /** Lists the notes, and says below the verdict that there are some. */
 export function showHealth() {
@@ -19,7 +19,7 @@ export function showHealth() {
 const more = (note) => [note.effect, note.advice].filter(Boolean).map((text) => make("span", { class: "second" }, withCode(text)));
 
 function tellBelowTheVerdict() {
-  const words = GRAVITY.slice(0, 2)
+  const words = GRAVITY
     .map((severity) => [severity, notes.filter((note) => note.severity === severity).length])
     .filter(([, number]) => number > 0)
     .map(([severity, number]) => counted(number, severity));

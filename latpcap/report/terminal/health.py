@@ -17,7 +17,7 @@ __all__ = ["health"]
 def health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
     """The notes; what to do about those that are no mere information."""
     styles = {"error": "bold red", "warning": "yellow", "info": "dim"}
-    shown = sorted(notes, key=lambda note: ["error", "warning", "info"].index(note.severity))
+    shown = list(notes)
     if shown:
         yield heading("Health")
     for note in shown:
