@@ -189,7 +189,7 @@ GRAVEST_FIRST = (
     # exchanges are missing
     *("capture-drops", "capture-loss", "unreadable", "incomplete-exchanges", "snap-length"),
     # the network's share is less sure
-    *("baseline-upper-bound", "unknown-time", "loopback", "near-zero-baseline", "too-many-samples"),
+    *("path-changed", "baseline-upper-bound", "unknown-time", "loopback", "near-zero-baseline", "too-many-samples"),
     # what the network did, which the figures allow for
     *("timeouts", "loss", "delayed-ack", "zero-window", "retransmissions"),
     # something is left out
@@ -197,7 +197,7 @@ GRAVEST_FIRST = (
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
-    *("selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
+    *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
 )
 """The codes by what they do to the figures: of two warnings, the first one here is said first."""
 
