@@ -16,6 +16,7 @@ from latpcap.cli.io import check_gates
 from latpcap.errors import GateFailed
 from latpcap.measures.error_classes import CLASSES, class_of
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.comparison import ErrorChange, compare
 from latpcap.result.gates import parse
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -256,6 +257,20 @@ def test_sql_sees_the_errors() -> None:
         "select category, sum(count)::int n from errors group by all order by all"
     )
     assert [tuple(row.values()) for row in rows.to_dicts()] == [("data", 10), ("syntax", 20)]
+
+
+def test_a_comparison_says_what_fails_now() -> None:
+    before, after = Conn(exchanges=[GOOD] * 4), Conn(exchanges=[GOOD, GOOD, SYNTAX, SYNTAX])
+    result = compare(analysis(before), analysis(after))
+    assert result.explanation.endswith("Failed: 0 of 4 statements before, 2 of 4 statements after.")
+    assert result.errors == (ErrorChange("statement", "1064 (42000)", 0, 2),)
+
+
+def test_compare_lists_the_errors_of_both(latpcap: Run) -> None:
+    before, after = (FIXTURES / "mysql" / f"{name}.pcapng" for name in ("sql-errors", "login-wrong-password"))
+    printed = latpcap("compare", before, after, "--quiet").stdout.decode()
+    assert "Failed: 0 of 1 login before, 10 of 10 logins after." in " ".join(printed.split())
+    assert "10      0  statement  1064 (42000)" in printed
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
+from latpcap.result.errors import ErrorsResult
 from latpcap.result.settings import Settings
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
@@ -39,6 +40,7 @@ def render(result: Analysis) -> str:
         _budget(result.budget.parts(), network_in_all(result)),
         _projection(plain["projection"]),
         _chattiness(result.chattiness),
+        _errors(result.errors),
         _findings(plain["findings"]),
         _statements(plain["statements"]),
         _connections(plain["connections"]),
@@ -111,6 +113,28 @@ def _chattiness(result: Chattiness) -> Iterator[str]:
     if rows := list(chattiness_rows(result)):
         yield "## Chattiness\n"
         yield from _table(("ratio", "value", "from"), rows, left=(0, 2))
+
+
+def _errors(errors: ErrorsResult) -> Iterator[str]:
+    if not errors.found:
+        return
+    yield f"## {top('Errors', len(errors.found))}\n"
+    yield f"{text_of(errors.failed_of_all)}: {counted(errors.round_trips, 'round trip')}.\n"
+    yield from _table(
+        ("count", "code", "what", "first frame", "message", "statement"),
+        (
+            (
+                f"{each.count:,}",
+                text_of(each.code),
+                each.kind,
+                "" if each.first_frame is None else f"{each.first_frame}",
+                text_of(each.message),
+                cell_of(each.statement or ""),
+            )
+            for each in errors.found[:TOP]
+        ),
+        left=(1, 2, 4, 5),
+    )
 
 
 def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:

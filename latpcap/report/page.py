@@ -21,6 +21,7 @@ SCHEMA = "latpcap.report/1"
 STATEMENTS = 200
 CONNECTIONS = 200
 FILES = 50
+ERRORS = 200
 TEXT = 4000
 """Characters of one text."""
 LISTS = frozenset({"connections", "frames"})
@@ -87,9 +88,17 @@ def _shortened(result: dict[str, Any]) -> dict[str, Any]:
             ("exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"),
         ),
         "methods": _methods(connections),
+        "errors": _errors(result["errors"]),
         "captures": result["captures"][:FILES],
         "captures_rest": _sums(result["captures"][FILES:], ("packets", "bytes")),
     }
+
+
+def _errors(errors: dict[str, Any]) -> dict[str, Any]:
+    """The most frequent errors without their filters, which the findings have; sums of the rest."""
+    found = [{name: value for name, value in each.items() if name != "display_filter"} for each in errors["found"]]
+    rest = _sums(found[ERRORS:], ("round_trips",)) | {"failures": sum(each["count"] for each in found[ERRORS:])}
+    return errors | {"found": found[:ERRORS], "found_rest": rest}
 
 
 def _methods(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.terminal.selection import selection
 from latpcap.report.text import printable
-from latpcap.result.comparison import Comparison
+from latpcap.result.comparison import Comparison, ErrorChange
 from latpcap.result.validation import Validation
 from latpcap.units import format_ms, percent
 
@@ -53,6 +53,7 @@ def _comparison(result: Comparison) -> Iterator[RenderableType]:
             *((f"{part.name.removesuffix('_s')} s", *_both(part.before_s, part.after_s)) for part in result.budget),
         ],
     )
+    yield from _errors(result.errors)
     if result.statements:
         yield Text(f"\nStatements that changed ({result.unchanged:,} did not)", style="bold")
         titles = ("ran before", "after", "round trips before", "after")
@@ -72,6 +73,15 @@ def _comparison(result: Comparison) -> Iterator[RenderableType]:
         )
         if len(result.statements) > TOP:
             yield Text(f"and {len(result.statements) - TOP:,} more", style="dim")
+
+
+def _errors(errors: tuple[ErrorChange, ...]) -> Iterator[RenderableType]:
+    if errors:
+        yield Text("\nErrors", style="bold")
+        yield Grid(
+            (*map(Heading, ("before", "after")), Heading("what", "left"), Heading("code", "left")),
+            [(f"{each.before:,}", f"{each.after:,}", each.kind, printable(each.code)) for each in errors[:TOP]],
+        )
 
 
 def _both(before: float, after: float) -> tuple[str, str, str]:

@@ -6,16 +6,19 @@ The network's part of a budget is round trips × RTT, so its difference falls ap
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from latpcap.display import Displayed
 from latpcap.result.analysis import Analysis
+from latpcap.result.errors import ErrorsResult, of_all
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
-__all__ = ["Comparison", "Part", "StatementChange", "compare"]
+__all__ = ["Comparison", "ErrorChange", "Part", "StatementChange", "compare"]
 
 MIN_CHANGE = 0.02
 """Parts that changed by less than this share of the larger runtime explain nothing."""
@@ -47,6 +50,16 @@ class StatementChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorChange:
+    """One error code in both captures: how often it was the answer."""
+
+    kind: str
+    code: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison(Displayed):
     """What is different between two captures of one job."""
 
@@ -69,6 +82,8 @@ class Comparison(Displayed):
     selection_before: Selected | None
     """What was compared of each; null for all."""
     selection_after: Selected | None
+    errors: tuple[ErrorChange, ...]
+    """What failed in either, the largest change first."""
 
 
 def compare(before: Analysis, after: Analysis) -> Comparison:
@@ -87,10 +102,20 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
         tuple(changes),
         unchanged,
-        _explanation(before, after),
+        " ".join((_explanation(before, after), *_failing(before.errors, after.errors))),
         before.selection,
         after.selection,
+        tuple(_errors(before.errors, after.errors)),
     )
+
+
+def _errors(before: ErrorsResult, after: ErrorsResult) -> Iterator[ErrorChange]:
+    old, new = (Counter[tuple[str, str]](), Counter[tuple[str, str]]())
+    for counts, errors in ((old, before), (new, after)):
+        for each in errors.found:
+            counts[each.kind, each.code] += each.count
+    for kind, code in sorted(old | new, key=lambda key: (-abs(new[key] - old[key]), key)):
+        yield ErrorChange(kind, code, old[kind, code], new[kind, code])
 
 
 def _changes(before: Analysis, after: Analysis) -> tuple[list[StatementChange], int]:
@@ -112,6 +137,13 @@ def _change(old: StatementResult | None, new: StatementResult | None) -> Stateme
     change = "added" if old is None else "gone" if new is None else "changed" if counts[0] != counts[1] else ""
     (ran, waited), (runs, waits) = counts
     return StatementChange(known.fingerprint, known.text, change, ran, runs, waited, waits)
+
+
+def _failing(before: ErrorsResult, after: ErrorsResult) -> Iterator[str]:
+    """Where more or fewer failed, say so: what fails may be quick."""
+    for (kind, ran, of), (_, runs, of_now) in zip(before.by_kind, after.by_kind, strict=True):
+        if ran != runs:
+            yield f"Failed: {of_all(kind, ran, of)} before, {of_all(kind, runs, of_now)} after."
 
 
 def _explanation(before: Analysis, after: Analysis) -> str:

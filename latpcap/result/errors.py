@@ -84,6 +84,21 @@ class ErrorsResult:
         """Nobody came in, so nothing was asked of the database."""
         return self.failed_logins > 0 and self.failed_logins == self.logins and self.statements == 0
 
+    @property
+    def by_kind(self) -> tuple[tuple[str, int, int], ...]:
+        """Each kind that can be counted whole: how many failed, and of how many."""
+        return (
+            ("login", self.failed_logins, self.logins),
+            ("statement", self.failed_statements, self.statements),
+            ("transaction", self.failed_transactions, self.transactions),
+        )
+
+    @property
+    def failed_of_all(self) -> str:
+        """`30 of 42 statements, 1 of 2 logins`: of each kind what failed."""
+        said = [of_all(kind, failed, every) for kind, failed, every in self.by_kind if failed]
+        return ", ".join((*said, *([counted(self.others, "other request")] if self.others else [])))
+
     def codes(self, kind: str | None = None) -> str:
         """What failed by code, the most frequent first: `1146 × 20, 1064 × 10`; `kind` of it only."""
         return codes_said((each.code, each.count) for each in self.found if kind in (None, each.kind))
@@ -91,14 +106,9 @@ class ErrorsResult:
 
 def said_of_errors(errors: ErrorsResult) -> str:
     """What the verdict says of them; nothing where few failed."""
-    kinds = (
-        ("login", errors.failed_logins, errors.logins),
-        ("statement", errors.failed_statements, errors.statements),
-        ("transaction", errors.failed_transactions, errors.transactions),
-    )
     said = [
         f"{of_all(kind, failed, every)} failed: {errors.codes(kind)}."
-        for kind, failed, every in kinds
+        for kind, failed, every in errors.by_kind
         if failed and failed >= NOTABLE * every
     ]
     return " ".join(said)

@@ -393,6 +393,19 @@ def test_long_lists_begin_short(show: Any) -> None:
     assert len(column(page, 1)) == 50
 
 
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_are_shown_only_where_something_failed(show: Any) -> None:
+    failed = Ex("query", sql="select a from b", error="1146 (42S02): Table ? doesn't exist")
+    page = show(Capture(build([Conn(exchanges=[failed, failed, Ex("query", sql="select c from d")])])))
+    assert page.inner_text("#errors-note") == "2 of 3 statements failed: 2 round trips."
+    assert page.inner_text("#errors-table tbody tr").split("\t")[:3] == ["2", "1146 (42S02)", "statement"]
+    page = show(Capture(build([Conn(exchanges=[Ex("query", sql="select c from d")])])))
+    assert page.locator("#errors").is_hidden()
+    assert page.locator("#sections a", has_text="Errors").count() == 0
+
+
 # --- timeline -------------------------------------------------------------------------------------------------------
 
 

@@ -66,6 +66,13 @@ def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: 
     assert "- it would save 4.50 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
 
 
+def test_errors_have_a_table_only_where_there_are_some() -> None:
+    text = render(read_fixture("mysql/sql-errors").analyze())
+    assert "## Errors (3)\n\n30 of 40 statements: 30 round trips.\n" in text
+    assert "| 10 | 1146 (42S02) | statement | 15 | Table ? doesn't exist | `select * from absent` |" in text
+    assert "## Errors" not in render(read_fixture("mysql/nplus1-300-client").analyze())
+
+
 def test_text_of_a_capture_becomes_no_markup() -> None:
     assert text_of("![x](http://a) <script> *b* _c_ \x1b[1m") == (r"\!\[x\](http://a) \<script\> \*b\* \_c\_  \[1m")
     assert code_of("``a`") == "``` ``a` ```"

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from latpcap.report.console import heading
 from latpcap.report.text import TOP, printable, top
-from latpcap.result.errors import ErrorResult, ErrorsResult, of_all
+from latpcap.result.errors import ErrorResult, ErrorsResult
 from latpcap.units import counted
 
 __all__ = ["errors"]
@@ -20,21 +20,10 @@ def errors(errors: ErrorsResult) -> Iterator[RenderableType]:
     if not errors.found:
         return
     yield heading(top("Errors", len(errors.found)))
-    yield Text(f"{_of(errors)}: {counted(errors.round_trips, 'round trip')}")
+    yield Text(f"{errors.failed_of_all}: {counted(errors.round_trips, 'round trip')}")
     width = max(len(f"{each.count:,}") for each in errors.found[:TOP])
     for each in errors.found[:TOP]:
         yield from _error(each, width)
-
-
-def _of(errors: ErrorsResult) -> str:
-    """How many of which kind failed."""
-    kinds = (
-        ("statement", errors.failed_statements, errors.statements),
-        ("login", errors.failed_logins, errors.logins),
-        ("transaction", errors.failed_transactions, errors.transactions),
-    )
-    said = [of_all(kind, failed, every) for kind, failed, every in kinds if failed]
-    return ", ".join((*said, *([counted(errors.others, "other request")] if errors.others else [])))
 
 
 def _error(error: ErrorResult, width: int) -> Iterator[RenderableType]:
