@@ -14,6 +14,7 @@ from latpcap.capture import Capture, read
 from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.measures.budget import Budget
 from latpcap.projection.project import Projection
+from latpcap.ranking import rank
 from latpcap.result.analysis import Analysis
 from latpcap.tables.pseudonyms import Pseudonyms
 from latpcap.tables.table import Table
@@ -31,6 +32,7 @@ __all__ = [
     "Table",
     "UsageError",
     "__version__",
+    "rank",
     "read",
 ]
 

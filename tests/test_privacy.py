@@ -27,7 +27,7 @@ PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
 SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql")
 """Real servers' messages about secrets: see record_secrets.py."""
-WITHOUT_CAPTURE = {"completion", "verify", "annotate"}
+WITHOUT_CAPTURE = {"completion", "help", "verify", "annotate"}
 """Commands that read no capture; that show what Wireshark says of it; that hand on the packets themselves."""
 RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],
@@ -39,6 +39,8 @@ RUNS: dict[str, list[list[str]]] = {
 MORE: dict[str, list[list[str]]] = {
     "analyze": [["--rtt", "1ms,15ms", "--within", "60s"]],
     "project": [["--rtt", "15ms"]],
+    "rank": [["--by", "user"], ["--by", "database", "--json"], ["--by", "connection"], ["--by", "task"]],
+    "tasks": [["--by", "route", "--json"]],
 }
 """How else a command is run, `{tmp}` for a directory; one that needs more than a capture must stand here."""
 WAYS = {"hidden": [], "shown": ["--show-literals"], "pseudonyms": ["--pseudonymise"]}

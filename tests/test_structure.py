@@ -19,6 +19,7 @@ FLOORS = (
     ("verify",),
     ("report",),
     ("capture",),
+    ("ranking",),
     ("cli",),
 )
 """From the bottom to the top: a room knows its own floor and those below."""

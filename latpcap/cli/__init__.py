@@ -22,6 +22,7 @@ from latpcap.cli.findings import findings
 from latpcap.cli.help import help_command
 from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.project import project
+from latpcap.cli.rank import rank
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
 from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
@@ -35,6 +36,7 @@ __all__ = ["cli", "main"]
 COMMANDS = (
     analyze,
     project,
+    rank,
     findings,
     compare,
     validate,

@@ -26,6 +26,7 @@ __all__ = [
     "flat",
     "in_seconds",
     "read_capture",
+    "read_options",
     "result_format",
     "rows_format",
     "warn",
@@ -53,21 +54,24 @@ def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool 
     asked = asked_for(reading)
 
     def work(progress: Progress) -> Capture:
-        return read(
-            paths,
-            show_literals=reading["show_literals"],
-            decode_as=dict(reading["decode_as"]),
-            think_s=reading["think"] / 1000,
-            rtt_baseline_ms=reading["rtt_baseline"],
-            memory=reading["memory"],
-            pseudonymise=reading["pseudonymise"],
-            progress=progress,
-        ).select(**asked)
+        return read(paths, progress=progress, **read_options(reading)).select(**asked)
 
     try:
         return watch(work, quiet=reading["quiet"], may_stop=may_stop)
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def read_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """What the reading options mean for `latpcap.read`."""
+    return {
+        "show_literals": reading["show_literals"],
+        "decode_as": dict(reading["decode_as"]),
+        "think_s": reading["think"] / 1000,
+        "rtt_baseline_ms": reading["rtt_baseline"],
+        "memory": reading["memory"],
+        "pseudonymise": reading["pseudonymise"],
+    }
 
 
 def result_format(as_json: bool, output: str | None, *kinds: str) -> str:

@@ -33,6 +33,7 @@ __all__ = [
     "decode_as_option",
     "fail_if_option",
     "fix_option",
+    "format_options",
     "json_option",
     "memory_option",
     "output_option",
@@ -232,8 +233,7 @@ output_option = click.option(
     help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
 )
 
-output_options = _all_of(
-    *sort_options,
+format_options = _all_of(
     click.option(
         "--format",
         "file_format",
@@ -243,3 +243,4 @@ output_options = _all_of(
     json_option,
     output_option,
 )
+output_options = _all_of(*sort_options, format_options)

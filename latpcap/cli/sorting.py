@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from latpcap.tables.table import Table
 
-__all__ = ["in_order", "in_order_of", "sort_options"]
+__all__ = ["in_order", "in_order_of", "limit_option", "sort_options"]
 
 T = TypeVar("T")
 SORT, LIMIT = "latpcap.sort", "latpcap.limit"
@@ -25,6 +25,14 @@ def _kept(key: str) -> Any:
     return keep
 
 
+limit_option = click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    expose_value=False,
+    callback=_kept(LIMIT),
+    help="No more than N rows, the first ones.",
+)
 sort_options = (
     click.option(
         "--sort",
@@ -34,14 +42,7 @@ sort_options = (
         callback=_kept(SORT),
         help="By these columns, with `-` before one from the largest down: `-round_trips,statement`.",
     ),
-    click.option(
-        "--limit",
-        type=click.IntRange(min=0),
-        metavar="N",
-        expose_value=False,
-        callback=_kept(LIMIT),
-        help="No more than N rows, the first ones.",
-    ),
+    limit_option,
 )
 
 

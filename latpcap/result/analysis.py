@@ -144,6 +144,13 @@ class Measures:
         self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
         self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
 
+    def of(self, part: Recording) -> Measures:
+        """The measures of a part of the recording, in the same way."""
+        asked = self.settings
+        measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms)
+        measures.settings = asked
+        return measures
+
     @cached_property
     def errors(self) -> ErrorsResult:
         """What the server answered with an error."""
@@ -156,7 +163,7 @@ class Measures:
 
     def connections(self) -> Iterator[ConnectionResult]:
         """The database connections."""
-        return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self._doubt() is None)
+        return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self.doubt is None)
 
     def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
@@ -218,7 +225,7 @@ class Measures:
         return self._share(self.timeline.waits.shared_s) if self._is_told(projection) else None
 
     def _is_told(self, projection: Projection) -> bool:
-        known = projection.baseline_rtt_ms is not None and self._doubt() is None
+        known = projection.baseline_rtt_ms is not None and self.doubt is None
         return known and self.timeline.runtime_s > 0
 
     def _share(self, seconds: float) -> float:
@@ -250,7 +257,7 @@ class Measures:
                     projection=projection,
                     health=health,
                     errors=self.errors,
-                    doubt=self._doubt(),
+                    doubt=self.doubt,
                 )
             ),
         )
@@ -258,12 +265,13 @@ class Measures:
     def _budget(self) -> Budget:
         """The parts of the runtime; one response is not divided."""
         budget = self.timeline.budget
-        if self._doubt() not in (Doubt.FEW_RESPONSES, Doubt.NO_RESPONSE):
+        if self.doubt not in (Doubt.FEW_RESPONSES, Doubt.NO_RESPONSE):
             return budget
         unknown_s = budget.unknown_s + budget.network_s + budget.service_s
         return replace(budget, network_s=0.0, service_s=0.0, unknown_s=unknown_s)
 
-    def _doubt(self) -> Doubt | None:
+    @property
+    def doubt(self) -> Doubt | None:
         """Why the network's share cannot be told, though an RTT is known."""
         if self.recording.clock_stepped_s > LARGE_STEP * self.timeline.runtime_s:
             return Doubt.CLOCK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType
@@ -62,7 +63,7 @@ def share_per_ms(tasks: Tasks) -> Floats:
 def task_table(tasks: Tasks, recording: Recording) -> Table:
     """One row a task, in the order in which they began, numbered from 1."""
     counts = ("connections", "exchanges", "statements", "transactions", "round_trips")
-    columns = {
+    columns: dict[str, Any] = {
         "task": Array.from_numpy(np.arange(1, len(tasks) + 1)).cast(_COUNT),
         **{name: Array(getattr(tasks, name), _TEXT) for name in ("client", "application", "route")},
         "start": Array.from_numpy(tasks.start_ns + recording.start_ns).cast(_TIME),

@@ -17,22 +17,28 @@ from __future__ import annotations
 import glob
 import math
 import os
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
 
-__all__ = ["check_output", "paths", "resolve"]
+__all__ = ["check_output", "files", "paths", "resolve"]
 
 Source = str | bytes | Any
 Packet = tuple[int, int, bytes, int]
 """Link type, ns since 1970, what was captured, length on the wire."""
 
 LINKTYPE_ETHERNET = 1
+
+CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
+"""What captures are called; a ring buffer's files may end with a number."""
+CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
+"""pcapng, and pcap in both orders of bytes, with micro- and nanoseconds."""
 
 
 def resolve(source: Any) -> list[Source]:
@@ -65,6 +71,44 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     if not found:
         raise CaptureError(f"{path}: no such file")
     yield from found
+
+
+def files(given: Any) -> list[str]:
+    """Return every file that paths, globs and directories name, once, in their order; a missing one stays in the list.
+
+    Of a directory these are the captures in it and below, by their names or their first bytes.
+    """
+    if isinstance(given, str | os.PathLike):
+        path = os.fsdecode(given)
+        is_there = path == "-" or os.path.exists(path)
+        found = sorted(glob.glob(path)) if not is_there and glob.has_magic(path) else [path]
+        each = (list(_captures_in(name)) if os.path.isdir(name) else [name] for name in found or [path])
+        return list(dict.fromkeys(chain.from_iterable(each)))
+    if isinstance(given, Iterable) and not isinstance(given, dict | bytes | bytearray):
+        return list(dict.fromkeys(chain.from_iterable(map(files, given))))
+    raise UsageError(f"a {type(given).__name__} names no file: give paths, globs or directories")
+
+
+def _captures_in(directory: str) -> Iterator[str]:
+    count = 0
+    for parent, inner, names in os.walk(directory):
+        inner.sort()
+        for path in (os.path.join(parent, name) for name in sorted(names)):
+            if _is_capture(path):
+                count += 1
+                yield path
+    if not count:
+        raise CaptureError(f"{directory}: no capture in this directory, nor below it")
+
+
+def _is_capture(path: str) -> bool:
+    if CAPTURE_NAME.search(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) in CAPTURE_STARTS
+    except OSError:
+        return False
 
 
 def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str]) -> None:

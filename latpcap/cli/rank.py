@@ -1,0 +1,128 @@
+"""`latpcap rank`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from latpcap.cli.io import INTERRUPTED, read_options, rows_format, write, write_rows
+from latpcap.cli.options import Duration, format_options, reading_options
+from latpcap.cli.selection import asked_for
+from latpcap.cli.sorting import in_order, limit_option
+from latpcap.cli.tasks import idle_option
+from latpcap.result.rank import RANK_BY, RANK_RTT_MS, RANK_SORTS, Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from latpcap.ranking import Ranking
+
+__all__ = ["rank"]
+
+SHOW_AFTER_S = 0.5
+
+
+@click.command()
+@reading_options
+@click.option("--by", type=click.Choice(RANK_BY), help="Rank these within and across the files; by default the files.")
+@click.option(
+    "--sort",
+    type=click.Choice(list(RANK_SORTS)),
+    default="share",
+    show_default=True,
+    help="By the share of the runtime that a further millisecond adds, by the seconds that it adds, or by round trips.",
+)
+@click.option(
+    "--rtt",
+    type=Duration(),
+    default=f"{RANK_RTT_MS:g}ms",
+    metavar="DURATION",
+    show_default=True,
+    help="The RTT that runtimes are projected onto.",
+)
+@idle_option
+@limit_option
+@format_options
+def rank(
+    by: str | None,
+    sort: str,
+    rtt: float,
+    idle: float,
+    file_format: str | None,
+    as_json: bool,
+    output: str | None,
+    **reading: Any,
+) -> None:
+    """Which of many captures is the chatty one: a line each, by the share of the runtime that a further ms adds.
+
+    Unlike for other commands, CAPTUREs are not one recording: each file is read by itself. A directory stands for the
+    captures in it and below. What cannot be ranked comes last, with the reason; Ctrl-C prints what is ranked so far.
+
+    \b
+    latpcap rank *.pcapng
+    latpcap rank captures/ --sort seconds --rtt 30ms
+    latpcap rank captures/ --by application
+    latpcap rank app.pcapng --by task --idle 200ms
+    """
+    from latpcap.ranking import Ranking
+    from latpcap.tables import sources
+
+    chosen = rows_format(file_format, as_json, output, "rank")
+    asked = Asked(by, sort, rtt, idle / 1000)
+    selected = asked_for(reading)
+    files = sources.files(reading["captures"])
+    sources.check_output(output, files)
+    ranking = Ranking(asked, selected, **read_options(reading))
+    stopped = _read_all(ranking, files, quiet=reading["quiet"])
+    rows = ranking.table()
+    if chosen == "table":
+        from latpcap.report.rank import render
+
+        write([render(rows, asked, len(in_order(rows)))], output)
+    else:
+        write_rows(rows, chosen, output)
+    if stopped:
+        click.echo(f"latpcap: stopped after {ranking.files:,} of {len(files):,} files", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+    if len(ranking.failures) == ranking.files:
+        raise click.exceptions.Exit(max(failure.exit_status for failure in ranking.failures))
+
+
+def _read_all(ranking: Ranking, files: list[str], *, quiet: bool) -> bool:
+    """Rank every file; whether Ctrl-C stopped that before the last."""
+    from latpcap.cli.progress import watch
+
+    with _bar(files, quiet=quiet) as at:
+        for number, path in enumerate(files):
+            at(number)
+            try:
+                watch(partial(ranking.add, path), quiet=True)
+            except KeyboardInterrupt:
+                return True
+    return False
+
+
+@contextmanager
+def _bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Which file it is at, on standard error, where that is a terminal and takes longer than a moment."""
+    if quiet or len(files) == 1 or not sys.stderr.isatty():
+        yield lambda number: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    began = monotonic()
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("ranking", total=len(files), visible=False)
+
+        def at(number: int) -> None:
+            bar.update(task, completed=number, visible=monotonic() - began > SHOW_AFTER_S)
+
+        yield at

@@ -1,0 +1,89 @@
+"""`rank()`: many captures, each read by itself, in the order of what a further millisecond of RTT adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from latpcap.capture import read
+from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic
+from latpcap.result.rank import RANK_RTT_MS, Asked, RankRow, rank_rows, rank_table
+from latpcap.tables import sources
+from latpcap.tables.pseudonyms import Pseudonyms, without_paths
+from latpcap.tables.table import Table
+
+__all__ = ["Ranking", "rank"]
+
+
+def rank(
+    source: Any,
+    by: str | None = None,
+    *,
+    sort: str = "share",
+    rtt_ms: float = RANK_RTT_MS,
+    idle_s: float = 1.0,
+    select: Mapping[str, Any] | None = None,
+    **reading: Any,
+) -> Table:
+    """Return one row a file, the one first of whose runtime a further millisecond adds the largest share.
+
+    `source` is a path, a glob or a directory, or a list of these; unlike for `read`, every file is a recording of its
+    own. `by` ranks what is within the files instead: `server`, `application`, `route`, `client`, `user`, `database`,
+    `task` (between rests of `idle_s` seconds) or `connection`. `sort` is `share`, `seconds` or `round-trips`; runtimes
+    are projected to `rtt_ms`; `select` is what `Capture.select` takes, and `reading` what `read` takes. What cannot be
+    ranked comes last, with the `reason`.
+    """
+    ranking = Ranking(Asked(by, sort, rtt_ms, idle_s), select, **reading)
+    for path in sources.files(source):
+        ranking.add(path)
+    return ranking.table()
+
+
+class Ranking:
+    """Rows of the files that were read so far; of the files themselves nothing is kept."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        selected: Mapping[str, Any] | None = None,
+        *,
+        pseudonymise: bool | Pseudonyms = False,
+        **reading: Any,
+    ) -> None:
+        """Take what `Capture.select` and `read` take for each file; names get the same pseudonyms in all."""
+        self._asked = asked
+        self._selected = dict(selected or {})
+        self._names = Pseudonyms() if pseudonymise is True else pseudonymise or None
+        self._reading = reading
+        self._rows: list[RankRow] = []
+        self.files = 0
+        self.failures: list[LatpcapError] = []
+        """Why files have no row of figures."""
+
+    def add(self, path: str, progress: Any = None) -> None:
+        """Read a file and rank it; one that cannot be read gets a row that says why."""
+        try:
+            rows = list(self._read(path, progress))
+        except (CaptureError, NoDatabaseTraffic) as error:
+            self.failures.append(error)
+            rows = [RankRow(self._called(path), reason=self._without_path(str(error), path))]
+        self.files += 1
+        self._rows += rows
+
+    def table(self) -> Table:
+        """What was read so far, ranked."""
+        return rank_table(self._rows, self._asked)
+
+    def _read(self, path: str, progress: Any) -> Iterator[RankRow]:
+        capture = read(path, pseudonymise=self._names or False, progress=progress, **self._reading).select(
+            **self._selected
+        )
+        yield from rank_rows(capture.measures, self._called(path), self._asked)
+
+    def _called(self, path: str) -> str:
+        return self._names.capture(path) if self._names else path
+
+    def _without_path(self, message: str, path: str) -> str:
+        """The reason alone: the row names the file."""
+        told = without_paths(message, [path], self._names) if self._names else message
+        return told.removeprefix(f"{self._called(path)}: ")

@@ -1,0 +1,137 @@
+"""A ranking for people: which is the worst and by how much, a line each, and what could not be ranked and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.report.console import heading, print_renderables
+from latpcap.report.destination import going_to
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import printable
+from latpcap.result.rank import Asked
+from latpcap.tables.table import Table
+from latpcap.units import counted, format_given_ms, format_s, significant
+
+__all__ = ["render"]
+
+Row = dict[str, Any]
+Shown = tuple[Heading, Callable[[Row], str]]
+"""A column, and how a row fills it."""
+
+NAME_CELLS = 40
+"""What the name of a group gets on a terminal."""
+MUCH_THINK = 0.5
+"""Where think time is this part of a runtime, it says little of how chatty the work is."""
+
+
+def render(rows: Table, asked: Asked, shown: int | None = None) -> str:
+    """Return the ranking as text, with no more than the first `shown` rows."""
+    everything = rows.to_dicts()
+    ranked = [row for row in everything if row["rank"] is not None]
+    others = [row for row in everything if row["rank"] is None]
+    return print_renderables(_parts(ranked, others, asked, len(everything) if shown is None else shown))
+
+
+def _parts(ranked: list[Row], others: list[Row], asked: Asked, shown: int) -> Iterator[RenderableType]:
+    folder = _folder([row["file"] for row in (*ranked, *others)])
+    if ranked:
+        yield Text(printable(_first(ranked, asked, folder)), style="bold")
+        columns = _columns(asked, folder)
+        yield Grid([each for each, _ in columns], [[write(row) for _, write in columns] for row in ranked[:shown]])
+    if any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked):
+        yield Text("Think time is half of the runtime or more in some of them; `--by task` leaves it out.")
+    if others:
+        yield heading(f"Not ranked ({len(others):,})")
+        yield from (
+            Text(printable(f"{_whose(row, asked, folder)}: {row['reason']}"))
+            for row in others[: max(shown - len(ranked), 0)]
+        )
+
+
+def _first(ranked: list[Row], asked: Asked, folder: str) -> str:
+    """The worst one, in a sentence whose product is the figure of its row."""
+    worst = ranked[0]
+    where = f" (below {folder})" if folder else ""
+    of = f"{counted(len(ranked), asked.by or 'capture')}{where}"
+    added, runtime = format_s(worst["seconds_per_ms"]), format_s(worst["runtime_s"])
+    return (
+        f"{of}. First {_whose(worst, asked, folder)}: each further millisecond adds {added} to its {runtime} "
+        f"({_percent(worst['share_per_ms'])}), {counted(worst['round_trips'], 'round trip')}."
+    )
+
+
+def _columns(asked: Asked, folder: str) -> list[Shown]:
+    """What ranks them first, what can be spared from the right, the file last."""
+    at = format_given_ms(asked.rtt_ms)
+    by_seconds = asked.sort == "seconds"
+    shown: list[Shown] = [
+        (Heading("", least=2), lambda row: f"{row['rank']}"),
+        (Heading("a ms adds", optional=asked.sort != "share"), lambda row: _percent(row["share_per_ms"])),
+    ]
+    seconds: Shown = (Heading("s per ms", optional=not by_seconds), lambda row: _number(row["seconds_per_ms"]))
+    if by_seconds:
+        shown.append(seconds)
+    shown += [
+        (Heading("round trips"), lambda row: f"{row['round_trips']:,}"),
+        (Heading("runtime s"), lambda row: _number(row["runtime_s"])),
+    ]
+    if asked.by is not None:
+        by = asked.by
+        shown.append((Heading(by, "left"), lambda row: _fitted(_name(row, by))))
+    shown.append((Heading("finding", "left", optional=True), lambda row: row["finding"] or ""))
+    if not by_seconds:
+        shown.append(seconds)
+    shown += [
+        (Heading(f"× at {at}", optional=True), lambda row: _number(row["factor"])),
+        (Heading("RTT ms", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
+        (Heading("network", optional=True), lambda row: _share(row["network_share"])),
+        (Heading(f"s at {at}", optional=True), lambda row: _number(row["projected_s"])),
+        (Heading("think s", optional=True), lambda row: _number(row["think_s"])),
+        (Heading("notes", "left", optional=True), lambda row: row["health"] or ""),
+        (Heading("file", "left", least=20), lambda row: printable(_called(row["file"], folder))),
+    ]
+    return shown
+
+
+def _folder(files: Sequence[str]) -> str:
+    """The directory that all files are in; the lines need not repeat it."""
+    folder = os.path.dirname(files[0]) if files else ""
+    while folder and not all(file.startswith(f"{folder.rstrip(os.sep)}{os.sep}") for file in files):
+        above = os.path.dirname(folder)
+        folder = "" if above == folder else above
+    return folder
+
+
+def _called(file: str, folder: str) -> str:
+    return os.path.relpath(file, folder) if folder else file
+
+
+def _whose(row: Row, asked: Asked, folder: str) -> str:
+    file = _called(row["file"], folder)
+    return f"{_name(row, asked.by)} in {file}" if asked.by else file
+
+
+def _name(row: Row, by: str) -> str:
+    return printable(row[by] or "(none)")
+
+
+def _fitted(name: str) -> str:
+    cut = going_to().bounds_lines and len(name) > NAME_CELLS
+    return f"{name[: NAME_CELLS - 1]}…" if cut else name
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"+{significant(100 * share)} %"
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else significant(value)

@@ -1,0 +1,246 @@
+"""Which capture, connection or task is the chatty one: one row each, by what a further millisecond of RTT adds.
+
+A row of a file, or of a group of its connections, is what `analyze` says of these connections alone; a row of a route
+sums its tasks (`measures.tasks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+
+from latpcap.display import finite
+from latpcap.errors import UsageError
+from latpcap.findings import finding_results
+from latpcap.measures.tasks import IDLE_S, Tasks
+from latpcap.result.analysis import Measures
+from latpcap.tables import columns
+from latpcap.tables.columns import Floats, Ints
+from latpcap.tables.groups import grouped
+from latpcap.tables.recording import Recording
+from latpcap.tables.table import Table
+from latpcap.units import MAX_MS
+
+__all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "Asked", "RankRow", "rank_rows", "rank_table"]
+
+RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
+RANK_SORTS = {"share": "share_per_ms", "seconds": "seconds_per_ms", "round-trips": "round_trips"}
+RANK_RTT_MS = 15.0
+"""Where the runtimes beside each other are projected to, if nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is ranked, by what, and where runtimes are projected to; raises `UsageError`."""
+
+    by: str | None = None
+    """One of `RANK_BY`; `None` for files."""
+    sort: str = "share"
+    rtt_ms: float = RANK_RTT_MS
+    idle_s: float = IDLE_S
+
+    def __post_init__(self) -> None:
+        if self.by is not None and self.by not in RANK_BY:
+            raise UsageError(f"nothing is ranked by `{self.by}`: there are {', '.join(RANK_BY)}")
+        if self.sort not in RANK_SORTS:
+            raise UsageError(f"nothing is sorted by `{self.sort}`: there are {', '.join(RANK_SORTS)}")
+        if not all(0 <= value <= MAX_MS for value in (self.rtt_ms, self.idle_s * 1000)):
+            raise UsageError(f"an RTT and a rest are 0 or more, and no more than {MAX_MS:g} ms")
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """One file, or one group of a file's connections or tasks; null is what cannot be known."""
+
+    file: str
+    name: str | None = None
+    """Of the group."""
+    share_per_ms: float | None = None
+    """The part of the runtime that a further millisecond adds: `seconds_per_ms ÷ runtime_s`."""
+    seconds_per_ms: float | None = None
+    round_trips: int | None = None
+    runtime_s: float | None = None
+    """First packet → last packet with data; of tasks, the time that they took."""
+    think_s: float | None = None
+    """The part of it in which nobody asked for anything for longer than the think threshold."""
+    baseline_rtt_ms: float | None = None
+    network_share: float | None = None
+    rtt_ms: float | None = None
+    """Where `projected_s` is projected to."""
+    projected_s: float | None = None
+    factor: float | None = None
+    """`projected_s ÷ runtime_s`."""
+    finding: str | None = None
+    """The code of the finding that would save most there."""
+    connections: int | None = None
+    exchanges: int | None = None
+    tasks: int | None = None
+    health: str | None = None
+    """The codes of errors and warnings among the health notes."""
+    reason: str | None = None
+    """Why it has no rank."""
+
+
+def rank_rows(measures: Measures, file: str, asked: Asked) -> Iterator[RankRow]:
+    """The rows of one file."""
+    if asked.by in ("task", "route"):
+        yield from _rows_of_tasks(measures, file, asked)
+    elif asked.by is None:
+        yield _row(measures, file, None, asked)
+    else:
+        for name, part in grouped(measures.recording, _names(measures.recording, asked.by)):
+            yield _row(measures.of(part), file, name, asked)
+
+
+def rank_table(rows: Iterable[RankRow], asked: Asked) -> Table:
+    """The rows, the worst first and numbered from 1; last those that cannot be ranked, with the reason."""
+    key = RANK_SORTS[asked.sort]
+    ranked: list[RankRow] = []
+    others: list[RankRow] = []
+    for row in rows:
+        (others if row.reason else ranked).append(row)
+    ranked.sort(key=lambda row: (-round(getattr(row, key) or 0.0, 9), -round(row.seconds_per_ms or 0.0, 9), row.file))
+    numbers = [*range(1, len(ranked) + 1), *[None] * len(others)]
+    table: dict[str, Any] = {"rank": Array(numbers, _KINDS[int])}
+    for name, hint in get_type_hints(RankRow).items():
+        kind = _KINDS[next(iter(get_args(hint)), hint)]
+        column = asked.by if name == "name" else name
+        if column is not None:
+            table[column] = Array([getattr(row, name) for row in (*ranked, *others)], kind)
+    return Table(ArrowTable.from_pydict(table), "rank")
+
+
+_KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float64()}
+
+
+# --- files and groups of connections --------------------------------------------------------------------------------
+
+
+def _row(measures: Measures, file: str, name: str | None, asked: Asked) -> RankRow:
+    """What the analysis of these connections says."""
+    result = measures.analyze([asked.rtt_ms])
+    summary, point = result.summary, result.projection.points[0]
+    row = RankRow(
+        file=file,
+        name=name,
+        seconds_per_ms=summary.seconds_per_ms,
+        round_trips=summary.round_trips,
+        runtime_s=summary.runtime_s,
+        think_s=result.budget.think_s,
+        baseline_rtt_ms=summary.baseline_rtt_ms,
+        network_share=summary.network_share,
+        rtt_ms=asked.rtt_ms,
+        projected_s=point.runtime_s,
+        finding=next((found.code for found in result.findings if found.severity != "info"), None),
+        connections=summary.connections,
+        exchanges=summary.exchanges,
+        health=_codes(note.code for note in result.health if note.severity != "info"),
+    )
+    return _compared(row, _unknown(measures))
+
+
+def _compared(row: RankRow, reason: str | None) -> RankRow:
+    """With its share and its factor, or with the reason why it has none."""
+    if reason is None and not row.runtime_s:
+        reason = "it took no time"
+    if reason or not row.runtime_s:
+        return replace(row, projected_s=None, reason=reason)
+    share = None if row.seconds_per_ms is None else row.seconds_per_ms / row.runtime_s
+    factor = None if row.projected_s is None else row.projected_s / row.runtime_s
+    return replace(row, share_per_ms=share, factor=factor)
+
+
+def _unknown(measures: Measures) -> str | None:
+    """Why nothing can be said of what a millisecond costs."""
+    if measures.basis.job is None:
+        return f"no RTT is known: {measures.baselines.reason_text(0)}; give it with --rtt-baseline"
+    return measures.doubt.value if measures.doubt else None
+
+
+def _codes(codes: Iterable[str]) -> str | None:
+    return " ".join(dict.fromkeys(codes)) or None
+
+
+def _names(recording: Recording, by: str) -> list[str | None]:
+    """The name of each database connection."""
+    connections, rows = recording.connections, recording.database_rows
+    if by == "server":
+        return list(connections.server)
+    if by == "client":
+        return [client.rpartition(":")[0].strip("[]") for client in connections.client]
+    if by == "connection":
+        ends = zip(connections.stream, connections.client, connections.server, strict=True)
+        return [f"{stream}: {client} → {server}" for stream, client, server in ends]
+    texts = columns.texts(recording.all_connections_table, by)
+    return [texts[row] or None for row in rows]
+
+
+# --- tasks and routes -----------------------------------------------------------------------------------------------
+
+
+def _rows_of_tasks(measures: Measures, file: str, asked: Asked) -> Iterator[RankRow]:
+    """A row a task, or a row a route: the tasks of one route together."""
+    tasks = measures.tasks(asked.idle_s, "route" if asked.by == "route" else "idle")
+    names, group = _named(tasks, asked.by, measures.recording)
+    found = _findings(measures, group[tasks.of_exchange], len(names), asked.rtt_ms)
+    reason = _unknown(measures)
+
+    def total(values: Ints | Floats) -> Floats:
+        return np.bincount(group, values, len(names)).astype(float)
+
+    counts = {name: total(getattr(tasks, name)) for name in ("round_trips", "exchanges", "connections")}
+    added, took, waited = (
+        total(values)
+        for values in (tasks.effective_round_trips / 1000, tasks.duration_ns / 1e9, tasks.network_ns / 1e9)
+    )
+    weights = np.maximum(tasks.effective_round_trips, 1e-9)
+    baseline = total(tasks.baseline_ns / 1e6 * weights) / total(weights)
+    there = np.maximum(took + added * (asked.rtt_ms - baseline), took - waited)
+    of_tasks = np.bincount(group, minlength=len(names))
+    for number, name in enumerate(names):
+        row = RankRow(
+            file=file,
+            name=name,
+            seconds_per_ms=float(added[number]),
+            round_trips=int(counts["round_trips"][number]),
+            runtime_s=float(took[number]),
+            think_s=0.0,
+            baseline_rtt_ms=finite(baseline[number]),
+            network_share=finite(waited[number] / took[number]) if took[number] > 0 else None,
+            rtt_ms=asked.rtt_ms,
+            projected_s=finite(there[number]),
+            finding=found[number],
+            connections=int(counts["connections"][number]) if asked.by == "task" else None,
+            exchanges=int(counts["exchanges"][number]),
+            tasks=int(of_tasks[number]),
+        )
+        yield _compared(row, reason)
+
+
+def _named(tasks: Tasks, by: str | None, recording: Recording) -> tuple[list[str | None], Ints]:
+    """The names of the rows, and which of them each task belongs to."""
+    if by == "route":
+        names = list(dict.fromkeys(tasks.route))
+        numbers = {name: number for number, name in enumerate(names)}
+        return names, np.array([numbers[name] for name in tasks.route], np.int64)
+    times = (tasks.start_ns + recording.start_ns).astype("datetime64[ns]").astype("datetime64[ms]").astype(str)
+    named: list[str | None] = [
+        f"{number}: {time.partition('T')[2]} {client}"
+        for number, (time, client) in enumerate(zip(times, tasks.client, strict=True), 1)
+    ]
+    return named, np.arange(len(tasks))
+
+
+def _findings(measures: Measures, group: Ints, count: int, rtt_ms: float) -> Sequence[str | None]:
+    """For each group, the code of the finding that saves most among those that show in it."""
+    found: list[str | None] = [None] * count
+    for result, saving in finding_results(measures.savings, [rtt_ms]):
+        if result.severity != "info":
+            for number in np.unique(group[saving.finding.shown]):
+                found[number] = found[number] or result.code
+    return found

@@ -1,0 +1,74 @@
+"""A recording cut into groups of its database connections, each a `Recording` of its own.
+
+Rows are put in the groups' order once; a group then is a slice of each table: many groups cost no more than one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from arro3.core import Table
+
+from latpcap.tables import columns
+from latpcap.tables.columns import Ints
+from latpcap.tables.recording import Recording
+
+__all__ = ["grouped"]
+
+OF_STREAMS = ("exchanges", "rtt_samples", "clock_readings")
+"""Tables with a row for something on a connection, which they name by its stream."""
+
+
+def grouped(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[str | None, Recording]]:
+    """Yield the database connections of each name (one name a connection), in the order in which the names appear."""
+    distinct = list(dict.fromkeys(names))
+    numbers = {name: number for number, name in enumerate(distinct)}
+    of_connection = np.array([numbers[name] for name in names], np.int64)
+    streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows]
+    of_stream = np.full(int(streams.max(initial=0)) + 1, -1)
+    of_stream[streams] = of_connection
+    order = np.argsort(of_connection, kind="stable")
+    parts = {
+        "connections": _Slices(recording.all_connections_table, recording.database_rows[order], of_connection[order])
+    }
+    for table in OF_STREAMS:
+        parts[table] = _of_streams(Table.from_arrow(getattr(recording.tables, table)()), of_stream)
+    for number, name in enumerate(distinct):
+        yield name, Recording(_Part(recording.tables, {table: rows.of(number) for table, rows in parts.items()}))
+
+
+class _Slices:
+    """The rows of a table, one group after the other."""
+
+    def __init__(self, table: Table, rows: Ints, groups: Ints) -> None:
+        """Take the rows in their new order, and the group of each, ascending."""
+        self._table = columns.rows_of(table, rows)
+        self._groups = groups
+
+    def of(self, group: int) -> Table:
+        begin, end = np.searchsorted(self._groups, (group, group + 1))
+        return self._table.slice(int(begin), int(end - begin))
+
+
+def _of_streams(table: Table, of_stream: Ints) -> _Slices:
+    stream = columns.column(table, "stream").values
+    known = stream < len(of_stream)
+    group = np.where(known, of_stream[np.where(known, stream, 0)], -1)
+    rows = np.flatnonzero(group >= 0)
+    rows = rows[np.argsort(group[rows], kind="stable")]
+    return _Slices(table, rows, group[rows])
+
+
+class _Part:
+    """The tables of one group: what `Recording` takes."""
+
+    def __init__(self, whole: Any, tables: dict[str, Table]) -> None:
+        self._whole = whole
+        self._of_group = tables
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not the group's own is that of the whole: files, notes, texts."""
+        table = self._of_group.get(name)
+        return getattr(self._whole, name) if table is None else lambda: table

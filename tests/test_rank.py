@@ -1,0 +1,329 @@
+"""`latpcap rank`: which of many captures is the chatty one, and what is said of those that cannot be ranked."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import subprocess
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builder import Conn, Ex, build
+from conftest import FIXTURES
+
+import latpcap as package
+from latpcap import Capture, CaptureError, UsageError, rank, read
+from latpcap.cli import cli
+from latpcap.result.analysis import Measures
+from latpcap.result.rank import Asked, RankRow, rank_rows, rank_table
+from latpcap.tables.groups import grouped
+from latpcap.tables.table import Table
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+CHATTY, THINKING, SLOW = (FIXTURES / "mysql" / f"{name}.pcapng" for name in ("pool-4", "think-time", "progress"))
+NO_TRAFFIC = FIXTURES / "mysql/filtered.pcapng"
+
+
+def rows_of(connections: list[Conn], by: str | None = None, **more: Any) -> list[dict[str, Any]]:
+    measures = Capture(build(connections)).measures
+    asked = Asked(by, **more)
+    return rank_table(rank_rows(measures, "app.pcapng", asked), asked).to_dicts()
+
+
+def queries(count: int, **more: Any) -> list[Ex]:
+    return [Ex(client_ms=0.5, service_ms=1, **more) for _ in range(count)]
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_is_the_one_of_whose_runtime_a_millisecond_adds_most() -> None:
+    table = rank([SLOW, THINKING, CHATTY])
+    assert [Path(file).name for file in table.column("file")] == [path.name for path in (CHATTY, THINKING, SLOW)]
+    assert table.column("rank").tolist() == [1, 2, 3]
+
+
+def test_a_row_is_what_analyze_says_of_its_file() -> None:
+    [row] = rank(CHATTY, rtt_ms=30).to_dicts()
+    result = read(CHATTY).analyze(30)
+    assert row["seconds_per_ms"] == result.summary.seconds_per_ms
+    assert row["share_per_ms"] * row["runtime_s"] == pytest.approx(result.summary.seconds_per_ms)
+    assert (row["round_trips"], row["runtime_s"]) == (result.summary.round_trips, result.summary.runtime_s)
+    assert row["network_share"] == result.summary.network_share
+    assert row["projected_s"] == result.projection.points[0].runtime_s
+    assert row["factor"] == pytest.approx(row["projected_s"] / row["runtime_s"])
+
+
+def test_other_orders_are_by_seconds_and_by_round_trips() -> None:
+    paths = [
+        FIXTURES / "mysql" / f"{name}.pcapng" for name in ("pool-4", "prepared-each", "prepared-reused", "parallel-8")
+    ]
+    for sort, column in (("seconds", "seconds_per_ms"), ("round-trips", "round_trips")):
+        values = rank(paths, sort=sort).column(column).tolist()
+        assert values == sorted(values, reverse=True)
+
+
+def test_the_worst_finding_is_named_but_no_mere_suggestion() -> None:
+    table = rank([FIXTURES / "mysql/prepared-each.pcapng", SLOW])
+    assert table.column("finding").tolist() == ["prepare-per-execute", None]
+
+
+def test_what_cannot_be_ranked_comes_last_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "notes.pcap").write_text("no capture at all")
+    rows = rank([tmp_path / "notes.pcap", NO_TRAFFIC, CHATTY, tmp_path / "gone.pcap"]).to_dicts()
+    assert [(row["rank"], Path(row["file"]).name) for row in rows] == [
+        (1, "pool-4.pcapng"),
+        (None, "notes.pcap"),
+        (None, "filtered.pcapng"),
+        (None, "gone.pcap"),
+    ]
+    reasons = [row["reason"] for row in rows]
+    assert reasons[0] is None
+    assert reasons[1].startswith("is no capture")
+    assert reasons[2].startswith("no database traffic")
+    assert reasons[3] == "no such file"
+
+
+def test_a_damaged_file_costs_only_itself(tmp_path: Path) -> None:
+    whole = CHATTY.read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2 + 3])
+    (tmp_path / "noise.pcapng").write_bytes(whole[:2000] + bytes(range(256)) * 40)
+    rows = {Path(row["file"]).name: row for row in rank([tmp_path, CHATTY, THINKING]).to_dicts()}
+    alone = {Path(row["file"]).name: row for row in rank([CHATTY, THINKING]).to_dicts()}
+    for name in ("pool-4.pcapng", "think-time.pcapng"):
+        assert {**rows[name], "rank": None} == {**alone[name], "rank": None}
+    assert rows["cut.pcapng"]["health"] or rows["cut.pcapng"]["reason"]
+
+
+def test_without_an_rtt_there_is_no_rank_but_the_counts_stand() -> None:
+    [row] = rows_of([Conn(handshake=False, exchanges=[Ex(answered=False)])])
+    assert (row["rank"], row["share_per_ms"], row["round_trips"]) == (None, None, 1)
+    assert row["reason"].startswith("no RTT is known: ")
+
+
+def test_one_response_is_too_little_for_a_rank() -> None:
+    [row] = rows_of([Conn(exchanges=[Ex(service_ms=1)])])
+    assert row["rank"] is None
+    assert "one response" in row["reason"]
+
+
+def test_nothing_that_waits_is_the_last_with_a_rank_not_without_one() -> None:
+    asked = Asked()
+    rows = [RankRow("b", share_per_ms=0.0, seconds_per_ms=0.0), RankRow("a", share_per_ms=0.1, seconds_per_ms=1.0)]
+    assert rank_table([*rows, RankRow("c", reason="x")], asked).column("rank").tolist()[:2] == [1, 2]
+
+
+# --- which files ----------------------------------------------------------------------------------------------------
+
+
+def test_a_directory_stands_for_the_captures_in_it_and_below(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("a.pcapng", "inner/b.pcap0", "inner/without-suffix"):
+        shutil.copy(CHATTY, tmp_path / name)
+    (tmp_path / "README.md").write_text("which is no capture")
+    files = [Path(file).name for file in rank(tmp_path).column("file")]
+    assert files == ["a.pcapng", "b.pcap0", "without-suffix"]
+
+
+def test_a_glob_is_its_files_and_no_file_counts_twice(tmp_path: Path) -> None:
+    for name in ("a.pcapng", "b.pcapng"):
+        shutil.copy(CHATTY, tmp_path / name)
+    assert len(rank([str(tmp_path / "*.pcapng"), tmp_path / "a.pcapng", tmp_path])) == 2
+
+
+def test_a_directory_without_captures_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no capture in this directory"):
+        rank(tmp_path)
+
+
+def test_only_one_capture_is_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[weakref.ref[Capture]] = []
+
+    def watched(*args: Any, **options: Any) -> Capture:
+        gc.collect()
+        assert not any(reference() for reference in kept)
+        capture = read(*args, **options)
+        kept.append(weakref.ref(capture))
+        return capture
+
+    monkeypatch.setattr("latpcap.ranking.read", watched)
+    assert len(rank([CHATTY, THINKING, SLOW], by="connection")) == 6
+    assert len(kept) == 3
+
+
+# --- within files ---------------------------------------------------------------------------------------------------
+
+
+def test_a_group_is_what_analyze_says_of_its_connections_alone() -> None:
+    one = Conn(exchanges=queries(40), user="ann", client="10.0.0.1:40000", rtt_ms=2)
+    other = Conn(exchanges=queries(10), user="bob", client="10.0.0.3:40000", at_ms=20, rtt_ms=5)
+    rows = {row["user"]: row for row in rows_of([one, other], by="user")}
+    for name, connection in (("ann", one), ("bob", other)):
+        summary = Capture(build([connection])).analyze(15).summary
+        assert rows[name]["seconds_per_ms"] == pytest.approx(summary.seconds_per_ms)
+        assert rows[name]["runtime_s"] == pytest.approx(summary.runtime_s)
+        assert rows[name]["baseline_rtt_ms"] == pytest.approx(summary.baseline_rtt_ms)
+
+
+def test_the_runtime_of_a_group_is_its_own_not_the_files() -> None:
+    long = Conn(exchanges=[Ex(service_ms=900), *queries(2)], user="ann", client="10.0.0.1:40000")
+    short = Conn(exchanges=queries(30), user="bob", client="10.0.0.1:40001", at_ms=100)
+    rows = {row["user"]: row for row in rows_of([long, short], by="user")}
+    assert rows["bob"]["rank"] == 1
+    assert rows["bob"]["runtime_s"] == pytest.approx(0.001 + 0.002 * 30 + 0.0005 * 30, rel=0.05)
+
+
+@pytest.mark.parametrize("by", ["server", "application", "client", "user", "database", "connection"])
+def test_groups_have_all_connections_and_round_trips_of_the_file(by: str) -> None:
+    for path in (CHATTY, FIXTURES / "findings/orm-requests-pg.pcapng.zst", FIXTURES / "mysql/churn-20.pcapng"):
+        rows, capture = rank(path, by=by), read(path)
+        assert rows.column("connections").sum() == len(capture.connections)
+        assert rows.column("round_trips").sum() == capture.exchanges.column("round_trips").sum()
+
+
+def test_a_group_without_a_name_has_a_row() -> None:
+    pair = [Conn(exchanges=queries(5), database=name, client=f"10.0.0.1:4{n}") for n, name in enumerate((None, "shop"))]
+    assert {row["database"] for row in rows_of(pair, by="database")} == {None, "shop"}
+
+
+def test_groups_keep_streams_and_waits_of_their_connections() -> None:
+    connections = [Conn(exchanges=queries(n + 1), client=f"10.0.0.1:4000{n}") for n in range(5)]
+    recording = build(connections)
+    names = ["a", "b", "a", "b", "a"]
+    parts = {name: Measures(part).recording for name, part in grouped(recording, names)}
+    assert parts["a"].connections.stream.tolist() == [0, 2, 4]
+    assert parts["b"].connections.stream.tolist() == [1, 3]
+    assert parts["a"].exchanges.connection.tolist() == [0] + [1] * 3 + [2] * 5
+
+
+def test_a_route_is_its_tasks_together() -> None:
+    tagged = [
+        *queries(5, tags="route='%2Flist'"),
+        Ex(client_ms=3000, tags="route='%2Fshow'"),
+        Ex(tags="route='%2Fshow'"),
+    ]
+    rows = {row["route"]: row for row in rows_of([Conn(exchanges=tagged)], by="route")}
+    assert (rows["/list"]["round_trips"], rows["/show"]["round_trips"]) == (5, 2)
+    assert rows["/show"]["runtime_s"] == pytest.approx(0.002)
+    assert rows["/show"]["share_per_ms"] == pytest.approx(1.0)
+
+
+def test_a_task_has_no_think_time_in_it() -> None:
+    rows = rank(THINKING, by="task").to_dicts()
+    assert [row["round_trips"] for row in rows] == [12, 10, 10]
+    assert all(row["share_per_ms"] > 0.8 for row in rows)
+    assert rows[0]["task"] == "1: 08:39:36.955 10.77.0.1"
+
+
+def test_the_projection_of_a_task_is_the_straight_line_that_its_columns_give() -> None:
+    for row in rank(THINKING, by="task", rtt_ms=50).to_dicts():
+        line = row["runtime_s"] + row["seconds_per_ms"] * (50 - row["baseline_rtt_ms"])
+        assert row["projected_s"] == pytest.approx(line)
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
+    done = latpcap("rank", SLOW, THINKING, CHATTY)
+    assert done.returncode == 0
+    first = done.stdout.decode().splitlines()[0]
+    assert first.startswith("3 captures (below ")
+    assert (
+        "First pool-4.pcapng: each further millisecond adds 56.0 ms to its 66.0 ms (+84.9 %), 48 round trips." in first
+    )
+
+
+def test_figures_and_files_fit_80_columns(latpcap: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for more in ([], ["--sort", "seconds"], ["--by", "connection"], ["--by", "task"]):
+        lines = latpcap("rank", CHATTY, THINKING, SLOW, *more).stdout.decode().splitlines()
+        assert max(map(len, lines)) <= 80
+    lines = latpcap("rank", CHATTY, THINKING, SLOW).stdout.decode().splitlines()
+    assert [line.split()[-1] for line in lines if line.lstrip()[:1].isdigit()][1:] == [
+        *("pool-4.pcapng", "think-time.pcapng", "progress.pcapng")
+    ]
+
+
+@pytest.mark.parametrize(("paths", "status"), [([NO_TRAFFIC], 4), (["gone.pcap"], 3), (["gone.pcap", CHATTY], 0)])
+def test_the_status_says_whether_any_file_could_be_read(latpcap: Run, paths: list[Path], status: int) -> None:
+    done = latpcap("rank", *paths)
+    assert done.returncode == status
+    assert b"Not ranked (1)" in done.stdout
+
+
+def test_every_format_has_the_same_rows(latpcap: Run) -> None:
+    expected = rank([CHATTY, THINKING]).to_dicts()
+    as_json = json.loads(latpcap("rank", CHATTY, THINKING, "--json").stdout)
+    assert as_json["schema"] == "latpcap.rank/1"
+    assert as_json["rows"] == expected
+    lines = latpcap("rank", CHATTY, THINKING, "--format", "jsonl").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == expected
+    csv = latpcap("rank", CHATTY, THINKING, "--format", "csv").stdout.decode().splitlines()
+    assert csv[0].split(",")[:4] == ["rank", "file", "share_per_ms", "seconds_per_ms"]
+    assert latpcap("rank", CHATTY, "--format", "parquet").stdout.startswith(b"PAR1")
+
+
+def test_a_selection_holds_in_every_file(latpcap: Run) -> None:
+    rows = json.loads(latpcap("rank", CHATTY, THINKING, "--stream", "1", "--json").stdout)["rows"]
+    assert [row["connections"] for row in rows] == [1, None]
+    assert rows[0]["round_trips"] == 12
+    assert "no connection of stream" in rows[1]["reason"]
+
+
+def test_a_limit_leaves_the_first(latpcap: Run) -> None:
+    text = latpcap("rank", SLOW, THINKING, CHATTY, NO_TRAFFIC, "--limit", "2").stdout.decode()
+    assert "3 captures" in text
+    assert "Not ranked (1)" in text
+    assert "pool-4" in text
+    assert "think-time" in text
+    assert "progress" not in text
+    assert len(latpcap("rank", SLOW, THINKING, "--limit", "1", "--format", "jsonl").stdout.splitlines()) == 1
+
+
+def test_pseudonyms_are_the_same_in_all_files_and_hide_their_names(latpcap: Run) -> None:
+    done = latpcap("rank", CHATTY, THINKING, "gone.pcap", "--by", "client", "--pseudonymise", "--json")
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["client"] for row in rows if row["rank"]} == {"client-1"}
+    assert {row["file"] for row in rows} == {"capture-1.pcapng", "capture-2.pcapng", "capture-3.pcap"}
+    for secret in (b"pool-4", b"fixtures", b"gone", b"10.77"):
+        assert secret not in done.stdout
+
+
+def test_a_ctrl_c_prints_what_is_ranked_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from latpcap.cli import progress
+
+    watch, seen = progress.watch, list[Any]()
+
+    def interrupted(work: Any, **options: Any) -> Any:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(work)
+        return watch(work, **options)
+
+    monkeypatch.setattr(progress, "watch", interrupted)
+    done = CliRunner().invoke(cli, ["rank", str(CHATTY), str(THINKING)])
+    assert done.exit_code == 130
+    assert "pool-4.pcapng" in done.stdout
+    assert "think-time" not in done.stdout
+    assert "stopped after 1 of 2 files" in done.stderr
+
+
+def test_nothing_is_ranked_by_what_there_is_not() -> None:
+    for wrong in ({"by": "colour"}, {"sort": "beauty"}, {"rtt_ms": -1}, {"idle_s": float("nan")}):
+        with pytest.raises(UsageError):
+            rank(CHATTY, **wrong)
+    with pytest.raises(UsageError):
+        rank(3)
+
+
+def test_rank_is_public_and_gives_a_table() -> None:
+    assert "rank" in package.__all__
+    assert isinstance(rank(CHATTY), Table)
