@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import copy_context
 
 import click
+from click.shell_completion import CompletionItem
 
 from latpcap.cli.analyze import analyze
 from latpcap.cli.annotate import annotate
@@ -98,6 +99,10 @@ class _Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands; where none begins so, files."""
+        return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from latpcap.cli.io import read_capture, result_format, write_result
-from latpcap.cli.options import Rtt, json_option, output_option, two_captures_options
+from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
 from latpcap.tables import sources
 
 __all__ = ["compare", "validate"]
 
 
 @click.command()
-@click.argument("before", metavar="BEFORE")
-@click.argument("after", metavar="AFTER")
+@click.argument("before", metavar="BEFORE", type=PATH)
+@click.argument("after", metavar="AFTER", type=PATH)
 @two_captures_options
 @json_option
 @output_option
@@ -34,8 +34,10 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
 
 
 @click.command()
-@click.argument("base", metavar="BASE")
-@click.option("--against", "other", required=True, metavar="OTHER", help="A capture of the same job at another RTT.")
+@click.argument("base", metavar="BASE", type=PATH)
+@click.option(
+    "--against", "other", required=True, type=PATH, metavar="OTHER", help="A capture of the same job at another RTT."
+)
 @click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
 @two_captures_options
 @json_option

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from latpcap.cli.values import items
+
 __all__ = ["help_command"]
 
 
@@ -15,8 +17,7 @@ class CommandName(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so."""
-        names = _all_commands(ctx).commands
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return items(_all_commands(ctx).commands, incomplete)
 
 
 @click.command("help")

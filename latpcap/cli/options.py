@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from latpcap.cli import values
 from latpcap.cli.selection import selection_options
 from latpcap.cli.sorting import sort_options
 from latpcap.errors import UsageError
@@ -24,10 +26,12 @@ from latpcap.units import (
 )
 
 __all__ = [
+    "PATH",
     "Duration",
     "Quantity",
     "Rtt",
     "RttList",
+    "captures_argument",
     "color_option",
     "condition_options",
     "decode_as_option",
@@ -91,6 +95,10 @@ class PortProtocol(click.ParamType[Any]):
             self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
         return int(port), protocol
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The protocols, behind the port."""
+        return values.ports(incomplete)
+
 
 class Condition(click.ParamType[Any]):
     """`round_trips > 500`: a gate."""
@@ -103,6 +111,10 @@ class Condition(click.ParamType[Any]):
 
         return parse(value) if isinstance(value, str) else value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The figures."""
+        return values.conditions(incomplete)
+
 
 class FixName(click.ParamType[Any]):
     """`n+1=in:100`: a fix, or several for `all`."""
@@ -114,6 +126,10 @@ class FixName(click.ParamType[Any]):
         from latpcap.findings.what_if import parse_fix
 
         return parse_fix(value) if isinstance(value, str) else value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names, with their values."""
+        return values.fixes(incomplete)
 
 
 def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -172,7 +188,12 @@ _reading_options = (
     color_option,
 )  # fmt: skip
 
-reading_options = _all_of(click.argument("captures", nargs=-1, required=True, metavar="CAPTURE..."), *_reading_options)
+PATH = click.Path(readable=False)
+"""A file's name, which shells complete; whether it can be used is told where it is opened."""
+
+captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=PATH)
+
+reading_options = _all_of(captures_argument, *_reading_options)
 two_captures_options = _all_of(*_reading_options)
 
 rtt_option = click.option(
@@ -229,6 +250,7 @@ output_option = click.option(
     "-o",
     "--output",
     metavar="FILE",
+    type=PATH,
     callback=_set_output,
     help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
 )

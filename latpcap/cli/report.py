@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import Duration, reading_options, rtt_option
+from latpcap.cli.options import PATH, Duration, reading_options, rtt_option
 
 __all__ = ["report"]
 
@@ -16,7 +16,7 @@ __all__ = ["report"]
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The file to write: .html or .md.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")
 def report(rtt: tuple[list[float], ...], within: float | None, output: str, **reading: Any) -> None:
     """Write the whole result to hand on: a page for the browser, or Markdown for a ticket or a mail.
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from latpcap.cli.values import completes, protocols
+
 __all__ = ["asked_for", "selection_options"]
 
 selection_options = (
@@ -16,7 +18,13 @@ selection_options = (
     click.option("--user", multiple=True, metavar="NAME", help="Only of this user; `app*` and `!batch` work, too."),
     click.option("--database", multiple=True, metavar="NAME", help="Only to this database."),
     click.option("--application", multiple=True, metavar="NAME", help="Only of this application, as it calls itself."),
-    click.option("--protocol", multiple=True, metavar="NAME", help="Only this protocol: mysql, postgresql, …"),
+    click.option(
+        "--protocol",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completes(protocols),
+        help="Only this protocol: mysql, postgresql, …",
+    ),
     click.option(
         "--from", "start", metavar="TIME", help="Only what begins from here on: 14:05 (UTC), +90s, frame:1200."
     ),

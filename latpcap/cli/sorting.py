@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from latpcap.cli.values import columns
+
 if TYPE_CHECKING:
     from latpcap.tables.table import Table
 
@@ -38,6 +40,7 @@ sort_options = (
         "--sort",
         multiple=True,
         metavar="COLUMNS",
+        shell_complete=columns,
         expose_value=False,
         callback=_kept(SORT),
         help="By these columns, with `-` before one from the largest down: `-round_trips,statement`.",

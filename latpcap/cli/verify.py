@@ -5,13 +5,20 @@ from __future__ import annotations
 import click
 
 from latpcap.cli.io import result_format, write_result
-from latpcap.cli.options import color_option, decode_as_option, json_option, memory_option, output_option
+from latpcap.cli.options import (
+    captures_argument,
+    color_option,
+    decode_as_option,
+    json_option,
+    memory_option,
+    output_option,
+)
 
 __all__ = ["verify"]
 
 
 @click.command()
-@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@captures_argument
 @decode_as_option
 @memory_option
 @json_option

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
     from latpcap.result.errors import ErrorsResult
 
-__all__ = ["GRAMMAR", "Gate", "check", "parse", "rtts_of"]
+__all__ = ["FIGURES", "GRAMMAR", "Gate", "check", "parse", "rtts_of"]
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -43,6 +43,7 @@ FAILURES: dict[str, tuple[str, str | None]] = {
 """Figures of what failed: the field of `ErrorsResult`, and of which kind the codes are that the gate names."""
 DURATIONS = {"runtime": "runtime_s", "baseline_rtt": "baseline_rtt_ms"}
 SHARES = ("network_share", "seconds_per_ms")
+FIGURES = (*COUNTS, *FAILURES, *DURATIONS, *SHARES)
 ANY = "any"
 CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code, ANY)
 

@@ -26,6 +26,7 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
 __all__ = [
+    "COLUMNS",
     "connection_table",
     "error_table",
     "exchange_table",
@@ -234,6 +235,15 @@ _FINDING_TYPES: dict[str, DataType] = {
     "display_filter": _TEXT,
     "saved_at_baseline_s": _FLOAT,
 }
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "exchanges": EXCHANGE_COLUMNS,
+    "connections": tuple(_CONNECTION_TYPES),
+    "statements": tuple(_STATEMENT_TYPES),
+    "errors": tuple(_ERROR_TYPES),
+    "findings": tuple(_FINDING_TYPES),
+}
+"""The columns of a table, by its name."""
 
 
 def _rows_table(rows: list[dict[str, Any]], types: dict[str, DataType], name: str, schema: str = "") -> Table:
