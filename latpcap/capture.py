@@ -12,6 +12,7 @@ from latpcap.display import as_html
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
+from latpcap.measures.minutes import Minutes
 from latpcap.measures.statements import GROUPINGS
 from latpcap.measures.tasks import IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, why_none
@@ -21,6 +22,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.report import notebook, plot  # noqa: F401 (they register how results are displayed)
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
@@ -32,7 +34,18 @@ from latpcap.units import DEFAULT_MEMORY, MAX_MS, fibre_ms, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
-TABLES = ("exchanges", "connections", "statements", "findings", "errors", "tasks", "health", "captures", "rtt_samples")
+TABLES = (
+    "exchanges",
+    "connections",
+    "statements",
+    "findings",
+    "errors",
+    "tasks",
+    "minutes",
+    "health",
+    "captures",
+    "rtt_samples",
+)
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
@@ -301,6 +314,24 @@ class Capture:
         if not (math.isfinite(idle_s) and 0 <= idle_s <= MAX_MS / 1000) or by not in get_args(TaskBy):
             raise UsageError("tasks end after a rest of 0 seconds or more, by `idle` or by `route`")
         return task_table(self.measures.tasks(idle_s, by), self._recording)
+
+    @cached_property
+    def minutes(self) -> Table:
+        """One row a minute, or a shorter interval of a short recording: RTT, loss, round trips, response times."""
+        return self.minutes_of()
+
+    def minutes_of(self, every_s: float | None = None) -> Table:
+        """The same for intervals of `every_s` seconds, those without traffic as well."""
+        return minute_table(self._minutes(every_s))
+
+    def over_time(self, every_s: float | None = None) -> MinutesResult:
+        """The same as a result, of which `.plot()` is a chart."""
+        return all_of(self._minutes(every_s))
+
+    def _minutes(self, every_s: float | None) -> Minutes:
+        if every_s is not None and not 0 < every_s <= MAX_MS / 1000:
+            raise UsageError("an interval is longer than 0 seconds")
+        return self.measures.minutes(every_s)
 
     @cached_property
     def rtt_samples(self) -> Table:

@@ -22,6 +22,7 @@ from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
 from latpcap.cli.help import help_command
 from latpcap.cli.io import INTERRUPTED
+from latpcap.cli.minutes import minutes
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
 from latpcap.cli.report import report
@@ -47,6 +48,7 @@ COMMANDS = (
     statements,
     errors,
     tasks,
+    minutes,
     health,
     captures,
     sql,

@@ -33,7 +33,7 @@ __all__ = ["MODULES", "render"]
 MODULES = (
     *("dom", "format", "model", "state", "copying", "charts", "theme"),
     *("what_if", "curve", "fixes", "budget", "chattiness", "findings", "sorting", "errors", "statements"),
-    *("lanes", "timeline", "histograms", "connections", "health", "method", "printing", "main"),
+    *("lanes", "timeline", "minutes", "histograms", "connections", "health", "method", "printing", "main"),
 )
 """The modules in the order in which they need each other."""
 

@@ -18,6 +18,7 @@ from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.result.errors import ErrorsResult
+from latpcap.result.minutes import MinutesResult
 from latpcap.result.settings import Settings
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
@@ -41,6 +42,7 @@ def render(result: Analysis) -> str:
         _projection(plain["projection"]),
         _chattiness(result.chattiness),
         _errors(result.errors),
+        _minutes(result.minutes),
         _findings(plain["findings"]),
         _statements(plain["statements"]),
         _connections(plain["connections"]),
@@ -135,6 +137,35 @@ def _errors(errors: ErrorsResult) -> Iterator[str]:
         ),
         left=(1, 2, 4, 5),
     )
+
+
+def _minutes(result: MinutesResult | None) -> Iterator[str]:
+    if result is not None:
+        yield f"## Over time ({format_given_ms(result.every_s * 1000)} each)\n"
+        columns = ("baseline_ms", "rtt_min_ms", "fastest_ms", "response_p50_ms", "response_p95_ms")
+        counts = ("round_trips", "errors", "retransmissions")
+        yield from _table(
+            (
+                "from (UTC)",
+                "RTT ms",
+                "measured ms",
+                "fastest ms",
+                "p50 ms",
+                "p95 ms",
+                "round trips",
+                "errors",
+                "sent again",
+            ),
+            (
+                (
+                    each.start[:23].replace("T", " "),
+                    *(number(getattr(each, name)) for name in columns),
+                    *(f"{getattr(each, name):,}" for name in counts),
+                )
+                for each in result.rows
+            ),
+            left=(0,),
+        )
 
 
 def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -9,8 +9,9 @@ from latpcap.errors import UsageError
 from latpcap.measures.budget import Budget
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
+from latpcap.result.minutes import MinutesResult
 
-__all__ = ["plot_budget", "plot_deltas", "plot_projection", "plot_timeline"]
+__all__ = ["plot_budget", "plot_deltas", "plot_minutes", "plot_projection", "plot_timeline"]
 
 COLOURS = {
     "network": "#c0392b",
@@ -79,6 +80,35 @@ def plot_deltas(deltas: Deltas) -> Any:
         line = altair.Chart({"values": [{"rtt": deltas.baseline_rtt_ms}]})
         bars += line.mark_rule(color=COLOURS["network"], strokeWidth=2).encode(x="rtt:Q")
     return bars.properties(width=560, height=160)
+
+
+@as_chart.register
+def plot_minutes(result: MinutesResult) -> Any:
+    """Return lines over time: the RTT, as measured and as counted, and what responses took."""
+    altair = _altair()
+    names = {
+        "rtt_min_ms": ("RTT measured", COLOURS["network"]),
+        "baseline_ms": ("RTT counted", COLOURS["loss"]),
+        "response_p50_ms": ("response p50", COLOURS["transfer"]),
+        "response_p95_ms": ("response p95", COLOURS["service"]),
+    }
+    rows = [
+        {"start": row.start, "what": title, "ms": getattr(row, name)}
+        for row in result.rows
+        for name, (title, _) in names.items()
+    ]
+    scale = altair.Scale(domain=[title for title, _ in names.values()], range=[colour for _, colour in names.values()])
+    return (
+        altair.Chart({"values": rows})
+        .mark_line(point={"size": 12})
+        .encode(
+            x=altair.X("start:T", title="time (UTC)", scale=altair.Scale(type="utc")),
+            y=altair.Y("ms:Q", title="ms"),
+            color=altair.Color("what:N", scale=scale, title=None),
+            tooltip=["start:T", "what:N", altair.Tooltip("ms:Q", format=",.3f")],
+        )
+        .properties(width=560, height=200)
+    )
 
 
 @as_chart.register

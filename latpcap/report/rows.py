@@ -137,6 +137,18 @@ TASKS: tuple[Shown, ...] = (
     ("application", Heading("application", "left", least=12, optional=True), _text),
     ("client", Heading("client", "left", least=12), _text),
 )
+MINUTES: tuple[Shown, ...] = (
+    ("start", Heading("start", "left", least=12), _clock_time),
+    ("baseline_ms", Heading("RTT ms", least=8), _ms),
+    ("rtt_min_ms", Heading("measured ms", least=11, optional=True), _ms),
+    ("fastest_ms", Heading("fastest ms", least=10, optional=True), _ms),
+    ("response_p50_ms", Heading("p50 ms", least=9, optional=True), _ms),
+    ("response_p95_ms", Heading("p95 ms", least=9), _ms),
+    ("round_trips", Heading("round trips", least=11), _count),
+    ("connections", Heading("connections", least=11, optional=True), _count),
+    ("errors", Heading("errors", least=6, optional=True), _count),
+    ("retransmissions", Heading("sent again", least=10), _count),
+)
 SHOWN = {
     "exchanges": EXCHANGES,
     "connections": CONNECTIONS,
@@ -145,6 +157,7 @@ SHOWN = {
     "errors": ERRORS,
     "tasks": TASKS,
     **{f"statements by {name}": (*TOTALS, (name, Heading(name, "left", least=20), _name)) for name in GROUPINGS},
+    "minutes": MINUTES,
 }
 
 MAX_CELLS = 60

@@ -13,6 +13,7 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
+from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
@@ -26,6 +27,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projectio
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
+from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, Settings
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
@@ -114,6 +116,8 @@ class Analysis(Displayed):
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
     errors: ErrorsResult
+    minutes: MinutesResult | None
+    """Over time, in at most 60 intervals; null where the recording is too short to tell."""
     findings: tuple[FindingResult, ...]
     fixes_together: FixesTogether | None
     """Null where fewer than two fixes would save anything."""
@@ -160,6 +164,10 @@ class Measures:
     def chattiness(self) -> ChattinessGroups:
         """What the round trips of each connection were made for."""
         return by_connection(self.recording, self.timeline.network_ns)
+
+    def minutes(self, every_s: float | None = None) -> Minutes:
+        """RTT, loss, round trips and response times of each interval."""
+        return minutes(self.recording, self.rtt, every_s)
 
     def connections(self) -> Iterator[ConnectionResult]:
         """The database connections."""
@@ -215,6 +223,7 @@ class Measures:
             statements=tuple(statement_results(self.statements, recording.start_ns)),
             routes=routes,
             errors=self.errors,
+            minutes=minutes_result(minutes(recording, self.rtt, beyond=True), recording.runtime_s),
             findings=findings,
             fixes_together=fixes_together(self.savings, [point.rtt_ms for point in projection.points]),
             projection=projection,

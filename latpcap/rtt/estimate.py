@@ -9,7 +9,7 @@ import numpy as np
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Half, halves, whole_handshakes
+from latpcap.rtt.measured import Half, Values, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints
@@ -46,6 +46,8 @@ class Estimate:
     of_periods: Baselines
     of_exchanges: Ints
     """The phase of each exchange."""
+    direct: tuple[Values, Values]
+    """Handshakes and clean ACKs of the far half and of the near one, with the phase of each."""
 
     @property
     def each_baseline(self) -> Floats:
@@ -121,6 +123,7 @@ def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints |
         of_phases=of_phases,
         of_periods=of_periods,
         of_exchanges=of_exchanges,
+        direct=(far.handshakes + far.acks, near.handshakes + near.acks),
     )
 
 

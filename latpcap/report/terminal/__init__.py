@@ -18,6 +18,7 @@ from latpcap.report.terminal.connections import connections
 from latpcap.report.terminal.errors import errors
 from latpcap.report.terminal.findings import findings, findings_text
 from latpcap.report.terminal.health import health
+from latpcap.report.terminal.minutes import minutes
 from latpcap.report.terminal.paths import paths
 from latpcap.report.terminal.projection import projection_parts, what_if_parts
 from latpcap.report.terminal.routes import routes
@@ -52,6 +53,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms)
     yield from projection_parts(result.projection)
     yield from paths(result.paths)
+    yield from minutes(result.minutes)
     yield from statements(result.statements)
     yield from routes(result.routes)
     yield from connections(result.connections)

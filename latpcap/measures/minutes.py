@@ -1,0 +1,145 @@
+"""RTT, loss, round trips and response times over the time of a recording: one row a minute, or another interval.
+
+An exchange belongs to the interval in which it begins, an RTT sample to that in which it was taken. Intervals begin at
+round times of the clock; one in which nothing happened is there as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from latpcap.errors import UsageError
+from latpcap.measures.statements import response_ns
+from latpcap.rtt import Estimate
+from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.quantiles import Grouped
+from latpcap.tables.recording import MISSING, Recording
+
+__all__ = ["MINUTE_S", "MOST", "Minutes", "minutes", "usual_interval_s"]
+
+MINUTE_S = 60.0
+FEW = 60
+"""Intervals that are still read at a glance."""
+MOST = 100_000
+STEPS_S = (*(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), *(1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0))
+LONG_S = tuple(60.0 * factor for factor in (2, 5, 10, 15, 30, 60, 120, 360, 720, 1440))
+"""Widths of intervals: up to a minute, and beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minutes:
+    """One value an interval; times in ns, NaN where there is none."""
+
+    every_s: float
+    start: Ints
+    """Since 1970."""
+    baseline: Floats
+    """That its round trips count with, on average."""
+    rtt_min: Floats
+    """Of handshakes and clean ACKs."""
+    rtt_median: Floats
+    rtt_samples: Ints
+    fastest: Floats
+    """The fastest wait of one round trip, as the client saw it: the RTT is no longer."""
+    response_p50: Floats
+    """First packet of the request → last one of the response."""
+    response_p95: Floats
+    round_trips: Ints
+    exchanges: Ints
+    errors: Ints
+    """Exchanges that the server answered with an error."""
+    retransmissions: Ints
+    """Packets of the exchanges that were sent again."""
+    connections: Ints
+    """On which an exchange began."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def usual_interval_s(runtime_s: float, *, beyond: bool = False) -> float:
+    """The width of intervals where none is asked for: a round one, of which at most 60 cover the time.
+
+    No more than a minute, unless longer ones are welcome (`beyond`).
+
+    >>> usual_interval_s(5), usual_interval_s(90), usual_interval_s(28_800), usual_interval_s(28_800, beyond=True)
+    (0.1, 2.0, 60.0, 600.0)
+    """
+    widths = STEPS_S + LONG_S if beyond else STEPS_S
+    return next((width for width in widths if runtime_s <= FEW * width), widths[-1])
+
+
+def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *, beyond: bool = False) -> Minutes:
+    """Measure each interval of `every_s` seconds; `None`: a width that suits the recording."""
+    every_s = usual_interval_s(recording.runtime_s, beyond=beyond) if every_s is None else every_s
+    width = max(round(every_s * 1e9), 1)
+    first = recording.start_ns // width * width
+    count = int((recording.start_ns + round(recording.runtime_s * 1e9) - first) // width) + 1
+    if count > MOST:
+        raise UsageError(f"{count:,} intervals are too many (at most {MOST:,}): make them longer")
+    offset = recording.start_ns - first
+
+    def at(times: Ints) -> Ints:
+        return np.clip((times + offset) // width, 0, count - 1)
+
+    exchanges = recording.exchanges
+    seen = np.flatnonzero(exchanges.begin != MISSING)
+    row = at(exchanges.begin[seen])
+
+    def total(values: Ints | Bools) -> Ints:
+        sums: Ints = np.bincount(row, values[seen], count).astype(np.int64)
+        return sums
+
+    trips, baseline = exchanges.round_trips[seen], rtt.each_baseline[seen]
+    known = (trips > 0) & ~np.isnan(baseline)
+    waited = _waits(recording, rtt)
+    response = response_ns(exchanges)[seen]
+    answered = response >= 0
+    responses = Grouped.of(row[answered], response[answered], count)
+    alone = (waited[seen] >= 0) & (trips == 1)
+    sample_time, sample = _samples(recording, rtt)
+    samples = Grouped.of(at(sample_time), sample, count)
+    pairs = np.unique(row * len(recording.connections) + exchanges.connection[seen])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(row[known], (trips * baseline)[known], count) / np.bincount(row[known], trips[known], count)
+    return Minutes(
+        every_s=every_s,
+        start=first + width * np.arange(count),
+        baseline=mean,
+        rtt_min=samples.quantile(0),
+        rtt_median=samples.quantile(0.5),
+        rtt_samples=samples.counts,
+        fastest=Grouped.of(row[alone], waited[seen][alone], count).quantile(0),
+        response_p50=responses.quantile(0.5),
+        response_p95=responses.quantile(0.95),
+        round_trips=total(exchanges.round_trips),
+        exchanges=np.bincount(row, minlength=count),
+        errors=total(exchanges.failed),
+        retransmissions=total(exchanges.retransmissions),
+        connections=np.bincount(pairs // max(len(recording.connections), 1), minlength=count),
+    )
+
+
+def _waits(recording: Recording, rtt: Estimate) -> Ints:
+    """What the client waited for each exchange; `MISSING` where the capture was not taken at the client."""
+    exchanges = recording.exchanges
+    known = exchanges.complete & (exchanges.waited >= 0) & (exchanges.retransmissions == 0)
+    return np.where(known & (rtt.of_phases.near_share[rtt.of_exchanges] == 0), exchanges.waited, MISSING)
+
+
+def _samples(recording: Recording, rtt: Estimate) -> tuple[Ints, Ints]:
+    """When an RTT was measured directly, and which: the measured half, and the other as the baseline has it."""
+    taken = [
+        (values.time, values.ns, rtt.of_phases.near_share[values.connection], rtt.of_phases.baseline[values.connection])
+        for values in rtt.direct
+    ]
+    time, ns = [], []
+    for is_near, (when, measured, near_share, baseline) in enumerate(taken):
+        share = near_share if is_near else 1 - near_share
+        counts = share > 0
+        other = np.rint(np.nan_to_num((1 - share) * baseline)).astype(np.int64)
+        time.append(when[counts])
+        ns.append((measured + other)[counts])
+    return np.concatenate(time), np.concatenate(ns)
