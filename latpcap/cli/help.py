@@ -22,15 +22,24 @@ class CommandName(click.ParamType[str]):
 
 @click.command("help")
 @click.argument("name", metavar="[COMMAND]", required=False, type=CommandName())
+@click.option("--man", is_flag=True, help="Print the man page, for `man -l -`.")
 @click.pass_context
-def help_command(ctx: click.Context, name: str | None) -> None:
+def help_command(ctx: click.Context, name: str | None, man: bool) -> None:
     """Show what latpcap, or one of its commands, does.
 
     \b
     latpcap help
     latpcap help project
+    latpcap help --man | man -l -
     """
     root = ctx.find_root()
+    if man:
+        from importlib.metadata import version
+
+        from latpcap.cli.manual import man_page
+
+        click.echo(man_page(_all_commands(ctx), version("latpcap")), nl=False)
+        return
     if name is None:
         click.echo(root.get_help())
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latpcap.cli.io import INTERRUPTED, read_options, rows_format, write, write_rows
-from latpcap.cli.options import Duration, format_options, reading_options
+from latpcap.cli.options import Rtt, format_options, reading_options
 from latpcap.cli.selection import asked_for
 from latpcap.cli.sorting import in_order, limit_option
 from latpcap.cli.tasks import idle_option
@@ -40,7 +40,7 @@ SHOW_AFTER_S = 0.5
 )
 @click.option(
     "--rtt",
-    type=Duration(),
+    type=Rtt(),
     default=f"{RANK_RTT_MS:g}ms",
     metavar="DURATION",
     show_default=True,
