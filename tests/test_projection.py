@@ -102,6 +102,23 @@ def test_the_slope_is_the_seconds_that_a_millisecond_adds() -> None:
     assert projection.seconds_per_ms == pytest.approx(high - low)
 
 
+def test_who_only_hangs_up_is_nobody_to_wait_for() -> None:
+    worker = Conn(
+        rtt_ms=1, exchanges=[*(Ex(service_ms=1) for _ in range(100)), Ex("quit", client_ms=240, round_trips=0)]
+    )
+    worker.exchanges[-1].answered = False
+    leaver = Conn(
+        handshake=False,
+        client="10.0.0.1:50000",
+        at_ms=440,
+        exchanges=[Ex("quit", answered=False, round_trips=0)],
+        state="running before",
+    )
+    alone, together = (Measures(build(each)).project([15]) for each in ([worker], [worker, leaver]))
+    assert together.seconds_per_ms == pytest.approx(alone.seconds_per_ms)
+    assert together.points[0].runtime_s == pytest.approx(alone.points[0].runtime_s, rel=0.01)
+
+
 def test_the_latency_budget_is_where_the_target_is_met() -> None:
     connection = Conn(rtt_ms=1, exchanges=QUERIES)
     within = project(connection, rtt_ms=[1], within_s=60).within

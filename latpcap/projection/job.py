@@ -23,6 +23,7 @@ __all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Waiting = Literal["evidence", "independent", "chained"]
 
 WINDOW_BYTES = 4_000_000.0
@@ -77,6 +78,7 @@ class Job:
         segment_bytes = _segment_bytes(connections)
         size = segment_bytes[exchanges.connection]
         stalls = ack_stalls(exchanges)
+        aside = _never_waits(connections, exchanges)[exchanges.connection]
         return cls(
             baseline_ns=baseline,
             low_ns=low,
@@ -93,10 +95,10 @@ class Job:
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
             phase=rtt.of_exchanges.astype(np.uint32),
-            request_ns=_shifted(exchanges.request, -shift),
-            request_end_ns=_shifted(exchanges.request_end, -shift),
-            response_ns=_shifted(exchanges.response, shift),
-            response_end_ns=_shifted(exchanges.response_end, shift),
+            request_ns=_shifted(np.where(aside, MISSING, exchanges.request), -shift),
+            request_end_ns=_shifted(np.where(aside, MISSING, exchanges.request_end), -shift),
+            response_ns=_shifted(np.where(aside, MISSING, exchanges.response), shift),
+            response_end_ns=_shifted(np.where(aside, MISSING, exchanges.response_end), shift),
             round_trips=exchanges.round_trips.astype(np.float64),
             stalled_before_ns=stalls.before,
             stalled_within_ns=stalls.inside,
@@ -140,6 +142,16 @@ class Network:
     restarts: bool = True
     baseline: int = 0
     added_ns: float = 0.0
+
+
+def _never_waits(connections: Connections, exchanges: Exchanges) -> Bools:
+    """Connections on which the client waits for nothing and which open before the capture: they are no part of the job.
+
+    The good-bye of one that was used before says when somebody hung up, not what others have to wait for.
+    """
+    waits = np.bincount(exchanges.connection, exchanges.round_trips, len(connections)) > 0
+    never: Bools = ~waits & (connections.syn == MISSING)
+    return never
 
 
 def _segment_bytes(connections: Connections) -> Floats:
