@@ -44,6 +44,8 @@ def capture() -> Capture:
         "errors == 0",
         "failed_share <= 1%",
         "failed_logins < 1",
+        "round_trips_per_row >= 1",
+        "round_trips_per_s > 1",
     ],
 )
 def test_a_gate_fails_where_its_condition_holds(text: str) -> None:
@@ -134,3 +136,8 @@ def test_the_table_of_fixes_is_json_too(latpcap: Run) -> None:
     assert [fix["name"] for fix in told["fixes"]] == ["commit", "batch=10"]
     assert told["as_is_s"]["15"] > told["all_fixes"]["runtime_s"]["15"] > 0
     assert told["answer"]
+
+
+def test_a_ratio_that_is_unknown_fails_its_gate_with_the_reason() -> None:
+    with pytest.raises(GateFailed, match="round_trips_per_transaction > 9: no transaction was seen"):
+        check_gates([parse("round_trips_per_transaction > 9")], capture())

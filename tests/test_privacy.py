@@ -41,6 +41,7 @@ MORE: dict[str, list[list[str]]] = {
     "project": [["--rtt", "15ms"]],
     "rank": [["--by", "user"], ["--by", "database", "--json"], ["--by", "connection"], ["--by", "task"]],
     "tasks": [["--by", "route", "--json"]],
+    "statements": [["--by", name] for name in ("user", "database", "client", "application", "server")],
 }
 """How else a command is run, `{tmp}` for a directory; one that needs more than a capture must stand here."""
 WAYS = {"hidden": [], "shown": ["--show-literals"], "pseudonyms": ["--pseudonymise"]}

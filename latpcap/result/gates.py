@@ -41,6 +41,12 @@ FAILURES: dict[str, tuple[str, str | None]] = {
     "failed_logins": ("failed_logins", "login"),
 }
 """Figures of what failed: the field of `ErrorsResult`, and of which kind the codes are that the gate names."""
+RATIOS = {
+    "round_trips_per_s": "it took no time",
+    "round_trips_per_transaction": "no transaction was seen",
+    "round_trips_per_row": "no row came back, or none that could be read",
+}
+"""Figures of chattiness, and why one may be unknown."""
 DURATIONS = {"runtime": "runtime_s", "baseline_rtt": "baseline_rtt_ms"}
 SHARES = ("network_share", "seconds_per_ms")
 FIGURES = (*COUNTS, *FAILURES, *DURATIONS, *SHARES)
@@ -48,7 +54,8 @@ ANY = "any"
 CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code, ANY)
 
 GRAMMAR = (
-    f"FIGURE OP NUMBER ({', '.join((*COUNTS, *FAILURES, *SHARES))}), runtime OP DURATION, baseline_rtt OP DURATION, "
+    f"FIGURE OP NUMBER ({', '.join((*COUNTS, *FAILURES, *SHARES, *RATIOS))}), "
+    "runtime OP DURATION, baseline_rtt OP DURATION, "
     f"project(RTT) OP DURATION or finding(CODE); OP is > >= < <= == !=, "
     "for instance 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'"
 )
@@ -100,7 +107,7 @@ def _gate(text: str, figure: str, argument: str | None, sign: str | None, value:
     if figure in DURATIONS:
         limit = parse_duration_ms(value) / 1000 if figure == "runtime" else parse_ms(value)
         return Gate(text, figure, None, None, sign, limit)
-    if figure not in (*COUNTS, *FAILURES, *SHARES):
+    if figure not in (*COUNTS, *FAILURES, *SHARES, *RATIOS):
         raise ValueError(figure)
     return Gate(text, figure, None, None, sign, _number(value))
 
@@ -134,7 +141,8 @@ def _holds(gate: Gate, analysis: Analysis, projected_s: dict[float, float | None
         return _has_finding(gate, analysis)
     value, shown = _measure(gate, analysis, projected_s)
     if value is None:
-        return f"{gate.text}: the RTT of this capture is unknown, give it with --rtt-baseline"
+        why = RATIOS.get(gate.figure, "the RTT of this capture is unknown, give it with --rtt-baseline")
+        return f"{gate.text}: {why}"
     holds = OPERATORS[gate.sign or ">"](value, gate.limit or 0.0)
     return f"{gate.text}: it is {shown(value)}" if holds else None
 
@@ -156,6 +164,8 @@ def _measure(
     summary = analysis.summary
     if gate.figure in FAILURES:
         return _failures(gate.figure, analysis.errors)
+    if gate.figure in RATIOS:
+        return getattr(analysis.chattiness, gate.figure), significant
     if gate.figure == "project":
         return projected_s[gate.rtt_ms or 0.0], format_s
     if gate.figure == "statements":

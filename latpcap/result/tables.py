@@ -81,7 +81,7 @@ def grouped_table(measures: Measures, grouping: str) -> Table:
     results = statement_results(groups, measures.recording.start_ns)
     rows = [_flat_times(asdict(result)) | {grouping: name} for name, result in zip(names, results, strict=True)]
     types = {grouping: _TEXT} | {name: kind for name, kind in _STATEMENT_TYPES.items() if name not in _OF_STATEMENTS}
-    return _rows_table(rows, types, f"statements by {grouping}")
+    return _rows_table(rows, types, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
 
 
 def _flat_times(row: dict[str, Any]) -> dict[str, Any]:
