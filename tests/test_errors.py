@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tomllib
 from collections import Counter
@@ -249,6 +250,14 @@ def test_why_did_it_fail_is_one_command(latpcap: Run) -> None:
     printed = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng").stdout.decode()
     assert "1146 (42S02)" in printed
     assert "Table ? doesn't exist" in printed
+
+
+def test_where_nothing_failed_the_command_says_so(latpcap: Run) -> None:
+    done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng")
+    assert b"latpcap: nothing failed among 20 statements and 20 logins\n" in done.stderr
+    done = latpcap("errors", FIXTURES / "mysql" / "sql-errors.pcapng", "--json")
+    assert b"latpcap: 30 of 40 statements failed\n" in done.stderr
+    assert [row["count"] for row in json.loads(done.stdout)["rows"]] == [10, 10, 10]
 
 
 def test_sql_sees_the_errors() -> None:

@@ -67,8 +67,26 @@ def statements(
     _write("statements", rows_of, file_format, as_json, output, reading)
 
 
+@click.command()
+@reading_options
+@output_options
+def errors(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
+    """Why it failed: every error, how often, of which statement or login, in which frames.
+
+    \b
+    latpcap errors capture.pcapng
+    latpcap errors capture.pcapng --format csv -o errors.csv
+    """
+
+    def rows_of(capture: Capture) -> Table:
+        if not reading["quiet"]:
+            click.echo(f"latpcap: {capture.measures.errors.text}", err=True)
+        return capture.errors
+
+    _write("errors", rows_of, file_format, as_json, output, reading)
+
+
 exchanges = _rows_command("exchanges", "Every request with its whole response: times, round trips, bytes, rows.")
 connections = _rows_command("connections", "Every database connection: who, what, its RTT and where that comes from.")
-errors = _rows_command("errors", "Why it failed: every error, how often, of which statement or login, in which frames.")
 health = _rows_command("health", "What limits the trust in the result: losses, cut packets, unknown round-trip times.")
 captures = _rows_command("captures", "The files: format, packets, bytes, first and last time.")

@@ -103,6 +103,11 @@ class Evidence:
         return self.exchanges.round_trips > 0
 
     @cached_property
+    def waited(self) -> Ints:
+        """How many exchanges, up to each and with it, the client waited for."""
+        return np.cumsum(self.waits)
+
+    @cached_property
     def is_execution(self) -> Bools:
         """Runs a statement of the application: no transaction, session or cursor command."""
         return bools(self.exchanges.is_execution & self._is_of_application)

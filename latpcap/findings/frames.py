@@ -43,7 +43,7 @@ def frames_of_exchanges(evidence: Evidence, rows: NDArray[np.int64]) -> list[Fra
     rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
     if len(rows) == 0:
         return []
-    waited = np.cumsum(evidence.waits)
+    waited = evidence.waited
     connection = evidence.exchanges.connection[rows]
     others_between = waited[rows[1:] - 1] > waited[rows[:-1]]
     apart = np.concatenate(([True], (np.diff(connection) != 0) | others_between))

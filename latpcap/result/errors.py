@@ -12,7 +12,7 @@ from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
 from latpcap.tables import columns
-from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.recording import MISSING, Exchanges
 from latpcap.tables.times import iso
 from latpcap.units import counted
 
@@ -99,6 +99,15 @@ class ErrorsResult:
         said = [of_all(kind, failed, every) for kind, failed, every in self.by_kind if failed]
         return ", ".join((*said, *([counted(self.others, "other request")] if self.others else [])))
 
+    @property
+    def text(self) -> str:
+        """What failed in one sentence, and if nothing did, among how many."""
+        if self.failures:
+            return f"{self.failed_of_all} failed"
+        every = counted(self.statements, "statement"), counted(self.logins, "login")
+        unread = f"; {counted(self.unread_logins, 'login')} could not be read" if self.unread_logins else ""
+        return f"nothing failed among {' and '.join(every)}{unread}"
+
     def codes(self, kind: str | None = None) -> str:
         """What failed by code, the most frequent first: `1146 × 20, 1064 × 10`; `kind` of it only."""
         return codes_said((each.code, each.count) for each in self.found if kind in (None, each.kind))
@@ -147,27 +156,26 @@ def errors_result(evidence: Evidence) -> ErrorsResult:
 
 def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     """One a code and statement, in the order of their first failures."""
-    failures, exchanges = evidence.failures, evidence.exchanges
+    failures, exchanges, recording = evidence.failures, evidence.exchanges, evidence.recording
     rows = failures.rows
     if len(rows) == 0:
         return
-    asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
-    keys = np.stack((failures.kind, failures.code.codes, asked, _protocols(evidence.recording)[rows]))
-    _, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.reshape(-1)
-    trips = np.bincount(group[failures.cost_of], exchanges.round_trips[failures.cost], group.max() + 1)
-    spent = np.bincount(group[failures.cost_of], _spent_ns(evidence)[failures.cost], group.max() + 1) / 1e9
-    messages = columns.codes(evidence.recording.exchanges_table, "error")
-    users = columns.texts(evidence.recording.all_connections_table, "user")
+    group = _groups(evidence)
+    count = int(group.max()) + 1
+    trips = np.bincount(group[failures.cost_of], exchanges.round_trips[failures.cost], count)
+    spent = np.bincount(group[failures.cost_of], _spent_ns(exchanges)[failures.cost], count) / 1e9
     order = np.argsort(group, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
-    for part in sorted(parts, key=lambda part: int(part[0])):
-        first, number = int(rows[part[0]]), int(group[part[0]])
+    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+    begun, ended = exchanges.begin[rows][order], exchanges.end[rows][order]
+    first_time = iso(columns.Column(np.minimum.reduceat(begun, begins) + recording.start_ns))
+    last_time = iso(columns.Column(np.maximum.reduceat(ended, begins) + recording.start_ns))
+    messages = columns.codes(recording.exchanges_table, "error")
+    users = columns.texts(recording.all_connections_table, "user")
+    for number, part in enumerate(np.split(order, begins[1:])):
+        first, mine = int(rows[part[0]]), rows[part]
         code = failures.code.name(int(part[0]))
-        connection = np.unique(exchanges.connection[rows[part]])
-        named = {users[row] for row in evidence.recording.database_rows[connection]}
-        protocol = evidence.recording.connections.protocol[exchanges.connection[first]]
-        first_time, last_time = _times(evidence.recording, rows[part])
+        connection = np.unique(exchanges.connection[mine])
+        named = {users[row] for row in recording.database_rows[connection]}
         yield ErrorResult(
             count=len(part),
             code=code,
@@ -175,38 +183,34 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
             category=failures.category.name(int(part[0])),
             message=messages.name(first).removeprefix(f"{code}: ") if code != NO_ANSWER else HUNG_UP,
             statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.name(first),
-            protocol=protocol,
+            protocol=recording.connections.protocol[exchanges.connection[first]],
             connections=len(connection),
             users=tuple(sorted(filter(None, named))),
             round_trips=int(trips[number]),
             seconds=float(spent[number]),
-            first_frame=_frame(evidence.first_frame[rows[part]].min()),
-            last_frame=_frame(evidence.last_frame[rows[part]].max()),
-            first_time=first_time,
-            last_time=last_time,
-            display_filter=_filter(evidence, rows[part]),
+            first_frame=_frame(evidence.first_frame[mine].min()),
+            last_frame=_frame(evidence.last_frame[mine].max()),
+            first_time=first_time[number],
+            last_time=last_time[number],
+            display_filter=_filter(evidence, mine),
         )
 
 
-def _protocols(recording: Recording) -> Ints:
-    """The protocol of each exchange, as a number."""
-    names = sorted(set(recording.connections.protocol))
-    of_connection = np.array([names.index(name) for name in recording.connections.protocol], np.int64)
-    return of_connection[recording.exchanges.connection]
+def _groups(evidence: Evidence) -> Ints:
+    """The number of each failure's group, in the order in which they first appear: same kind, code and statement."""
+    failures, exchanges = evidence.failures, evidence.exchanges
+    rows, protocol = failures.rows, evidence.recording.connections.protocol
+    names = sorted(set(protocol))
+    of_connection = np.array([names.index(name) for name in protocol], np.int64)
+    asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
+    keys = np.stack((failures.kind, failures.code.codes, asked, of_connection[exchanges.connection[rows]]))
+    _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group.reshape(-1)]
 
 
-def _spent_ns(evidence: Evidence) -> Ints:
-    exchanges = evidence.exchanges
+def _spent_ns(exchanges: Exchanges) -> Ints:
     seen = (exchanges.request != MISSING) & (exchanges.response_end != MISSING)
     return np.where(seen, exchanges.response_end - exchanges.request, 0)
-
-
-def _times(recording: Recording, rows: Ints) -> tuple[str | None, str | None]:
-    """When the first of `rows` began and the last one ended."""
-    begin, end = recording.exchanges.begin[rows], recording.exchanges.end[rows]
-    times = columns.Column(np.array([begin.min(), end.max()]) + recording.start_ns)
-    first, last = iso(times)
-    return first, last
 
 
 def _frame(number: int) -> int | None:
