@@ -83,6 +83,15 @@ def test_what_is_asked_for_is_what_is_left(asked: dict[str, Any], found: list[in
     assert streams(three().select(**asked)) == found
 
 
+def test_time_and_connections_may_be_selected_in_any_order() -> None:
+    whole = read_fixture("postgresql/several-applications")
+    names, times = {"application": "monitor"}, {"start": "+300ms", "end": "+700ms"}
+    one, other, at_once = whole.select(**names).select(**times), whole.select(**times).select(**names), names | times
+    for part in (one, other):
+        assert part.analyze().summary == whole.select(**at_once).analyze().summary
+        assert part.analyze().budget == whole.select(**at_once).analyze().budget
+
+
 def test_slices_compose() -> None:
     once, twice = three().select(user="web", stream="1-2"), three().select(user="web").select(stream="1-2")
     assert streams(once) == streams(twice) == [1]
@@ -285,6 +294,35 @@ def test_a_handshake_before_the_window_tells_the_rtt_and_takes_no_time() -> None
     assert (connection.rtt.handshake_ms, connection.rtt.baseline_ms) == (pytest.approx(1.0), pytest.approx(1.0))
     assert part.analyze().budget.setup_s == 0
     assert part.measures.basis.round_trips == connection.round_trips == connection.exchanges
+
+
+@pytest.mark.parametrize(("window", "rtt_ms"), [({"end": "03:31:09"}, [5.02]), ({"start": "03:31:10"}, [20.1])])
+def test_where_a_path_changed_a_window_has_the_rtt_of_its_time(window: dict[str, str], rtt_ms: list[float]) -> None:
+    part = read_fixture("mysql/path-changes").select(**window)
+    assert [path.rtt.baseline_ms for path in part.analyze().paths] == pytest.approx(rtt_ms, rel=0.02)
+    assert part.analyze().summary.baseline_rtt_ms == pytest.approx(rtt_ms[0], rel=0.02)
+    assert "path-changed" not in part.health.column("code")
+
+
+def test_a_window_in_which_the_path_changed_says_so() -> None:
+    part = read_fixture("mysql/path-changes").select(start="03:31:08", end="03:31:11")
+    assert "path-changed" in part.health.column("code")
+    assert part.analyze().budget.network_s + part.analyze().budget.service_s < 3
+
+
+def test_rtt_samples_are_those_of_the_window() -> None:
+    whole = read_fixture("mysql/path-changes")
+    parts = [whole.select(**window).rtt_samples for window in ({"end": "03:31:09"}, {"start": "03:31:09"})]
+    assert sum(map(len, parts)) == len(whole.rtt_samples)
+
+
+@pytest.mark.parametrize("name", ["mysql/pool-4", "postgresql/several-applications", "findings/orm-no-pool-pg"])
+def test_a_window_of_everything_is_everything(name: str) -> None:
+    whole = read_fixture(name)
+    window = whole.select(start="2000-01-01", end="2100-01-01").analyze().to_dict()
+    expected = whole.analyze().to_dict()
+    for key in expected.keys() - {"selection", "health"}:
+        assert window[key] == expected[key], key
 
 
 def test_the_runtime_is_that_of_the_window_as_far_as_the_connections_reach() -> None:

@@ -31,7 +31,7 @@ from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, Settings
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
-from latpcap.rtt import Baselines, Estimate, estimate_paths
+from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -139,7 +139,7 @@ class Measures:
         self.recording = recording
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
         self.settings = Settings(think_s, rtt_baseline_ms, ports)
-        self.rtt: Estimate = estimate_paths(recording, rtt_baseline_ms)
+        self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
         self.statements: StatementGroups = group(recording, self.timeline)

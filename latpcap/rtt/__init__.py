@@ -12,11 +12,24 @@ half is network (the near one is the client's own turnaround), at the server onl
 measured.py   what the capture shows of each half    paths.py      who shares a path, where it was captured
 choice.py     which of it counts, and how sure       estimate.py   connections and paths
 changes.py    when a path's RTT changed          clocks.py     what the senders' clocks say of that
-phases.py     connections cut there              baselines.py  the result
+phases.py     connections cut there              within.py     what a window takes over
+baselines.py  the result
 """
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
 from latpcap.rtt.paths import Paths, host
+from latpcap.rtt.within import estimate_recording
 
-__all__ = ["LOOPBACK", "Baselines", "Estimate", "Method", "Paths", "Reason", "estimate", "estimate_paths", "host"]
+__all__ = [
+    "LOOPBACK",
+    "Baselines",
+    "Estimate",
+    "Method",
+    "Paths",
+    "Reason",
+    "estimate",
+    "estimate_paths",
+    "estimate_recording",
+    "host",
+]

@@ -16,7 +16,7 @@ from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Connections, Recording
 
-__all__ = ["Estimate", "estimate", "estimate_paths"]
+__all__ = ["Estimate", "busiest", "estimate", "estimate_paths"]
 
 
 DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
@@ -117,8 +117,8 @@ def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints |
     period_trips = np.bincount(group, trips, count)
     return Estimate(
         paths=found,
-        of_paths=_each(of_periods, _busiest(period_trips, phases.changes.first[:-1])),
-        of_connections=_each(of_phases, _busiest(trips, phases.opening)),
+        of_paths=_each(of_periods, busiest(period_trips, phases.changes.first[:-1])),
+        of_connections=_each(of_phases, busiest(trips, phases.opening)),
         phases=phases,
         of_phases=of_phases,
         of_periods=of_periods,
@@ -155,7 +155,7 @@ def _opening(connections: Connections, phases: Phases) -> tuple[Bools, Floats]:
     return resent, handshake
 
 
-def _busiest(weights: Floats | Ints, first: Ints) -> Ints:
+def busiest(weights: Floats | Ints, first: Ints) -> Ints:
     """The one with the largest weight of each run that begins at `first`."""
     if len(first) == len(weights):
         return first

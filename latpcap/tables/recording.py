@@ -195,15 +195,22 @@ class Readings:
 class Recording:
     """One recording's tables: as the core gives them (Arrow), and as numpy columns of what counts."""
 
-    def __init__(self, tables: Any, selected: Selected | None = None, period: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        tables: Any,
+        selected: Selected | None = None,
+        period: tuple[int, int] | None = None,
+        whole: Recording | None = None,
+    ) -> None:
         """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods.
 
-        `selected` says what these are of a whole recording; `period` (ns since 1970) when the recording begins and
-        ends, where that is not when its connections do.
+        `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
+        `whole` recording of its connections, from which more is known of them.
         """
         self._tables = tables
         self.selected = selected
         self.period = period
+        self.whole = whole
 
     @property
     def tables(self) -> Any:

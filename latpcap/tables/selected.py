@@ -1,9 +1,9 @@
 """The one place where a `Selection` is applied: between the core's tables and everything that reads them.
 
 Connections keep their `tcp.stream` numbers, packets their frame numbers. A time window takes the exchanges that begin
-in it, so that windows side by side add up to the whole. Of a connection it keeps what is known of it, wherever that was
-seen (its names, the RTT of its handshake and its acknowledgments); but a handshake takes time and round trips only in
-the window in which it began.
+in it, so that windows side by side add up to the whole. What is known of a connection stays known, wherever that was
+seen: its names, and its RTT, which is estimated from the recording that the window is part of. But a handshake takes
+time and round trips only in the window in which it began.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from latpcap.tables.columns import Bools, Column, Ints, rows_of
 from latpcap.tables.recording import CUT, MISSING, Recording
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.times import iso
-from latpcap.tables.window import Window, begins_of, exchanges_of, utc_span, window
+from latpcap.tables.window import Window, begins_of, exchanges_in, reach, utc_span, window
 
 __all__ = ["select"]
 
@@ -38,58 +38,42 @@ def select(recording: Recording, selection: Selection) -> Recording:
     if not selection or len(recording.database_rows) == 0:
         return recording
     asked = Asked(recording)
-    chosen = asked.chosen(selection)
-    then = window(recording, chosen, selection)
-    tables = SelectedTables(recording, chosen, exchanges_of(recording, chosen, then), then)
-    period = then.period if then else recording.period
-    return Recording(tables, _selected(asked, selection, tables, period), period)
+    part = _part(recording, asked, selection)
+    then = window(part, selection)
+    if then is None:
+        tables, period, whole = part.tables, part.period, part.whole
+    else:
+        tables, period, whole = InWindow(part, then), then.period, part.whole or part
+    return Recording(tables, _selected(asked, selection, tables, period), period, whole)
 
 
-class SelectedTables:
-    """The tables of a recording with what was selected in them: what `Recording` takes."""
+def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:
+    """The recording with the chosen connections alone, and so the one that it is a window of."""
+    tables, period = OfStreams(recording, _streams(recording)[asked.chosen(selection)]), recording.period
+    if recording.whole is None or period is None:
+        return Recording(tables)
+    whole = _part(recording.whole, Asked(recording.whole), selection)
+    begins, ends = reach(whole)
+    return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole)
 
-    def __init__(self, whole: Recording, chosen: Bools, exchanges: Bools, window: Window | None) -> None:
-        """Take the `chosen` rows of the connection table, and these `exchanges`."""
-        self._whole = whole
-        self._window = window
-        self._tables = whole.tables
-        self._rows = np.flatnonzero(exchanges)
-        if window is not None:
-            chosen = chosen & self._was_there(exchanges)
-        self._chosen = np.flatnonzero(chosen)
+
+def _streams(recording: Recording) -> Ints:
+    return columns.column(recording.all_connections_table, "stream").values.astype(np.int64)
+
+
+class OfStreams:
+    """The tables of a recording with some of its connections in them: what `Recording` takes."""
+
+    def __init__(self, recording: Recording, chosen: Ints) -> None:
+        """Take the connections with the numbers `chosen`."""
+        self._whole = recording
+        self._tables = recording.tables
+        self._chosen = chosen
 
     @property
     def real(self) -> Any:
         """The tables with the names as they are, where others are shown."""
         return getattr(self._tables, "real", None)
-
-    def _was_there(self, exchanges: Bools) -> Bools:
-        """Connections that began in the window, or with an exchange that begins in it or goes on into it."""
-        assert self._window is not None
-        table = self._whole.all_connections_table
-        stream, start, frame = (columns.column(table, name).values for name in ("stream", "start", "first_frame"))
-        busy = np.unique(columns.column(self._whole.exchanges_table, "stream").values[exchanges])
-        began = self._window.holds(start, frame.astype(np.int64))
-        there: Bools = np.isin(stream, busy) | began | self._under_way.is_valid()
-        return there
-
-    @cached_property
-    def _under_way(self) -> Column:
-        """Of each connection, until when an exchange went on that had begun before the window."""
-        assert self._window is not None
-        whole, begins = self._whole, self._window.period[0]
-        table, streams = whole.exchanges_table, columns.column(whole.all_connections_table, "stream").values
-        stream = columns.column(table, "stream").values.astype(np.int64)
-        ends = [columns.column(table, f"{name}_end_time").ints(MISSING) for name in ("request", "response")]
-        end = np.maximum(*ends)
-        crosses = (begins_of(whole) < begins) & (end > begins)
-        until = np.full(max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1, MISSING)
-        np.maximum.at(until, stream[crosses], end[crosses])
-        until = until[streams]
-        if CUT in whole.all_connections_table.column_names:
-            until = np.maximum(until, columns.column(whole.all_connections_table, CUT).ints(MISSING))
-            until = np.where(until > begins, until, MISSING)
-        return Column(until, until != MISSING)
 
     def captures(self) -> Any:
         """The files are the same."""
@@ -103,14 +87,7 @@ class SelectedTables:
 
     @cached_property
     def _connections(self) -> Table:
-        table = rows_of(self._whole.all_connections_table, self._chosen)
-        if self._window is None:
-            return table
-        kind, until = table.column("start").type, self._under_way
-        cut = columns.nullable(until.values[self._chosen], until.is_valid()[self._chosen]).cast(kind)
-        table = _clipped(table, self._exchanges, *self._window.period)
-        kept = {name: table.column(name) for name in table.column_names if name != CUT}
-        return Table.from_pydict({**kept, CUT: cut})
+        return self._of_chosen(self._whole.all_connections_table)
 
     def connections(self) -> Table:
         """Those that were chosen."""
@@ -118,11 +95,10 @@ class SelectedTables:
 
     @cached_property
     def _exchanges(self) -> Table:
-        table = rows_of(self._whole.exchanges_table, self._rows)
-        return table if self._window is None else _without_time_before(table, self._window.period[0])
+        return self._of_chosen(self._whole.exchanges_table)
 
     def exchanges(self) -> Table:
-        """Those that were chosen."""
+        """Theirs."""
         return self._exchanges
 
     def statements(self) -> Any:
@@ -134,17 +110,76 @@ class SelectedTables:
         return self._tables.tags()
 
     def rtt_samples(self) -> Table:
-        """All of the chosen connections: what is known of their RTT."""
-        return self._of_chosen(self._tables.rtt_samples())
+        """Theirs."""
+        return self._of_chosen(Table.from_arrow(self._tables.rtt_samples()))
+
+    def clock_readings(self) -> Table:
+        """Theirs."""
+        return self._of_chosen(Table.from_arrow(self._tables.clock_readings()))
+
+    def _of_chosen(self, table: Table) -> Table:
+        return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, self._chosen)))
+
+
+class InWindow(OfStreams):
+    """The same with some time of it alone."""
+
+    def __init__(self, recording: Recording, window: Window) -> None:
+        """Take the exchanges that begin in `window`; raises `NothingSelected` where there is none."""
+        self._window = window
+        self._rows = np.flatnonzero(exchanges_in(recording, window))
+        self._under_way = _under_way(recording, window.period[0])
+        super().__init__(recording, _streams(recording)[self._was_there(recording)])
+
+    def _was_there(self, recording: Recording) -> Bools:
+        """Connections that began in the window, or with an exchange that begins in it or goes on into it."""
+        table = recording.all_connections_table
+        start, frame = (columns.column(table, name).values for name in ("start", "first_frame"))
+        busy = columns.column(recording.exchanges_table, "stream").values[self._rows]
+        began = self._window.holds(start, frame.astype(np.int64))
+        there: Bools = np.isin(_streams(recording), busy) | began | self._under_way.is_valid()
+        return there
+
+    @cached_property
+    def _connections(self) -> Table:
+        whole = self._whole.all_connections_table
+        kind, there = whole.column("start").type, np.isin(_streams(self._whole), self._chosen)
+        until = Column(self._under_way.values[there], self._under_way.is_valid()[there])
+        table = _clipped(self._of_chosen(whole), self._exchanges, *self._window.edges)
+        kept = {name: table.column(name) for name in table.column_names if name != CUT}
+        return Table.from_pydict({**kept, CUT: columns.nullable(until.values, until.valid).cast(kind)})
+
+    @cached_property
+    def _exchanges(self) -> Table:
+        return _without_time_before(rows_of(self._whole.exchanges_table, self._rows), self._window.period[0])
+
+    def rtt_samples(self) -> Table:
+        """Those of that time: what else is known of the RTT, the whole recording tells."""
+        return self._then(super().rtt_samples())
 
     def clock_readings(self) -> Table:
         """Likewise."""
-        return self._of_chosen(self._tables.clock_readings())
+        return self._then(super().clock_readings())
 
-    def _of_chosen(self, rows: Any) -> Table:
-        table = Table.from_arrow(rows)
-        streams = columns.column(self._connections, "stream").values
-        return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, streams)))
+    def _then(self, table: Table) -> Table:
+        begins, ends = self._window.edges
+        time = columns.column(table, "time").values
+        return rows_of(table, np.flatnonzero((time >= begins) & (time < ends)))
+
+
+def _under_way(recording: Recording, begins: int) -> Column:
+    """Of each connection, until when an exchange went on that had begun before the window."""
+    table, streams = recording.exchanges_table, _streams(recording)
+    stream = columns.column(table, "stream").values.astype(np.int64)
+    end = np.maximum(*(columns.column(table, f"{name}_end_time").ints(MISSING) for name in ("request", "response")))
+    crosses = (begins_of(recording) < begins) & (end > begins)
+    until = np.full(max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1, MISSING)
+    np.maximum.at(until, stream[crosses], end[crosses])
+    until = until[streams]
+    if CUT in recording.all_connections_table.column_names:
+        before = columns.column(recording.all_connections_table, CUT).ints(MISSING)
+        until = np.where(before > begins, np.maximum(until, before), until)
+    return Column(until, until != MISSING)
 
 
 def _clipped(table: Table, exchanges: Table, begins: int, ends: int) -> Table:
@@ -198,7 +233,7 @@ def _with(table: Table, changed: dict[str, Column]) -> Table:
     return Table.from_pydict({name: column(name) for name in table.column_names})
 
 
-def _selected(asked: Asked, selection: Selection, tables: SelectedTables, period: tuple[int, int] | None) -> Selected:
+def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int, int] | None) -> Selected:
     """What is said of it."""
     recording, before = asked.recording, asked.recording.selected
     conditions = [*(before.conditions if before else ()), *map(asked.words, selection.conditions)]

@@ -14,7 +14,7 @@ from latpcap.tables.moments import Moment
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selection import Selection
 
-__all__ = ["Window", "begins_of", "exchanges_of", "utc_span", "window"]
+__all__ = ["Window", "begins_of", "exchanges_in", "reach", "utc_span", "window"]
 
 OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 MARKS = ("request", "request_end", "response", "response_end")
@@ -28,8 +28,10 @@ class Window:
     last_ns: int
     first_frame: int
     last_frame: int
+    edges: tuple[int, int]
+    """From when to when in any case, in ns."""
     period: tuple[int, int]
-    """The same, as far as the chosen connections reach."""
+    """The same, as far as the connections reach."""
 
     def holds(self, begin_ns: Ints, frame: Ints) -> Bools:
         """What begins then."""
@@ -38,31 +40,31 @@ class Window:
         return by_time & by_frame
 
 
-def window(recording: Recording, chosen: Bools, selection: Selection) -> Window | None:
-    """The window that a selection asks for, if it does; raises `NothingSelected` where none of `chosen` was there."""
+def window(recording: Recording, selection: Selection) -> Window | None:
+    """The window that a selection asks for, if it does; raises `NothingSelected` where nothing passed then."""
     first, last = selection.first, selection.last
     if first is None and last is None:
         return None
-    begins, ends = _reach(recording, chosen)
-    times = [OPEN[0] if first is None else _ns(recording, chosen, first)]
-    times += [OPEN[1] if last is None else _ns(recording, chosen, last, beyond=1)]
+    begins, ends = reach(recording)
+    times = [OPEN[0] if first is None else _ns(recording, first)]
+    times += [OPEN[1] if last is None else _ns(recording, last, beyond=1)]
     by_frame = [edge is not None and edge.frame is not None for edge in (first, last)]
     begins, ends = max(begins, times[0]), min(ends, times[1])
     if begins >= ends:
-        raise NothingSelected(_nothing_then(recording, selection, *_reach(recording, chosen)))
+        raise NothingSelected(_nothing_then(recording, selection, *reach(recording)))
     return Window(
         OPEN[0] if by_frame[0] else times[0],
         OPEN[1] if by_frame[1] else times[1],
         first.frame if first is not None and first.frame is not None else OPEN[0],
         last.frame + 1 if last is not None and last.frame is not None else OPEN[1],
+        (times[0], times[1]),
         (begins, ends),
     )
 
 
-def _reach(recording: Recording, chosen: Bools) -> tuple[int, int]:
-    """From the first packet to the last data of the chosen connections, in ns since 1970."""
-    table = recording.all_connections_table
-    rows = recording.database_rows[chosen[recording.database_rows]]
+def reach(recording: Recording) -> tuple[int, int]:
+    """From the first packet to the last data of the database connections, in ns since 1970."""
+    table, rows = recording.all_connections_table, recording.database_rows
     starts, ends = (columns.column(table, name).ints(MISSING)[rows] for name in ("start", "data_end"))
     begin, end = int(starts.min()), int(ends.max())
     if end == MISSING:
@@ -72,50 +74,36 @@ def _reach(recording: Recording, chosen: Bools) -> tuple[int, int]:
     return begin, max(begin, end)
 
 
-def _ns(recording: Recording, chosen: Bools, edge: Moment, beyond: int = 0) -> int:
+def _ns(recording: Recording, edge: Moment, beyond: int = 0) -> int:
     """When `edge` was; of a frame, when it passed, or with `beyond` when the one after it did."""
     if edge.frame is not None:
-        return _passed(recording, chosen, edge.frame + beyond)
+        return _passed(recording, edge.frame + beyond)
     files = recording.captures_table
     firsts, lasts = (columns.column(files, name) for name in ("first_time", "last_time"))
     first = int(firsts.values[firsts.is_valid()].min())
     return edge.ns(first, int(lasts.values[lasts.is_valid()].max()))
 
 
-def _passed(recording: Recording, chosen: Bools, frame: int) -> int:
-    """When the first packet from `frame` on passed that begins a connection of these, a request or a response."""
+def _passed(recording: Recording, frame: int) -> int:
+    """When the first packet from `frame` on passed that opens a connection, begins or ends a request or an answer."""
     opened, said = recording.all_connections_table, recording.exchanges_table
-    mine, later = _of_chosen(recording, chosen), OPEN[1]
-    marks = [(opened, "first_frame", "start", chosen)]
-    marks += [(said, f"{mark}_frame", f"{mark}_time", mine) for mark in MARKS]
-    for table, *names, of_these in marks:
+    later = OPEN[1]
+    marks = [(opened, "first_frame", "start"), *((said, f"{mark}_frame", f"{mark}_time") for mark in MARKS)]
+    for table, *names in marks:
         frames, times = (columns.column(table, name) for name in names)
-        reached = of_these & (frames.ints(-1) >= frame) & times.is_valid()
+        reached = (frames.ints(-1) >= frame) & times.is_valid()
         later = min(later, int(times.values[reached].min(initial=OPEN[1])))
     return later
 
 
-def _of_chosen(recording: Recording, chosen: Bools) -> Bools:
-    """Which exchanges are of the chosen connections."""
-    streams = columns.column(recording.all_connections_table, "stream").values[chosen]
-    exchanges = columns.column(recording.exchanges_table, "stream").values
-    wanted = np.zeros(max(int(streams.max(initial=0)), int(exchanges.max(initial=0))) + 1, bool)
-    wanted[streams] = True
-    mine: Bools = wanted[exchanges]
-    return mine
-
-
-def exchanges_of(recording: Recording, chosen: Bools, window: Window | None) -> Bools:
-    """Which exchanges are of the chosen connections, in the window; raises `NothingSelected` where it has none."""
-    mine = _of_chosen(recording, chosen)
-    if window is None:
-        return mine
+def exchanges_in(recording: Recording, window: Window) -> Bools:
+    """Which exchanges begin in the window; raises `NothingSelected` where none does."""
     table = recording.exchanges_table
     frames = [columns.column(table, f"{mark}_frame").ints(-1) for mark in ("request", "response")]
     begins = begins_of(recording)
-    found = mine & window.holds(begins, np.where(frames[0] >= 0, frames[0], frames[1]))
+    found = window.holds(begins, np.where(frames[0] >= 0, frames[0], frames[1]))
     if not found.any():
-        raise NothingSelected(_none_begins(recording, begins[mine], window))
+        raise NothingSelected(_none_begins(recording, begins, window))
     return found
 
 

@@ -1,0 +1,86 @@
+"""What a window takes over of its recording's RTTs: they are estimated from the whole, which knows more of each path.
+
+Handshakes may have been before the window, and that the RTT changed shows only beside what it was at another time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from latpcap.rtt.baselines import Baselines
+from latpcap.rtt.estimate import Estimate, busiest, estimate_paths
+from latpcap.rtt.measured import Values
+from latpcap.rtt.paths import Paths, paths
+from latpcap.rtt.phases import Changes, Phases
+from latpcap.tables.columns import Ints
+from latpcap.tables.recording import MISSING, Recording
+
+__all__ = ["estimate_recording"]
+
+
+def estimate_recording(recording: Recording, given_ms: float | None = None) -> Estimate:
+    """What is known of a recording's RTTs; of a window, what is known of the whole."""
+    if recording.whole is None:
+        return estimate_paths(recording, given_ms)
+    return _within(estimate_paths(recording.whole, given_ms), recording.whole, recording)
+
+
+def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
+    """The part of what is `known` of a `whole` recording that is true of its `window`."""
+    found, later = paths(window.connections), window.start_ns - whole.start_ns
+    connection = np.searchsorted(whole.connections.stream, window.connections.stream)
+    path = _of_whole(found, known.paths.of_connection[connection])
+    changes = _changes(known.phases.changes, path, later, round(window.runtime_s * 1e9))
+    phases = Phases.of(window.connections, found.of_connection, changes)
+    begin = np.maximum(changes.begin_of_period, 0)
+    period = known.phases.changes.period(path[changes.path_of_period], begin + later)
+    of_connection = phases.connection
+    start = np.maximum(window.connections.start[of_connection], begin[phases.period])
+    phase = known.phases.at(connection[of_connection], start + later)
+    of_periods, of_phases = _taken(known.of_periods, period), _taken(known.of_phases, phase)
+    of_exchanges = phases.at(window.exchanges.connection, window.exchanges.begin)
+    trips = np.bincount(of_exchanges, window.exchanges.round_trips, len(phases))
+    period_trips = np.bincount(phases.period, trips, len(period))
+    far, near = (_measured(values, known.phases, phases, connection, window, later) for values in known.direct)
+    return Estimate(
+        paths=found,
+        of_paths=_taken(of_periods, busiest(period_trips, changes.first[:-1])),
+        of_connections=_taken(of_phases, busiest(trips, phases.opening)),
+        phases=phases,
+        of_phases=of_phases,
+        of_periods=of_periods,
+        of_exchanges=of_exchanges,
+        direct=(far, near),
+    )
+
+
+def _measured(values: Values, known: Phases, phases: Phases, connection: Ints, window: Recording, later: int) -> Values:
+    """Those of the window, each with the phase that it has there; `connection` is each one's number in the whole."""
+    number = np.full(len(known.opening), MISSING)
+    number[connection] = np.arange(len(connection))
+    own, time = number[known.connection[values.connection]], values.time - later
+    inside = (own != MISSING) & (time >= 0) & (time <= round(window.runtime_s * 1e9))
+    return Values(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
+
+
+def _of_whole(found: Paths, path: Ints) -> Ints:
+    """The number that each path has in the whole recording; `path` is that of each connection."""
+    numbers = np.zeros(len(found), np.int64)
+    numbers[found.of_connection] = path
+    return numbers
+
+
+def _changes(known: Changes, path: Ints, later: int, runtime_ns: int) -> Changes:
+    """The changes in the window; `path` is each of its paths' number in the whole recording."""
+    number = np.full(known.count, MISSING)
+    number[path] = np.arange(len(path))
+    time = known.time - later
+    inside = (number[known.path] != MISSING) & (time > 0) & (time < runtime_ns)
+    order = np.lexsort((time[inside], number[known.path[inside]]))
+    return Changes(number[known.path[inside]][order], time[inside][order], len(path))
+
+
+def _taken(values: Baselines, places: Ints) -> Baselines:
+    return Baselines(**{field.name: getattr(values, field.name)[places] for field in fields(Baselines)})
