@@ -10,8 +10,10 @@ from rich.text import Text
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.terminal.selection import selection
+from latpcap.report.terminal.settings import settings
 from latpcap.report.text import printable
 from latpcap.result.comparison import Comparison, ErrorChange
+from latpcap.result.settings import Settings
 from latpcap.result.validation import Validation
 from latpcap.units import format_ms, percent
 
@@ -22,6 +24,7 @@ TOP = 20
 def _validation(result: Validation) -> Iterator[RenderableType]:
     yield from selection(result.selection_base)
     yield from selection(result.selection_other)
+    yield from _asked(result.settings_base, result.settings_other)
     yield Text(result.text, style="bold")
     yield Grid(
         (Heading("part", "left"), *map(Heading, ("predicted s", "measured s", "difference s"))),
@@ -38,10 +41,18 @@ def _validation(result: Validation) -> Iterator[RenderableType]:
     yield Text(f"{result.round_trips:,} round trips in the base, {result.other_round_trips:,} in the other")
 
 
+def _asked(first: Settings, second: Settings) -> Iterator[RenderableType]:
+    """Once, where both were asked for alike."""
+    yield from settings(first)
+    if second != first:
+        yield from settings(second)
+
+
 @parts_of.register
 def _comparison(result: Comparison) -> Iterator[RenderableType]:
     yield from selection(result.selection_before)
     yield from selection(result.selection_after)
+    yield from _asked(result.settings_before, result.settings_after)
     yield Text(result.explanation, style="bold")
     yield Grid(
         (Heading("", "left"), *map(Heading, ("before", "after", "difference"))),

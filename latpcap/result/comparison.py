@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from latpcap.display import Displayed
 from latpcap.result.analysis import Analysis
 from latpcap.result.errors import ErrorsResult, of_all
+from latpcap.result.settings import Settings
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.tables.selection import Selected
@@ -82,6 +83,8 @@ class Comparison(Displayed):
     selection_before: Selected | None
     """What was compared of each; null for all."""
     selection_after: Selected | None
+    settings_before: Settings
+    settings_after: Settings
     errors: tuple[ErrorChange, ...]
     """What failed in either, the largest change first."""
 
@@ -105,6 +108,8 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         " ".join((_explanation(before, after), *_failing(before.errors, after.errors))),
         before.selection,
         after.selection,
+        before.settings,
+        after.settings,
         tuple(_errors(before.errors, after.errors)),
     )
 

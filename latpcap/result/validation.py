@@ -8,6 +8,7 @@ from typing import Protocol
 from latpcap.display import Displayed
 from latpcap.errors import UsageError
 from latpcap.result.analysis import Analysis
+from latpcap.result.settings import Settings
 from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
@@ -50,6 +51,8 @@ class Validation(Displayed):
     selection_base: Selected | None
     """What was compared of each; null for all."""
     selection_other: Selected | None
+    settings_base: Settings
+    settings_other: Settings
 
 
 class Analysed(Protocol):
@@ -94,6 +97,8 @@ def validate(base: Analysed, other: Analysed) -> Validation:
         ),
         selection_base=observed.selection,
         selection_other=measured.selection,
+        settings_base=observed.settings,
+        settings_other=measured.settings,
     )
 
 
