@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from latpcap.rtt.clocks import moved_ns
+from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.phases import Changes
 from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.recording import Recording
+from latpcap.tables.recording import Readings
 
 __all__ = ["find"]
 
@@ -44,6 +45,10 @@ CONFIRMED = 1.25
 OF_THE_MOVE = (0.25, 1.15)
 """What one direction contributes to a change of the RTT: half of it where both changed alike, all or nothing else."""
 FOREVER_NS = 2**62
+MOST_LOOKED_AT = 20_000
+"""Measurements of a path in which cuts are looked for."""
+EXPLAINED = 0.1
+"""The part of the variance of a stretch that a cut explains at least, to be tried."""
 MOST_CUTS = 32
 """Cuts that are tried for a path."""
 
@@ -55,11 +60,6 @@ class _Series:
     time: Ints
     ns: Ints
 
-    @classmethod
-    def of(cls, values: Values) -> _Series:
-        order = np.argsort(values.time, kind="stable")
-        return cls(values.time[order], values.ns[order])
-
     def between(self, begin: int, end: int) -> Ints:
         """Those from one time to another."""
         first, last = np.searchsorted(self.time, (begin, end))
@@ -68,12 +68,45 @@ class _Series:
     def part(self, begin: int, end: int) -> _Series:
         return _Series(self.time[begin:end], self.ns[begin:end])
 
+    def thinned(self) -> _Series:
+        """Evenly fewer of very many: the level of a period shows all the same."""
+        step = -(-len(self) // MOST_LOOKED_AT)
+        return _Series(self.time[::step], self.ns[::step]) if step > 1 else self
+
     def __len__(self) -> int:
         return len(self.ns)
 
 
+class _Measured:
+    """Measurements by path and time: sorted once, whatever the number of paths."""
+
+    def __init__(self, values: Values, path: Ints, count: int) -> None:
+        self._values, self._path, self._count = values, path, count
+
+    def may_change(self, fewest: int) -> Bools:
+        """Paths of which `fewest` measurements are short and as many long: the others cost no more."""
+        grouped = self._values.grouped(self._path, self._count)
+        enough = grouped.counts >= 2 * fewest
+        result = np.zeros(self._count, bool)
+        first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
+        result[enough] = _is_apart(grouped.values[first + fewest - 1], grouped.values[end - fewest])
+        return result
+
+    @cached_property
+    def _sorted(self) -> tuple[Ints, Ints]:
+        path = self._path[self._values.connection]
+        order = np.lexsort((self._values.time, path))
+        return order, np.searchsorted(path[order], np.arange(self._count + 1))
+
+    def of(self, path: int) -> _Series:
+        """Those of one path."""
+        order, starts = self._sorted
+        rows = order[starts[path] : starts[path + 1]]
+        return _Series(self._values.time[rows], self._values.ns[rows])
+
+
 def find(
-    recording: Recording, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
+    readings: Readings, path: Ints, count: int, halves: tuple[Half, Half], relevant: tuple[Bools, Bools]
 ) -> Changes:
     """The changes of each of `count` paths.
 
@@ -81,18 +114,20 @@ def find(
     network.
     """
     found: dict[int, list[int]] = {}
+    clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
-        direct, bounds = half.handshakes + half.acks, half.bounds
-        split: set[int] = set()
-        for number, series in _each(direct, path, _may_change(direct, path, count, FEWEST) & counts):
-            if times := _changes(series, FEWEST, _by_path(bounds, path, number)):
-                split.add(number)
-                found.setdefault(number, []).extend(times)
-        others = _may_change(bounds, path, count, FEWEST_RESPONSES) & counts & ~np.isin(np.arange(count), list(split))
-        for number, series in _each(bounds, path, others):
-            times = _changes(series, FEWEST_RESPONSES, series)
-            shown = _by_path(direct, path, number)
-            found.setdefault(number, []).extend(_witnessed(recording, path == number, times, series, shown))
+        direct = _Measured(half.handshakes + half.acks, path, count)
+        bounds = _Measured(half.bounds, path, count)
+        split = np.zeros(count, bool)
+        for number in np.flatnonzero(direct.may_change(FEWEST) & counts).tolist():
+            times = _changes(direct.of(number), FEWEST, bounds.of(number))
+            split[number] = len(times) > 0
+            found.setdefault(number, []).extend(times)
+        for number in np.flatnonzero(bounds.may_change(FEWEST_RESPONSES) & counts & ~split).tolist():
+            responses = bounds.of(number)
+            times = _changes(responses, FEWEST_RESPONSES, responses)
+            witness = _Witness(direct.of(number), clocks.of(number)) if times else None
+            found.setdefault(number, []).extend(witness.confirmed(times, responses) if witness else [])
     pairs = [(number, time) for number in sorted(found) for time in _once(found[number])]
     paths, moments = (np.array([pair[part] for pair in pairs], np.int64) for part in (0, 1))
     return Changes(paths, moments, count)
@@ -107,36 +142,9 @@ def _once(times: list[int]) -> Iterator[int]:
             last = time
 
 
-def _may_change(values: Values, path: Ints, count: int, fewest: int) -> Bools:
-    """Paths of which `fewest` measurements are short and as many long: most paths are none, and cost no more."""
-    grouped = values.grouped(path, count)
-    enough = grouped.counts >= 2 * fewest
-    result = np.zeros(count, bool)
-    first, end = grouped.starts[:-1][enough], grouped.starts[1:][enough]
-    result[enough] = _is_apart(grouped.values[first + fewest - 1], grouped.values[end - fewest])
-    return result
-
-
 def _is_apart(low: Any, high: Any) -> Any:
     """For numbers and for arrays of them."""
     return high >= FACTOR * low + LEAST_NS
-
-
-def _each(values: Values, path: Ints, wanted: Bools) -> Iterator[tuple[int, _Series]]:
-    """The measurements of each path that is wanted."""
-    if not wanted.any():
-        return
-    of = path[values.connection]
-    kept = np.flatnonzero(wanted[of])
-    kept = kept[np.lexsort((values.time[kept], of[kept]))]
-    first = np.flatnonzero(np.diff(of[kept], prepend=-1))
-    for begin, end in zip(first, np.append(first[1:], len(kept)), strict=True):
-        rows = kept[begin:end]
-        yield int(of[rows[0]]), _Series(values.time[rows], values.ns[rows])
-
-
-def _by_path(values: Values, path: Ints, number: int) -> _Series:
-    return _Series.of(values.where(path[values.connection] == number))
 
 
 # --- periods ----------------------------------------------------------------------------------------------------------
@@ -144,15 +152,15 @@ def _by_path(values: Values, path: Ints, number: int) -> _Series:
 
 def _changes(series: _Series, fewest: int, responses: _Series) -> list[int]:
     """When the level of `series` changed; `responses`, as they are many, say when exactly."""
-    edges = _put_together(series, _cuts(series, fewest), fewest)
+    thinned = series.thinned()
+    edges = _put_together(thinned, _cuts(thinned, fewest), fewest)
     inner = list(zip(edges, edges[1:], edges[2:], strict=False))
-    return [_moment(series, responses, *triple) for triple in inner]
+    return [_moment(thinned, responses, *triple) for triple in inner]
 
 
 def _cuts(series: _Series, fewest: int) -> list[int]:
     """Where the level of the measurements moves, and probably where it does not: the ends of both included."""
     level = np.log(np.maximum(_without_outliers(series.ns), 1))
-    noise = np.median(np.abs(np.diff(level))) + 0.01
     edges, open_parts = {0, len(level)}, [(0, len(level))]
     while open_parts and len(edges) < MOST_CUTS:
         begin, end = open_parts.pop()
@@ -164,7 +172,7 @@ def _cuts(series: _Series, fewest: int) -> list[int]:
         means = total[before - 1] / before, (total[-1] - total[before - 1]) / after
         gain = before * after / (end - begin) * (means[1] - means[0]) ** 2
         best = int(np.argmax(gain))
-        if gain[best] < 20 * noise**2:
+        if gain[best] < EXPLAINED * (end - begin) * np.var(level[begin:end]) or gain[best] <= 0:
             continue
         cut = begin + int(before[best])
         edges.add(cut)
@@ -174,8 +182,9 @@ def _cuts(series: _Series, fewest: int) -> list[int]:
 
 def _without_outliers(ns: Ints) -> Floats:
     """The median of each measurement and the two on either side."""
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(ns, 2, mode="edge"), 5)
-    medians: Floats = np.median(windows, axis=1)
+    padded = np.concatenate((ns[:1], ns[:1], ns, ns[-1:], ns[-1:]))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 5)
+    medians: Floats = np.partition(windows, 2, axis=1)[:, 2].astype(float)
     return medians
 
 
@@ -246,25 +255,37 @@ def _moment(series: _Series, responses: _Series, begin: int, cut: int, end: int)
 # --- witnesses of responses -------------------------------------------------------------------------------------------
 
 
-def _witnessed(
-    recording: Recording, on_path: Bools, times: list[int], responses: _Series, direct: _Series
-) -> list[int]:
-    """The changes of the responses that were the path's and not the server's.
+@dataclass(frozen=True, slots=True)
+class _Witness:
+    """What tells a longer path from a slower server.
 
     No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those
     of another period, the path was longer. And where the data of a side came later by their sender's own clock, their
     way was.
     """
-    edges = [-FOREVER_NS, *times, FOREVER_NS]
-    kept = []
-    for index, time in enumerate(times):
-        before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
-        measured = [direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
-        rises = np.median(after) > np.median(before)
-        slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
-        if _shows(shown, slow, fast) or _clocks_tell(recording, on_path, edges[index : index + 3], before, after):
-            kept.append(time)
-    return kept
+
+    direct: _Series
+    clocks: SendersClocks
+
+    def confirmed(self, times: list[int], responses: _Series) -> list[int]:
+        """The changes of the responses that were the path's."""
+        edges = [-FOREVER_NS, *times, FOREVER_NS]
+        kept = []
+        for index, time in enumerate(times):
+            before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
+            measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
+            rises = np.median(after) > np.median(before)
+            slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
+            if _shows(shown, slow, fast) or self._moved(edges[index : index + 3], before, after):
+                kept.append(time)
+        return kept
+
+    def _moved(self, edges: list[int], before: Ints, after: Ints) -> bool:
+        """The way of either side's data became longer by its part of what the responses did."""
+        move = float(np.quantile(after, 0.05) - np.quantile(before, 0.05))
+        least, most = OF_THE_MOVE
+        ways = (moved for moved in self.clocks.moved_ns(*edges) if abs(moved) > LEAST_NS)
+        return any(least <= moved / move <= most for moved in ways)
 
 
 def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
@@ -274,14 +295,3 @@ def _shows(direct: Ints, slow: Ints, fast: Ints) -> bool:
     shown, floor = float(np.median(direct)), float(np.quantile(slow, 0.05))
     confirmed = shown <= CONFIRMED * floor and floor <= CONFIRMED * shown
     return bool(confirmed and _is_apart(np.quantile(fast, 0.75), shown))
-
-
-def _clocks_tell(recording: Recording, on_path: Bools, edges: list[int], before: Ints, after: Ints) -> bool:
-    """The way of either side's data became longer by its part of what the responses did."""
-    move = float(np.quantile(after, 0.05) - np.quantile(before, 0.05))
-    least, most = OF_THE_MOVE
-    return any(
-        least <= moved / move <= most
-        for moved in moved_ns(recording.readings, on_path, *edges)
-        if abs(moved) > LEAST_NS
-    )

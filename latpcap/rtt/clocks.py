@@ -8,16 +8,20 @@ step where the way changed. A slower server sends later, by its own clock as wel
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Readings
 
-__all__ = ["moved_ns"]
+__all__ = ["Clocks", "SendersClocks"]
 
 FEWEST = 8
 """Readings of a connection on either side of the moment."""
+MOST_CONNECTIONS = 100
+"""So many show it as well as all."""
 RATES = (1_000, 1_000_000, 250, 300, 100)
 """Ticks a second of the clocks in use; coarser ones show nothing."""
 RATE_OFF = 0.02
@@ -26,22 +30,52 @@ SURE = 4.0
 """The step is so many times its own error."""
 
 
-def moved_ns(readings: Readings, on_path: Bools, begin: int, moment: int, end: int) -> Iterator[float]:
-    """For the client's data and for the server's: the change of their way at `moment`, where the clocks show it.
+class Clocks:
+    """The readings by path: sorted once, whatever the number of paths."""
 
-    `on_path`: the connections that count; of them those that are seen well on both sides of the moment, between `begin`
-    and `end`.
-    """
-    for by_server in (False, True):
-        within = on_path[readings.connection] & (readings.by_server == by_server)
-        rows = np.flatnonzero(within & (readings.time >= begin) & (readings.time < end))
-        first = np.flatnonzero(np.diff(readings.connection[rows], prepend=-1))
-        steps = [
-            _step(readings.time[part], readings.ticks[part], moment) for part in np.split(rows, first[1:]) if len(part)
-        ]
-        known = [step for step in steps if step is not None]
-        if known:
-            yield float(np.median(known))
+    def __init__(self, readings: Readings, path: Ints, count: int) -> None:
+        """Take them all; `path` is the path of each connection."""
+        self._readings, self._path, self._count = readings, path, count
+
+    @cached_property
+    def _sorted(self) -> tuple[Ints, Ints]:
+        readings = self._readings
+        path = self._path[readings.connection]
+        order = np.lexsort((readings.time, readings.connection, readings.by_server, path))
+        return order, np.searchsorted(path[order], np.arange(self._count + 1))
+
+    def of(self, path: int) -> SendersClocks:
+        """Those of one path."""
+        order, starts = self._sorted
+        rows = order[starts[path] : starts[path + 1]]
+        readings = self._readings
+        return SendersClocks(
+            readings.connection[rows], readings.by_server[rows], readings.time[rows], readings.ticks[rows]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SendersClocks:
+    """The readings of a path, by side, connection and time."""
+
+    connection: Ints
+    by_server: Bools
+    time: Ints
+    ticks: Ints
+
+    def moved_ns(self, begin: int, moment: int, end: int) -> Iterator[float]:
+        """For the client's data and for the server's: the change of their way at `moment`, where the clocks show it.
+
+        What counts are connections that are seen well on both sides of the moment, between `begin` and `end`.
+        """
+        for by_server in (False, True):
+            rows = np.flatnonzero((self.by_server == by_server) & (self.time >= begin) & (self.time < end))
+            first = np.flatnonzero(np.diff(self.connection[rows], prepend=-1))
+            parts = [part for part in np.split(rows, first[1:]) if len(part) >= 2 * FEWEST]
+            steps = [_step(self.time[part], self.ticks[part], moment) for part in parts[:MOST_CONNECTIONS]]
+            known = [step for step in steps if step is not None]
+            if known:
+                yield float(np.median(known))
 
 
 def _step(time: Ints, ticks: Ints, moment: int) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Half, Values, halves, whole_handshakes
+from latpcap.rtt.measured import Half, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints
@@ -46,8 +46,8 @@ class Estimate:
     of_periods: Baselines
     of_exchanges: Ints
     """The phase of each exchange."""
-    direct: tuple[Values, Values]
-    """Handshakes and clean ACKs of the far half and of the near one, with the phase of each."""
+    halves: tuple[Half, Half]
+    """What was measured of the far half and of the near one, with the phase of each measurement."""
 
     @property
     def each_baseline(self) -> Floats:
@@ -84,7 +84,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
         return whole
     one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
     relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
-    changes = find(recording, path, count, halves(recording, whole.phases), relevant)
+    changes = find(recording.readings, path, count, whole.halves, relevant)
     if not len(changes):
         return whole
     return _estimated(recording, found, Phases.of(recording.connections, path, changes), of_paths.position)
@@ -123,7 +123,7 @@ def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints |
         of_phases=of_phases,
         of_periods=of_periods,
         of_exchanges=of_exchanges,
-        direct=(far.handshakes + far.acks, near.handshakes + near.acks),
+        halves=(far, near),
     )
 
 
