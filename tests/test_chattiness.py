@@ -11,6 +11,7 @@ import pytest
 from builder import Conn, Ex, build
 from conftest import read_fixture
 
+from latpcap.measures.tasks import count_tasks, tasks
 from latpcap.measures.transactions import transactions
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.tables import grouped_table
@@ -171,6 +172,21 @@ def test_tagged_statements_are_counted_for_their_routes() -> None:
     exchanges = [Ex(sql="a", tags="route='/x'"), Ex(sql="b", tags="route='/y'"), Ex(sql="c", tags="route='/y'")]
     result = analyze(Conn(exchanges=[*exchanges, Ex(sql="d")])).chattiness
     assert (result.routes, result.route_round_trips, result.round_trips_per_route) == (2, 3, 1.5)
+
+
+def test_round_trips_are_told_for_each_task() -> None:
+    burst = [Ex(sql="a"), Ex(sql="b"), Ex(sql="c", client_ms=5)]
+    rested = [Ex(sql="a", client_ms=3000), *burst]
+    result = analyze(Conn(exchanges=[*burst, *rested])).chattiness
+    assert (result.tasks, result.round_trips_per_task) == (2, 3.5)
+    assert analyze(Conn(exchanges=burst)).chattiness.round_trips_per_task == 3
+
+
+@pytest.mark.parametrize("name", [*CAPTURES, "mysql/think-time", "findings/orm-no-pool-my"])
+def test_the_quick_count_of_tasks_is_the_count_of_tasks(name: str) -> None:
+    measures = read_fixture(name).measures
+    counted = len(tasks(measures.recording, measures.rtt))
+    assert count_tasks(measures.recording, measures.rtt) == counted
 
 
 # --- pace -----------------------------------------------------------------------------------------------------------

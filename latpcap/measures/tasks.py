@@ -22,13 +22,14 @@ from latpcap.measures.concurrency import lanes, side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.shared_time import SharedTime
+from latpcap.measures.transactions import transactions
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["IDLE_S", "TaskBy", "Tasks", "tasks"]
+__all__ = ["IDLE_S", "TaskBy", "Tasks", "count_tasks", "tasks"]
 
 TaskBy = Literal["idle", "route"]
 
@@ -55,7 +56,7 @@ class Tasks:
     statements: Ints
     """Executions."""
     transactions: Ints
-    """Those that the client ends itself."""
+    """Those that end in it."""
     round_trips: Ints
     """The sum over its exchanges."""
     effective_round_trips: Floats
@@ -109,6 +110,32 @@ def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskB
         new |= np.diff(route, prepend=-1) != 0
     new, works = _with_requests(waits, new, other)
     return _add_up(recording, rtt, waits, worker, new, works, clients, names, routes, route, idle_ns)
+
+
+def count_tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S) -> int:
+    """How many tasks there are: quickly where no client rests, since each then has one."""
+    if _may_rest(recording, round(idle_s * 1e9)):
+        return len(tasks(recording, rtt, idle_s))
+    connections = recording.connections
+    seen = connections.syn != MISSING
+    seen[recording.exchanges.connection] = True
+    return len(np.unique(_clients(recording)[0][seen]))
+
+
+def _may_rest(recording: Recording, idle_ns: int) -> bool:
+    """A connection asks for nothing for so long, or none of its client is in use."""
+    exchanges = recording.exchanges
+    if len(exchanges) == 0 or exchanges.delta.max() > idle_ns:
+        return True
+    used, first = np.unique(exchanges.connection, return_index=True)
+    begin, end = np.minimum.reduceat(exchanges.begin, first), np.maximum.reduceat(exchanges.end, first)
+    if begin.min() == MISSING:
+        return True
+    client = _clients(recording)[0][used]
+    order = np.lexsort((begin, client))
+    ended = running_maximum(client[order], end[order])
+    gaps = begin[order][1:] - ended[:-1]
+    return bool((gaps[np.diff(client[order]) == 0] > idle_ns).any())
 
 
 def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bools]:
@@ -350,13 +377,22 @@ def _add_up(
         connections=_distinct(waits.connection, task, count),
         exchanges=total(own).astype(np.int64),
         statements=total(exchanges.is_execution, of_exchange).astype(np.int64),
-        transactions=total(exchanges.ends_transaction, of_exchange).astype(np.int64),
+        transactions=np.bincount(of_exchange[_last_of_transactions(recording)], minlength=count),
         round_trips=total(np.where(own, waits.round_trips, 0)).astype(np.int64),
         effective_round_trips=total(waits.round_trips * paced),
         network_ns=total(np.minimum(waits.round_trips * baseline, waits.waited) * alone),
         baseline_ns=mean,
         of_exchange=of_exchange,
     )
+
+
+def _last_of_transactions(recording: Recording) -> Ints:
+    """The exchange in which each transaction ends."""
+    told = transactions(recording)
+    last = np.zeros(len(told), np.int64)
+    rows = np.flatnonzero(told.of_exchange >= 0)
+    last[told.of_exchange[rows]] = rows
+    return last
 
 
 def _shares(waits: _Waits, worker: Ints, idle_ns: int) -> tuple[Floats, Floats]:

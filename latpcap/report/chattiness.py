@@ -26,6 +26,8 @@ def _ratios(result: Chattiness) -> Iterator[Row]:
     trips = counted(result.round_trips, "round trip")
     yield "round trips a second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.runtime_s)}"
     yield "round trips a transaction", _figure(result.round_trips_per_transaction), _transactions(result)
+    if result.tasks > 1:
+        yield "round trips a task", _figure(result.round_trips_per_task), f"{trips} in {counted(result.tasks, 'task')}"
     yield "round trips a row", _figure(result.round_trips_per_row), f"{counted(result.rows, 'row')} came back"
     yield "round trips a route", _figure(result.round_trips_per_route), _routes(result)
     sizes = result.request_bytes_per_round_trip, result.response_bytes_per_round_trip

@@ -18,7 +18,7 @@ from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
-from latpcap.measures.tasks import IDLE_S, TaskBy, Tasks, tasks
+from latpcap.measures.tasks import IDLE_S, TaskBy, Tasks, count_tasks, tasks
 from latpcap.measures.tcp import TcpResult
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
@@ -207,7 +207,12 @@ class Measures:
         measured = measured_notes(recording, self.rtt, self.timeline)
         health = gravest_first((*core_notes(recording), *measured))
         routes = tuple(route_results(recording, self.timeline))
-        made_for = chattiness(overall(recording, self.chattiness), self._network_share(projection), routes)
+        made_for = chattiness(
+            overall(recording, self.chattiness),
+            self._network_share(projection),
+            routes,
+            count_tasks(recording, self.rtt),
+        )
         return Analysis(
             captures=tuple(_captures(recording)),
             selection=recording.selected,

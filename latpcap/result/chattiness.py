@@ -62,6 +62,9 @@ class Chattiness(ConnectionChattiness, Displayed):
     """Routes that statements name in sqlcommenter's tags."""
     route_round_trips: int
     round_trips_per_route: float | None
+    tasks: int
+    """What is done between two rests of a client: `latpcap tasks`."""
+    round_trips_per_task: float | None
 
 
 def ratio(total: float, divisor: float) -> float | None:
@@ -80,7 +83,9 @@ def connection_chattiness(
     return ConnectionChattiness(**_figures(groups, row, runtime_s if knows_network else None))  # type: ignore[arg-type]
 
 
-def chattiness(groups: ChattinessGroups, network_share: float | None, routes: Sequence[RouteResult]) -> Chattiness:
+def chattiness(
+    groups: ChattinessGroups, network_share: float | None, routes: Sequence[RouteResult], tasks: int
+) -> Chattiness:
     """The figures of the recording; its share of the network is that of the summary, TCP handshakes included."""
     runtime_s = float(groups.duration_s[0])
     figures = _figures(groups, 0, None) | {
@@ -95,6 +100,8 @@ def chattiness(groups: ChattinessGroups, network_share: float | None, routes: Se
         routes=len(routes),
         route_round_trips=trips,
         round_trips_per_route=ratio(trips, len(routes)),
+        tasks=tasks,
+        round_trips_per_task=ratio(int(groups.round_trips[0]), tasks),
     )
 
 
