@@ -215,13 +215,19 @@ class Capture:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
         return self.measures.project(asked, within_s, conditions)
 
-    def what_if(self, fixes: Sequence[str | Fix], rtt_ms: float | Sequence[float] | None = None) -> WhatIf | None:
+    def what_if(
+        self,
+        fixes: Sequence[str | Fix],
+        rtt_ms: float | Sequence[float] | None = None,
+        *,
+        conditions: Conditions | None = None,
+    ) -> WhatIf | None:
         """Return the runtimes at each RTT of `rtt_ms` as it is, with each of `fixes` (`n+1=join`, …), and with all.
 
-        `None` where the baseline RTT is unknown.
+        `conditions` (of a `Projection`) are what else is different there. `None` where the baseline RTT is unknown.
         """
         asked = [fix for each in fixes for fix in (parse_fix(each) if isinstance(each, str) else [each])]
-        return self.measures.what_if(asked, _ladder(rtt_ms))
+        return self.measures.what_if(asked, _ladder(rtt_ms), conditions)
 
     @cached_property
     def deltas(self) -> Deltas:

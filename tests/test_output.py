@@ -46,10 +46,10 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     ("command", "name", "message"),
     [
-        ("analyze", "x.parquet", "name a file that ends with .txt, .json, .html or .md; the tables, as `latpcap exch"),
-        ("project", "x.md", "name a file that ends with .txt or .json; latpcap report writes .md"),
+        ("analyze", "x.parquet", ".txt, .json, .html or .md; tables such as `latpcap exchanges` write .parquet"),
+        ("project", "x.md", "name a file that ends with .txt or .json; `latpcap report` writes .md"),
         ("exchanges", "x.xlsx", "name a file that ends with .txt, .json, .csv, .jsonl or .parquet"),
-        ("findings", "x.html", "latpcap report writes .html"),
+        ("findings", "x.html", "`latpcap report` writes .html"),
         ("report", "x.json", "a report is .html or .md; for tables and JSON there are other commands"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
     ],
@@ -217,3 +217,14 @@ def test_how_two_captures_were_read_is_told_once(latpcap: Run) -> None:
     assert latpcap("compare", NPLUS1, NPLUS1, "--think", "2s").stdout.decode().count("think time above 2 s") == 1
     told = latpcap("validate", NPLUS1, "--against", NPLUS1, "--against-rtt", "1ms").stdout.decode()
     assert told.startswith("Asked for: a baseline RTT of 1 ms\n")
+
+
+def test_fixes_and_gates_are_under_the_same_conditions_as_the_projection(latpcap: Run) -> None:
+    there = ["--rtt", "15ms", "--loss", "1%"]
+    whole = json.loads(latpcap("project", NPLUS1, *there, "--fix", "n+1", "--json").stdout)
+    runtime_s = whole["points"][0]["runtime_s"]
+    assert whole["what_if"]["as_is_s"] == {"15": runtime_s}
+    usual_s = json.loads(latpcap("project", NPLUS1, "--rtt", "15ms", "--json").stdout)["points"][0]["runtime_s"]
+    gate = f"project(15ms) > {(usual_s + runtime_s) / 2}s"
+    assert latpcap("project", NPLUS1, *there, "--fail-if", gate).returncode == 1
+    assert latpcap("project", NPLUS1, "--rtt", "15ms", "--fail-if", gate).returncode == 0

@@ -16,6 +16,7 @@ from latpcap.errors import UsageError
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
+    from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Analysis
     from latpcap.result.gates import Gate
     from latpcap.tables.table import Table
@@ -153,14 +154,19 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
             click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
 
 
-def check_gates(gates: Sequence[Gate], capture: Capture, result: Analysis | None = None) -> None:
-    """End with status 1 where a gate's condition holds; the results are written before."""
+def check_gates(
+    gates: Sequence[Gate], capture: Capture, result: Analysis | None = None, *, conditions: Conditions | None = None
+) -> None:
+    """End with status 1 where a gate's condition holds; the results are written before.
+
+    `conditions` are what else is different where the gate's RTT is.
+    """
     if not gates:
         return
     from latpcap.result.gates import check, rtts_of
 
     asked = rtts_of(gates)
-    points = capture.project(asked).points if asked else ()
+    points = capture.measures.project(asked, None, conditions).points if asked else ()
     check(gates, result or capture.analyze(), {point.rtt_ms: point.runtime_s for point in points})
 
 

@@ -66,7 +66,8 @@ def project(
         distance_km=distance,
     )
     tried = [fix for given in fixes for fix in given]
-    changed = capture.what_if(tried, [point.rtt_ms for point in projection.points]) if tried else None
+    rtts, conditions = [point.rtt_ms for point in projection.points], projection.conditions
+    changed = capture.what_if(tried, rtts, conditions=conditions) if tried else None
     if chosen == "json":
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
@@ -81,4 +82,4 @@ def project(
         text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)
-    check_gates(fail_if, capture)
+    check_gates(fail_if, capture, conditions=conditions)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
+from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections
 from latpcap.units import format_given_ms, format_ms, format_s
@@ -116,15 +117,17 @@ def _value(text: str, choices: Sequence[str], value: str) -> int | None:
     raise UsageError(f"unknown fix `{text}`: {grammar()}")
 
 
-def what_if(savings: Savings, rtt_ms: Sequence[float], fixes: Sequence[Fix]) -> WhatIf | None:
-    """The runtimes at `rtt_ms` with `fixes`; `None` where the baseline RTT is unknown."""
+def what_if(
+    savings: Savings, rtt_ms: Sequence[float], fixes: Sequence[Fix], conditions: Conditions | None = None
+) -> WhatIf | None:
+    """The runtimes at `rtt_ms` and under `conditions` with `fixes`; `None` where the baseline RTT is unknown."""
     if savings.base.job is None:
         return None
     values = {fix.name: fix.value for fix in fixes if fix.value is not None}
     names = [[fix.name] for fix in fixes] + [[fix.name for fix in fixes]]
     sets = [savings.fix_set(each, values) for each in names]
     variants = [AS_IT_IS, *(each.variant for each in sets)]
-    as_is, *projected = projections(savings.base, variants, rtt_ms)
+    as_is, *projected = projections(savings.base, variants, rtt_ms, conditions=conditions)
     texts = [*(fix.text for fix in fixes), "all fixes"]
     *each, together = (
         _result(text, made, made.needs(fixed), as_is, there)

@@ -125,7 +125,7 @@ def _what_is_written(possible: Sequence[str], suffix: str) -> str:
     """What to write instead, and which command writes `suffix`."""
     *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
     kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}
-    others = {"report": "latpcap report", "rows": "the tables, as `latpcap exchanges`"}
-    elsewhere = [f"; {by} writes {suffix}" for kind, by in others.items() if kind in kinds]
+    others = {"report": "`latpcap report` writes", "rows": "tables such as `latpcap exchanges` write"}
+    elsewhere = [f"; {by} {suffix}" for kind, by in others.items() if kind in kinds]
     capture = "a capture is never overwritten; " if suffix in CAPTURES else ""
     return f"{capture}name a file that ends with {', '.join(first)} or {last}{''.join(elsewhere)}"

@@ -173,9 +173,11 @@ class Measures:
         """The database connections."""
         return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self.doubt is None)
 
-    def what_if(self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None) -> WhatIf | None:
+    def what_if(
+        self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None, conditions: Conditions | None = None
+    ) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
-        return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes)
+        return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
