@@ -88,6 +88,7 @@ EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "refused.pcapng": {RTT: {network.BY_RST: 3}},
     "port-reuse.pcapng": {RTT: {network.PORT_AGAIN: 4}},
     "psycopg2-terminated.pcapng": {ANSWERS: {postgresql.FATAL: 1}},
+    "killed-pg.pcapng.zst": {ANSWERS: {postgresql.FATAL: 1}},
     "sqldb-postgresql.pcapng.zst": {"PostgreSQL statements": {postgresql.IN_SQL: 5}},
     "logical-replication.pcapng": {ANSWERS: {postgresql.REPLICATION: 1}},
     "arkime-arkime__no-syn-ack.pcap": {RTT: {network.NO_SYN_ACK: 2}},

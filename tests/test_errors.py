@@ -175,13 +175,13 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
         (
             "medium",
             "syntax",
-            "10 of 50 statements failed, for 10 round trips: 1064 × 5, 1146 × 5; "
+            "10 of 50 statements failed (10 round trips): 1064 × 5, 1146 × 5; "
             "the statement is wrong, or names something that is not there",
         ),
         (
             "medium",
             "conflict",
-            "5 of 50 statements failed, for 5 round trips of their transactions: 1213 × 5; "
+            "5 of 50 statements failed (5 round trips of their transactions): 1213 × 5; "
             "others hold or changed what it needs",
         ),
     ]

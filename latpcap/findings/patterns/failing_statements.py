@@ -91,7 +91,7 @@ def _transactions(evidence: Evidence, rows: Ints) -> int:
 PATTERN = Pattern(
     code="failing-statements",
     fix="",
-    title="{failures:,} of {statements:,} statements failed, for {cost}: {codes}; {because}",
+    title="{failures:,} of {statements:,} statements failed ({cost}): {codes}; {because}",
     why="Each waits for an error, and a retry waits again. No saving is claimed: a statement put right waits as long.",
     find=find,
 )
