@@ -133,7 +133,7 @@ def _samples(recording: Recording, rtt: Estimate) -> tuple[Ints, Ints]:
     """When an RTT was measured directly, and which: the measured half, and the other as the baseline has it."""
     taken = [
         (values.time, values.ns, rtt.of_phases.near_share[values.connection], rtt.of_phases.baseline[values.connection])
-        for values in (half.handshakes + half.acks for half in rtt.halves)
+        for values in rtt.direct
     ]
     time, ns = [], []
     for is_near, (when, measured, near_share, baseline) in enumerate(taken):

@@ -116,6 +116,7 @@ def rtt_sample_table(recording: Recording) -> Table:
             {
                 "stream": Array.from_numpy(streams[samples.connection]).cast(_COUNT),
                 "by_server": nullable(samples.by_server, np.ones(len(samples.rtt), bool)),
+                "time": Array.from_numpy(samples.time + recording.start_ns).cast(_TIME),
                 "rtt_ms": Array.from_numpy(samples.rtt / MS),
                 "segments": Array.from_numpy(samples.segments).cast(_COUNT),
             }

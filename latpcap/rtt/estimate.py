@@ -9,7 +9,7 @@ import numpy as np
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Half, halves, whole_handshakes
+from latpcap.rtt.measured import Half, Values, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints
@@ -46,8 +46,8 @@ class Estimate:
     of_periods: Baselines
     of_exchanges: Ints
     """The phase of each exchange."""
-    halves: tuple[Half, Half]
-    """What was measured of the far half and of the near one, with the phase of each measurement."""
+    direct: tuple[Values, Values]
+    """Handshakes and clean ACKs of the far half and of the near one, with the phase of each."""
 
     @property
     def each_baseline(self) -> Floats:
@@ -70,7 +70,9 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     found = paths(recording.connections)
     path, count = found.of_connection, len(found)
     none = np.empty(0, np.int64)
-    whole = _estimated(recording, found, Phases.of(recording.connections, path, Changes(none, none, count)))
+    phases = Phases.of(recording.connections, path, Changes(none, none, count))
+    measured = halves(recording, phases)
+    whole = _estimated(recording, found, phases, measured)
     of_paths, of_connections = whole.of_paths, whole.of_connections
     if given_ms is not None:
         return replace(
@@ -84,17 +86,20 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
         return whole
     one_host, unknown = of_paths.position == LOOPBACK, of_paths.position == AT_UNKNOWN
     relevant = (of_paths.near_share < 1) & ~one_host, ((of_paths.near_share > 0) | unknown) & ~one_host
-    changes = find(recording.readings, path, count, whole.halves, relevant)
+    changes = find(recording.readings, path, count, measured, relevant)
     if not len(changes):
         return whole
-    return _estimated(recording, found, Phases.of(recording.connections, path, changes), of_paths.position)
+    phases = Phases.of(recording.connections, path, changes)
+    return _estimated(recording, found, phases, halves(recording, phases), of_paths.position)
 
 
-def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints | None = None) -> Estimate:
+def _estimated(
+    recording: Recording, found: Paths, phases: Phases, measured: tuple[Half, Half], place: Ints | None = None
+) -> Estimate:
     """The baselines of periods and phases; `place`, of each path, where it is known."""
     group, count = phases.period, int(phases.changes.first[-1])
     step_ns = recording.tick_ns
-    far, near = halves(recording, phases)
+    far, near = measured
     resent_own, handshake = _opening(recording.connections, phases)
     resent = np.zeros(count, bool)
     resent[group[resent_own]] = True
@@ -123,7 +128,7 @@ def _estimated(recording: Recording, found: Paths, phases: Phases, place: Ints |
         of_phases=of_phases,
         of_periods=of_periods,
         of_exchanges=of_exchanges,
-        halves=(far, near),
+        direct=(far.handshakes + far.acks, near.handshakes + near.acks),
     )
 
 
