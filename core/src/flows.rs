@@ -206,7 +206,7 @@ impl Flows<'_> {
     /// A segment that has its neighbour's time, as its own is wrong: nothing that it begins or ends can be timed.
     pub fn segment_with_a_wrong_time(&mut self, segment: &Segment<'_>) {
         let frame = segment.frame;
-        self.notes.add(NoteCode::ClockOutlier, || {
+        self.notes.add_at(NoteCode::ClockOutlier, 1, Some(frame), || {
             format!("the time of frame {frame} is far from those of the packets around it: it is taken to be theirs")
         });
         self.clock.steps += 1;
@@ -303,11 +303,11 @@ impl Flows<'_> {
         let frame = packet.frame;
         match dissected {
             Dissected::UnknownLinkType(link_type) => *self.unknown_link_types.entry(*link_type).or_default() += 1,
-            Dissected::Encrypted(by) => self.notes.add(NoteCode::EncryptedPackets, || {
+            Dissected::Encrypted(by) => self.notes.add_at(NoteCode::EncryptedPackets, 1, Some(frame), || {
                 format!("packets are encrypted by {by} (first: frame {frame}): what they hold is not known")
             }),
             Dissected::Malformed(why) if !dissected.is_cut(packet) => {
-                self.notes.add(NoteCode::MalformedPackets, || {
+                self.notes.add_at(NoteCode::MalformedPackets, 1, Some(frame), || {
                     format!("packets are damaged and left out (first: frame {frame}: {why})")
                 })
             }
@@ -339,6 +339,7 @@ impl Flows<'_> {
                 connection.swap_roles();
             }
         }
+        let refusal = self.refusal();
         self.note_of_link_types();
         self.notes_of_connections();
         self.notes_of_losses();
@@ -350,7 +351,20 @@ impl Flows<'_> {
             statements: self.statements,
             exchanges: self.exchanges.sorted(),
             notes: self.notes,
+            refusal,
         }
+    }
+
+    /// What a connection begins with is certain; what the user says of its port is not.
+    fn refusal(&self) -> Option<String> {
+        self.connections.iter().zip(&self.conversations).enumerate().find_map(|(stream, (connection, conversation))| {
+            let dialogue = conversation.dialogue()?;
+            let (port, spoken) = (connection.server.port, dialogue.contradicts?.name);
+            Some(format!(
+                "--decode-as {port}={} contradicts the capture: stream {stream} on that port begins with the greeting or login of {spoken}; leave it out, or write {port}={spoken}",
+                dialogue.protocol
+            ))
+        })
     }
 
     fn note_of_link_types(&mut self) {

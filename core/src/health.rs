@@ -32,7 +32,7 @@ impl Health {
             format!("only one direction of {connections} was captured (first: stream {})", self.first_one_sided)
         });
         let mut note = |code, tally: Tally, what: &str, message: &dyn Fn(String) -> String| {
-            notes.add_several(code, tally.count, || {
+            notes.add_at(code, tally.count, Some(tally.first_frame), || {
                 format!("{} (first: frame {})", message(some(tally.count, what)), tally.first_frame)
             });
         };

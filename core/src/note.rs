@@ -138,6 +138,19 @@ pub struct Note {
     pub message: String,
     /// How often it happened.
     pub count: u64,
+    /// The frame of the first case, which the message names.
+    pub frame: Option<u64>,
+}
+
+impl Note {
+    /// The same where several files were read: `there` says which frame of which file it is.
+    pub fn named(self, there: impl FnOnce(u64) -> Option<String>) -> Note {
+        let place = self.frame.and_then(|frame| Some((format!("frame {frame}"), there(frame)?)));
+        match place {
+            Some((frame, there)) => Note { message: self.message.replacen(&frame, &there, 1), ..self },
+            None => self,
+        }
+    }
 }
 
 /// The notes of one file or one stage: as many as there are codes, however bad the input.
@@ -152,9 +165,14 @@ impl Notes {
 
     /// The same for `count` cases at once; none are no note.
     pub fn add_several(&mut self, code: NoteCode, count: u64, message: impl FnOnce() -> String) {
+        self.add_at(code, count, None, message);
+    }
+
+    /// The same where the first case has a frame, which the message names.
+    pub fn add_at(&mut self, code: NoteCode, count: u64, frame: Option<u64>, message: impl FnOnce() -> String) {
         match self.0.iter_mut().find(|note| note.code == code) {
             Some(note) => note.count = note.count.saturating_add(count),
-            None if count > 0 => self.0.push(Note { code, message: message(), count }),
+            None if count > 0 => self.0.push(Note { code, message: message(), count, frame }),
             None => {}
         }
     }

@@ -187,8 +187,12 @@ fn read(
     if let Some(progress) = &progress {
         progress.get().watch(&packets);
     }
-    let recording = py.detach(|| Recording::new(pipeline::read(packets, &options)));
+    let recording = py.detach(|| {
+        let mut tables = pipeline::read(packets, &options);
+        tables.refusal.take().map_or_else(|| Ok(Recording::new(tables)), Err)
+    });
     interruption.raise()?;
+    let recording = recording.map_err(PyValueError::new_err)?;
     recording.map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 

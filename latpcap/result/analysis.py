@@ -274,6 +274,7 @@ class Measures:
                     health=health,
                     errors=self.errors,
                     doubt=self.doubt,
+                    files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),
         )

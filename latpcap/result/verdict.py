@@ -8,6 +8,7 @@ win.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -70,6 +71,8 @@ class Facts:
     health: Sequence[HealthNote]
     errors: ErrorsResult
     doubt: Doubt | None
+    files: Sequence[str]
+    """The paths of the captures."""
 
     @property
     def runtime(self) -> str:
@@ -169,11 +172,14 @@ def _sentences(facts: Facts) -> Iterator[str]:
 
 
 def _warning(facts: Facts) -> str:
-    """The gravest note: they come in that order."""
+    """The gravest note: they come in that order. A file is called by its name without its folders."""
     gravest = next(iter(facts.health), None)
     if gravest is None or gravest.severity == "info":
         return ""
-    return f"Warning: {gravest.message.rstrip('.')}."
+    message = gravest.message.rstrip(".")
+    for path in facts.files:
+        message = message.replace(path, re.split(r"[/\\]", path)[-1] or path)
+    return f"Warning: {message}."
 
 
 # --- what stands out ------------------------------------------------------------------------------------------------

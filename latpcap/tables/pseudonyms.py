@@ -224,10 +224,19 @@ class PseudonymousTables:
 
 
 def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
-    """Return `message` with the paths of captures replaced."""
+    """Return `message` with the paths of captures replaced, and their names where a frame is said to be of them.
+
+    >>> names = Pseudonyms()
+    >>> without_paths("/acme/live.pcap: cut", ["/acme/live.pcap"], names)
+    'capture-1.pcap: cut'
+    >>> without_paths("the clock was set (first: frame 3 of live.pcap)", ["/acme/live.pcap"], names)
+    'the clock was set (first: frame 3 of capture-1.pcap)'
+    """
     for path in sorted(paths, key=len, reverse=True):
         if path not in NAMELESS:
             message = message.replace(path, names.capture(path))
+            name = re.escape(re.split(r"[/\\]", path)[-1] or path)
+            message = re.sub(rf"(?<= of ){name}(?=[\s):;,]|$)", names.capture(path), message)
     return message
 
 

@@ -39,6 +39,7 @@ pub struct Recording {
     /// The file whose packet was given last.
     current: Option<usize>,
     frames: u64,
+    turns: Turns,
     extras: Extras,
     total_bytes: Option<u64>,
     consumed: Arc<AtomicU64>,
@@ -51,6 +52,8 @@ struct File {
     state: State,
     summary: CaptureFile,
     notes: Notes,
+    /// How many of its frames have been passed.
+    frames: u64,
 }
 
 enum State {
@@ -104,6 +107,7 @@ impl Recording {
             waiting: BinaryHeap::with_capacity(sources.len()),
             current: None,
             frames: 0,
+            turns: Turns::default(),
             extras: Extras::default(),
             total_bytes,
             consumed: Arc::default(),
@@ -138,7 +142,10 @@ impl Recording {
             let file = self.next_file()?;
             self.current = Some(file);
             self.frames += 1;
-            if self.files.get(file)?.has_packet() {
+            let passed = self.files.get_mut(file)?;
+            passed.frames += 1;
+            self.turns.pass(self.frames, file, passed.frames);
+            if passed.has_packet() {
                 return self.files.get_mut(file)?.packet(self.frames);
             }
         }
@@ -163,7 +170,9 @@ impl Recording {
     pub fn note_cut(&mut self, packet: CutPacket) {
         let file = self.current.unwrap_or(self.files.len().saturating_sub(1));
         if let Some(file) = self.files.get_mut(file) {
-            file.notes.add(NoteCode::SnapLength, || cut_short(packet));
+            // A packet that was held for its time is a few frames behind.
+            let frame = file.frames.saturating_sub(self.frames - packet.frame);
+            file.notes.add(NoteCode::SnapLength, || cut_short(CutPacket { frame, ..packet }));
         }
     }
 
@@ -212,6 +221,12 @@ impl Recording {
         self.files.iter().flat_map(File::named_notes).collect()
     }
 
+    /// Which frame of which file a frame of the recording is; `None` where there is but one file.
+    pub fn place(&self, frame: u64) -> Option<String> {
+        let (file, own) = self.turns.place(frame).filter(|_| self.files.len() > 1)?;
+        Some(format!("frame {own} of {}", base_name(&self.files.get(file)?.summary.path)))
+    }
+
     /// The size of all files as they lie on disk; `None` where one is a pipe.
     pub fn total_bytes(&self) -> Option<u64> {
         self.total_bytes
@@ -226,7 +241,7 @@ impl Recording {
 impl File {
     fn new(source: Source, is_one_of_many: bool) -> Self {
         let summary = CaptureFile::new(source.name());
-        Self { summary, source, is_one_of_many, state: State::Done, notes: Notes::default() }
+        Self { summary, source, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0 }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -302,7 +317,7 @@ impl File {
         let State::Open(reader, record) = &self.state else {
             return None;
         };
-        self.summary.count(record, frame, &mut self.notes);
+        self.summary.count(record, self.frames, &mut self.notes);
         Some(Packet {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
@@ -315,6 +330,47 @@ impl File {
     fn named_notes(&self) -> impl Iterator<Item = Note> {
         let notes = self.notes.iter().cloned().chain(self.summary.note());
         notes.map(|note| Note { message: format!("{}: {}", self.summary.path, note.message), ..note })
+    }
+}
+
+/// A file's name without its folders.
+fn base_name(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    if name.is_empty() { path } else { name }
+}
+
+/// Where the recording goes from one file to another.
+#[derive(Default)]
+struct Turns {
+    /// From which frame of the recording on it is in which file, and the frame of that file.
+    began: Vec<(u64, usize, u64)>,
+    /// The first frame that found no room.
+    full: Option<u64>,
+}
+
+impl Turns {
+    /// Files that take turns packet by packet would fill the memory with them.
+    const MOST: usize = 1 << 16;
+
+    #[inline]
+    fn pass(&mut self, frame: u64, file: usize, own: u64) {
+        if self.began.last().is_some_and(|&(.., last, _)| last == file) || self.full.is_some() {
+            return;
+        }
+        if self.began.len() < Self::MOST {
+            self.began.push((frame, file, own));
+        } else {
+            self.full = Some(frame);
+        }
+    }
+
+    fn place(&self, frame: u64) -> Option<(usize, u64)> {
+        if self.full.is_some_and(|full| frame >= full) {
+            return None;
+        }
+        let turn = self.began.partition_point(|&(began, ..)| began <= frame).checked_sub(1)?;
+        let (began, file, own) = *self.began.get(turn)?;
+        Some((file, own + (frame - began)))
     }
 }
 

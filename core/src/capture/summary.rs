@@ -74,7 +74,7 @@ impl CaptureFile {
     pub(super) fn note(&self) -> Option<Note> {
         let tick_ms = self.resolution.coarse_ns()? as f64 / 1e6;
         let message = format!("its clock ticks every {tick_ms} ms only");
-        Some(Note { code: NoteCode::CoarseClock, message, count: self.packets })
+        Some(Note { code: NoteCode::CoarseClock, message, count: self.packets, frame: None })
     }
 }
 

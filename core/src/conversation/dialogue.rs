@@ -5,7 +5,7 @@ use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, Tls};
-use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Start};
+use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::Statements;
@@ -18,6 +18,8 @@ pub struct Dialogue {
     pub swapped: bool,
     /// A PROXY protocol header preceded it.
     pub proxied: bool,
+    /// The protocol that it begins with, where another one was forced on it.
+    pub contradicts: Option<&'static Protocol>,
     pub session: Session,
     pub pairing: Pairing,
     /// How often synchronisation was lost, and why the first time.
@@ -43,6 +45,7 @@ impl Dialogue {
             protocol,
             swapped,
             proxied: false,
+            contradicts: None,
             session: Session::default(),
             pairing: Pairing::default(),
             losses: 0,

@@ -155,6 +155,7 @@ impl Conversation {
         };
         let mut dialogue = Dialogue::new(recognised.name, recognised.start, recognised.swapped);
         dialogue.proxied = recognised.proxied;
+        dialogue.contradicts = recognised.contradicts;
         for chunk in &recognised.seen {
             dialogue.read(&chunk.borrow(), statements);
         }

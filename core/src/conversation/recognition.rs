@@ -44,6 +44,8 @@ pub struct Recognised {
     pub seen: Vec<KeptChunk>,
     /// A PROXY protocol header preceded it.
     pub proxied: bool,
+    /// The protocol that it begins with, where another one was forced on it.
+    pub contradicts: Option<&'static Protocol>,
 }
 
 impl Recognised {
@@ -183,7 +185,10 @@ impl Recognition {
     fn recognise(&mut self) -> Option<Recognised> {
         match self.hints.forced {
             Some(Forced::Protocol(protocol)) => {
-                return Some(self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false));
+                let opening = self.opening();
+                let spoken = certain(&opening).filter(|spoken| opening.from_start && spoken.name != protocol.name);
+                let recognised = self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false);
+                return Some(Recognised { contradicts: spoken, ..recognised });
             }
             Some(Forced::Opaque(name)) => {
                 let start = Start { decoder: Box::new(Opaque::default()), layer: None };
@@ -222,7 +227,8 @@ impl Recognition {
     }
 
     fn recognised(&mut self, name: &'static str, start: Start, swapped: bool) -> Recognised {
-        Recognised { name, start, swapped, seen: std::mem::take(&mut self.seen), proxied: self.proxied }
+        let seen = std::mem::take(&mut self.seen);
+        Recognised { name, start, swapped, seen, proxied: self.proxied, contradicts: None }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Tables {
     pub statements: Statements,
     pub exchanges: ExchangeColumns,
     pub notes: Notes,
+    /// Why what was asked for with `decode_as` cannot be.
+    pub refusal: Option<String>,
 }
 
 impl Tables {
@@ -54,7 +56,7 @@ impl Tables {
     /// What went wrong without stopping the reading.
     pub fn notes(&self) -> Result<RecordBatch, ArrowError> {
         let mut notes = self.recording.notes();
-        notes.extend(self.notes.iter().cloned());
+        notes.extend(self.notes.iter().cloned().map(|note| note.named(|frame| self.recording.place(frame))));
         batch(vec![
             ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
             ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
@@ -263,7 +265,8 @@ fn severity(note: &Note) -> &'static str {
         | NoteCode::OneDirection
         | NoteCode::TooManyConnections
         | NoteCode::TooManyExchanges => "error",
-        NoteCode::DuplicatePackets
+        NoteCode::ClockBackwards
+        | NoteCode::DuplicatePackets
         | NoteCode::Reordered
         | NoteCode::Offloaded
         | NoteCode::ProxyHeader
