@@ -165,3 +165,9 @@ def test_each_exchange_tells_whether_a_transaction_is_open() -> None:
     exchanges = read_fixture("postgresql/psycopg2-transactions").exchanges.to_dicts()
     told = {(exchange["statement"] or "").split(" ")[0]: exchange["transaction"] for exchange in exchanges}
     assert (told["begin"], told["update"], told["commit"]) == ("open", "open", "idle")
+
+
+def test_without_autocommit_mysql_tells_of_a_transaction_from_the_first_statement_that_needs_one() -> None:
+    exchanges = read_fixture("findings/orm-requests").exchanges.to_dicts()
+    told = {(exchange["statement"] or "").split(" ")[0]: exchange["transaction"] for exchange in exchanges}
+    assert (told["select"], told["update"], told["commit"], told["rollback"]) == ("open", "open", "idle", "idle")

@@ -66,7 +66,10 @@ EXCHANGES: tuple[Shown, ...] = (
     ("rows", Heading("rows", least=7, optional=True), _count),
     ("service_ms", Heading("service ms", least=10), _ms),
     ("delta_ms", Heading("delta ms", least=10, optional=True), _ms),
+    ("client_ms", Heading("client ms", least=10, optional=True), _ms),
     ("complete", Heading("seen", least=4, optional=True), _flag),
+    ("request_spread_ms", Heading("request spread ms", least=17, optional=True), _ms),
+    ("response_spread_ms", Heading("response spread ms", least=18, optional=True), _ms),
     ("statement", Heading("statement", "left", least=30), _text),
 )
 PACE: tuple[Shown, ...] = (
@@ -77,17 +80,17 @@ PACE: tuple[Shown, ...] = (
 )
 CONNECTIONS: tuple[Shown, ...] = (
     ("stream", Heading("stream", least=6), str),
-    ("round_trips", Heading("round trips", least=11), _count),
-    ("rtt_baseline_ms", Heading("RTT ms", least=9), _ms),
-    ("rtt_handshake_ms", Heading("iRTT ms", least=9, optional=True), _ms),
-    ("rtt_in_stream_median_ms", Heading("in-stream ms", least=12, optional=True), _ms),
+    ("round_trips", Heading("trips", least=6), _count),
+    ("rtt_baseline_ms", Heading("RTT ms", least=7), _ms),
+    ("rtt_handshake_ms", Heading("iRTT ms", least=7, optional=True), _ms),
+    ("rtt_in_stream_median_ms", Heading("in-stream", least=9, optional=True), _ms),
     ("rtt_method", Heading("method", "left", least=14, optional=True), _text),
     ("state", Heading("state", "left", least=10, optional=True), _text),
     ("round_trips_per_transaction", Heading("a transaction", least=13, optional=True), significant),
     ("round_trips_per_row", Heading("a row", least=7, optional=True), significant),
     *PACE,
-    ("client", Heading("client", "left", least=21), _text),
-    ("server", Heading("server", "left", least=30), _text),
+    ("client", Heading("client", "left", least=15), _text),
+    ("server", Heading("server", "left", least=14), _text),
 )
 TOTALS: tuple[Shown, ...] = (
     ("share", Heading("share", least=6, optional=True), percent),

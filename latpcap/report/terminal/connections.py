@@ -19,11 +19,11 @@ def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[Renderabl
     yield heading(top("Connections", len(connections)))
     yield Grid(
         (
-            *map(Heading, ("stream", "round trips", "RTT ms")),
-            *(Heading(title, optional=True) for title in ("iRTT ms", "in-stream ms")),
+            *map(Heading, ("stream", "trips", "RTT ms")),
+            *(Heading(title, optional=True) for title in ("iRTT ms", "in-stream")),
             Heading("from", "left", optional=True),
             *(Heading(title, optional=True) for title in ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")),
-            Heading("client → server", "left", least=40),
+            Heading("client → server", "left", least=36),
         ),
         [_connection_row(each) for each in sorted(connections, key=lambda each: -each.round_trips)[:TOP]],
     )
