@@ -9,6 +9,8 @@ from conftest import read_fixture
 
 import latpcap
 from latpcap.measures.changed_paths import changed_paths
+from latpcap.report.console import print_renderables
+from latpcap.report.terminal.paths import paths
 from latpcap.rtt import Estimate, estimate_paths
 
 APART_MS = 100
@@ -135,3 +137,17 @@ def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) 
     longer = sum(period.round_trips * (15 - period.rtt.baseline_ms) / 1000 for period in path.periods)
     assert point.runtime_s == pytest.approx(analysis.summary.runtime_s + longer, rel=0.005)
     assert np.isclose(analysis.projection.seconds_per_ms, 1.042, atol=0.003)
+
+
+def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.Capture) -> None:
+    text = print_renderables(list(paths(capture.analyze().paths)))
+    assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
+    assert "03:31:09    20.097  19.851  20.343          264" in text
+    assert "handshake and in-stream: handshake and in-stream agree" in text
+    assert "response floor: the path changed: the fastest responses of this time" in text
+
+
+def test_a_window_has_the_rtt_of_its_time(capture: latpcap.Capture) -> None:
+    after = capture.select(start="2026-11-22T03:31:10").analyze()
+    assert after.summary.baseline_rtt_ms == pytest.approx(20.1, abs=0.05)
+    assert not [note for note in after.health if note.code == "path-changed"]

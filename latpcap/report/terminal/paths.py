@@ -38,6 +38,8 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
     for path in changed[:TOP]:
         yield Text(printable(f"{path.client} → {path.server}: the RTT changed"))
         yield _periods(path)
+        reasons = {f"{period.rtt.method}: {period.rtt.reason}": None for period in path.periods}
+        yield from map(Text, reasons)
     if changed and len(paths) == 1:
         return
     rtt = paths[0].rtt
