@@ -12,6 +12,8 @@ import pytest
 from conftest import FIXTURES
 from test_cli import failed
 
+from latpcap.cli import COMMANDS
+
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
@@ -52,6 +54,8 @@ def test_a_name_without_a_suffix_and_a_dash_are_text(latpcap: Run, tmp_path: Pat
         ("findings", "x.html", "`latpcap report` writes .html"),
         ("report", "x.json", "a report is .html or .md; for tables and JSON there are other commands"),
         ("analyze", "x.pcapng", "a capture is never overwritten"),
+        ("analyze", "x.pcap.gz", "a capture is never overwritten"),
+        ("exchanges", "x.csv.gz", "x.csv.gz: name a file that ends with"),
     ],
 )
 def test_a_name_that_says_another_format_is_refused(
@@ -85,6 +89,11 @@ def test_the_json_of_a_table_is_its_rows(latpcap: Run, command: str) -> None:
     lines = latpcap(command, PREPARED, "--format", "jsonl", "--quiet").stdout.splitlines()
     assert whole["schema"] == f"latpcap.{command}/1"
     assert whole["rows"] == [json.loads(line) for line in lines]
+
+
+def test_every_command_has_json_but_those_that_write_something_else() -> None:
+    without = {command.name for command in COMMANDS if not any("--json" in param.opts for param in command.params)}
+    assert without == {"report", "completion", "help"}
 
 
 def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:

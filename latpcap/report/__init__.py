@@ -108,7 +108,7 @@ def chosen_format(kinds: Sequence[str], path: str | Path | None, asked: str | No
     named = _named(possible, path)
     if asked is None:
         if suffix and named is None:
-            raise UsageError(f"{path}: {_what_is_written(possible, suffix)}")
+            raise UsageError(f"{path}: {_what_is_written(possible, str(path))}")
         return named or possible[0]
     meant = [name for name, each in FORMATS.items() if suffix in each.suffixes]
     if suffix != ".txt" and meant and asked not in meant:
@@ -121,11 +121,12 @@ def _named(possible: Sequence[str], path: str | Path | None) -> str | None:
     return next((name for name in possible if suffix in FORMATS[name].suffixes), None)
 
 
-def _what_is_written(possible: Sequence[str], suffix: str) -> str:
-    """What to write instead, and which command writes `suffix`."""
+def _what_is_written(possible: Sequence[str], path: str) -> str:
+    """What to write instead, and which command writes files that end so."""
+    *_, suffix = suffixes = [each.lower() for each in Path(path).suffixes]
     *first, last = dict.fromkeys(FORMATS[name].suffixes[0] for name in possible)
     kinds = {kind for each in FORMATS.values() if suffix in each.suffixes for kind in each.of}
     others = {"report": "`latpcap report` writes", "rows": "tables such as `latpcap exchanges` write"}
     elsewhere = [f"; {by} {suffix}" for kind, by in others.items() if kind in kinds]
-    capture = "a capture is never overwritten; " if suffix in CAPTURES else ""
+    capture = "a capture is never overwritten; " if any(each in CAPTURES[:3] for each in suffixes) else ""
     return f"{capture}name a file that ends with {', '.join(first)} or {last}{''.join(elsewhere)}"
