@@ -300,7 +300,8 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     yield from _about_states(recording, total)
     partial = int(np.count_nonzero(~recording.exchanges.complete))
     if partial:
-        text = f"{partial:,} of {len(recording.exchanges):,} exchanges were captured in part; their times are not used"
+        of = f"{partial:,} of {counted(len(recording.exchanges), 'exchange')}"
+        text = f"{of} {'was' if partial == 1 else 'were'} captured in part: such times are not used"
         severity = "warning" if partial > NOTABLE_SHARE * len(recording.exchanges) else "info"
         yield HealthNote("incomplete-exchanges", severity, text, partial)
 

@@ -104,7 +104,8 @@ def _cost(facts: Facts) -> str:
     if facts.doubt is Doubt.CLOCK:
         return f"{trips}; {facts.doubt.value}."
     if projection.baseline_rtt_ms is None:
-        return f"{trips} in {facts.runtime}; the RTT of this capture is unknown, so their cost is, too."
+        whose = "its" if facts.round_trips == 1 else "their"
+        return f"{trips} in {facts.runtime}; the RTT of this capture is unknown, so {whose} cost is, too."
     if facts.doubt is not None:
         return f"{trips} in {facts.runtime}; {facts.doubt.value}."
     if facts.waits.shared_s <= 0 or base.runtime_s <= 0:
@@ -154,6 +155,8 @@ def _elsewhere(facts: Facts) -> str:
     if projection.baseline_rtt_ms is None or projection.seconds_per_ms is None:
         return "No projection without it: give the RTT between client and server with --rtt-baseline."
     point = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
+    if facts.doubt and facts.waits.count == 0:
+        return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}; more cannot be said."
     if point is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         return f"Each extra millisecond of RTT adds {format_s(projection.seconds_per_ms)}."
     return (
@@ -193,7 +196,7 @@ def _failures(facts: Facts) -> str:
 def _beside_statements(facts: Facts) -> str:
     """Where most round trips run no statement, say what they do."""
     first = next(iter(facts.purposes), None)
-    if first is None or first.purpose in {"statements", "setup", "unreadable", "others"}:
+    if first is None or first.round_trips < 2 or first.purpose in {"statements", "setup", "unreadable", "others"}:
         return ""
     if first.round_trips < MIN_BESIDE * facts.round_trips:
         return ""

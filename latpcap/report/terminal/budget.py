@@ -22,7 +22,7 @@ PARTS = {
     "stall_s": ("A", "stall", "bright_magenta", "Nagle and delayed ACK, with its round trip"),
     "client_s": ("C", "client", "green", "the application works"),
     "think_s": ("P", "think", "blue", "long pauses, kept as they are"),
-    "setup_s": ("U", "setup", "magenta", "TCP, TLS, authentication"),
+    "setup_s": ("U", "set-up", "magenta", "TCP, TLS, authentication"),
     "loss_s": ("L", "loss", "bright_red", "retransmissions"),
     "unknown_s": ("?", "unknown", "bright_black", "cannot be divided"),
 }
