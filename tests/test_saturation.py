@@ -36,6 +36,7 @@ def queue(
     times = (asked * MS).astype(np.int64)
     return SimpleNamespace(
         connection=connection.astype(int),
+        phase=connection.astype(int),
         baseline_ns=np.full(connections, 0.0),
         request_ns=times,
         request_end_ns=times,
