@@ -134,6 +134,22 @@ def test_a_transaction_ends_with_its_connection() -> None:
     assert told.connection.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("name", "count", "round_trips"),
+    [("jdbc-transactions", 50, 100), ("psycopg2-transactions", 50, 150), ("pgbench-tpcb-c1", 20, 140)],
+)
+def test_a_begin_that_is_sent_with_the_first_statement_begins_the_transaction(
+    name: str, count: int, round_trips: int
+) -> None:
+    told = read_fixture(f"postgresql/{name}").analyze().chattiness
+    assert (told.transactions, told.transaction_round_trips) == (count, round_trips)
+
+
+def test_requests_sent_together_lie_in_the_transaction_that_the_first_begins() -> None:
+    told = read_fixture("postgresql/jdbc-batch").analyze().chattiness
+    assert (told.transactions, told.statements_outside) == (1, 1)
+
+
 def test_statements_outside_of_transactions_are_counted_for_themselves() -> None:
     exchanges = [Ex(sql="select a"), Ex(sql="set x"), Ex(sql="begin"), Ex(sql="insert b"), Ex(sql="commit")]
     told = analyze(Conn(exchanges=exchanges)).chattiness

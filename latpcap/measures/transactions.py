@@ -38,7 +38,7 @@ def transactions(recording: Recording) -> Transactions:
     first = np.diff(exchanges.connection, prepend=-1) != 0
     status = columns.codes(recording.exchanges_table, "transaction")
     told = np.bincount(exchanges.connection, status.codes >= 0, len(recording.connections))[exchanges.connection] > 0
-    is_open = status.where(("open", "failed").__contains__)
+    is_open = _is_open(exchanges, first, status.where(("open", "failed").__contains__))
     was_open = _before(is_open) & ~first
     inside, begins = is_open | was_open, is_open & ~was_open
     if not told.all():
@@ -47,6 +47,22 @@ def transactions(recording: Recording) -> Transactions:
     inside &= ~exchanges.is_setup
     begins = inside & (begins | first | ~_before(inside))
     return Transactions(np.where(inside, np.cumsum(begins) - 1, -1), exchanges.connection[begins])
+
+
+def _is_open(exchanges: Exchanges, first: Bools, told: Bools) -> Bools:
+    """Whether a transaction is open behind each exchange, as the server says.
+
+    PostgreSQL says it once for all requests that were sent together, behind the last: before that, only what is news
+    counts, and what begins or ends one.
+    """
+    begins, ends = exchanges.begins_transaction, exchanges.ends_transaction
+    goes_on = exchanges.wait.where("shared".__eq__) & ~first
+    is_last = ~np.append(goes_on[1:], False)
+    is_truth = first | is_last | (told != _before(told))
+    known = is_truth | begins | ends
+    value = np.where(is_truth, told, begins)
+    rows = np.maximum.accumulate(np.where(known, np.arange(len(told)), 0))
+    return value[rows]
 
 
 def _marked(exchanges: Exchanges, first: Bools) -> tuple[Bools, Bools]:
