@@ -178,6 +178,27 @@ def test_the_runtime_of_a_group_is_its_own_not_the_files() -> None:
     assert rows["bob"]["runtime_s"] == pytest.approx(0.001 + 0.002 * 30 + 0.0005 * 30, rel=0.05)
 
 
+@pytest.mark.parametrize("by", ["application", "server"])
+def test_what_is_ranked_by_a_name_is_what_is_selected_by_it(by: str) -> None:
+    path = FIXTURES / "postgresql/several-applications.pcapng.zst"
+    capture = read(path)
+    for row in rank(path, by=by).to_dicts():
+        summary = capture.select(**{by: row[by]}).analyze(15).summary
+        assert row["seconds_per_ms"] == pytest.approx(summary.seconds_per_ms)
+        assert (row["round_trips"], row["runtime_s"]) == (summary.round_trips, summary.runtime_s)
+        assert row["network_share"] == pytest.approx(summary.network_share)
+
+
+def test_what_a_millisecond_adds_to_a_program_is_what_it_counted() -> None:
+    """A worker's statements, its login (MD5 waits twice, SCRAM three times) and its TCP handshake, one after the other.
+
+    The batch has one connection; the shop six at once, of 72 statements each; each of two monitors six after another.
+    """
+    rows = rank(FIXTURES / "postgresql/several-applications.pcapng.zst", by="application").to_dicts()
+    waits = {row["application"]: round(row["seconds_per_ms"] * 1000) for row in rows}
+    assert waits == {"nightly-batch": 100 + 2 + 1, "shop-web": 72 + 3 + 1, "monitor": 6 * (1 + 3 + 1)}
+
+
 @pytest.mark.parametrize("by", ["server", "application", "client", "user", "database", "connection"])
 def test_groups_have_all_connections_and_round_trips_of_the_file(by: str) -> None:
     for path in (CHATTY, FIXTURES / "findings/orm-requests-pg.pcapng.zst", FIXTURES / "mysql/churn-20.pcapng"):

@@ -156,6 +156,15 @@ def test_a_capture_at_the_server_shows_the_tasks_of_the_client() -> None:
     assert client.column("duration_s") == pytest.approx(server.column("duration_s"), rel=0.01)
 
 
+def test_on_a_path_that_changes_each_task_has_the_rtt_of_its_time() -> None:
+    capture = read(FIXTURES / "mysql/path-changes.pcapng.zst")
+    [whole], summed = capture.tasks.to_dicts(), capture.analyze().summary
+    assert whole["network_s"] == pytest.approx(summed.network_s, rel=0.01)
+    trips = capture.tasks_at(idle_s=0.004)
+    assert trips.column("baseline_rtt_ms").min() < 6
+    assert trips.column("baseline_rtt_ms").max() > 15
+
+
 def test_what_is_typical_are_values_that_a_task_had() -> None:
     typical = summary(found([Conn(exchanges=[*burst(3), *burst(2, rest_ms=1500), *burst(9, rest_ms=1500)])]))
     assert typical is not None

@@ -13,7 +13,7 @@ same tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.transactions import transactions
-from latpcap.rtt import Baselines, Estimate
+from latpcap.rtt import Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import running_maximum
@@ -77,6 +77,8 @@ class _Waits:
     """Stretches that do not overlap on their connection: exchanges, TCP handshakes, waits for the server's FIN (ns)."""
 
     connection: Ints
+    phase: Ints
+    """Whose RTT it has."""
     begin: Ints
     end: Ints
     round_trips: Ints
@@ -97,7 +99,7 @@ class _Waits:
 def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
     """Cut the recording into tasks; a gap of more than `idle_s` ends one."""
     idle_ns = round(idle_s * 1e9)
-    waits = _waits(recording, rtt.of_connections)
+    waits = _waits(recording, rtt)
     clients, names = _clients(recording)
     worker = _workers(waits, clients, idle_ns)
     order = np.lexsort((waits.begin, worker))
@@ -161,29 +163,31 @@ def _with_requests(waits: _Waits, new: Bools, other: Bools) -> tuple[Bools, Bool
 # --- stretches ------------------------------------------------------------------------------------------------------
 
 
-def _waits(recording: Recording, baselines: Baselines) -> _Waits:
+def _waits(recording: Recording, rtt: Estimate) -> _Waits:
     """All stretches as the client saw them, by connection and time."""
-    connections, exchanges = recording.connections, recording.exchanges
-    near = np.rint(baselines.near).astype(np.int64)
+    connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
+    near = np.rint(rtt.of_phases.near).astype(np.int64)
     opened = np.flatnonzero(connections.syn != MISSING)
-    closed = goodbyes(recording, near)
+    closed = goodbyes(recording, near[phases.opening])
     bye = np.flatnonzero(closed != MISSING)
     last = np.searchsorted(exchanges.connection, bye, side="right") - 1
     shaken = _shaken(recording)[opened]
     connection = np.concatenate((exchanges.connection, opened, bye))
+    phase = np.concatenate((rtt.of_exchanges, phases.opening[opened], phases.closing[bye]))
     start = connections.start[exchanges.connection]
     begin = np.where(exchanges.begin == MISSING, start, exchanges.begin)
     begin = np.concatenate((begin, connections.syn[opened], exchanges.end[last]))
     goes_on = (exchanges.round_trips == 0) & exchanges.wait.where(("deferred", "none").__contains__)
     goes_on &= exchanges.request != MISSING
-    end = np.where(goes_on, exchanges.request_end - near[exchanges.connection], exchanges.end)
+    end = np.where(goes_on, exchanges.request_end - near[rtt.of_exchanges], exchanges.end)
     end = np.concatenate((np.maximum(end, start), shaken, closed[bye]))
     trips = np.concatenate((exchanges.round_trips, 1 + connections.server_first[opened], np.ones_like(bye)))
-    waited = np.concatenate((_waited(exchanges, near), np.full(len(opened) + len(bye), np.iinfo(np.int64).max)))
+    whole = np.full(len(opened) + len(bye), np.iinfo(np.int64).max)
+    waited = np.concatenate((_waited(exchanges, near[rtt.of_exchanges]), whole))
     exchange = np.concatenate((np.arange(len(exchanges)), np.full(len(opened) + len(bye), -1)))
-    half = near[connection] // 2
+    half = near[phase] // 2
     order = np.lexsort((exchange, begin, connection))
-    waits = _Waits(connection, begin - half, end + half, trips, waited, exchange).picked(order)
+    waits = _Waits(connection, phase, begin - half, end + half, trips, waited, exchange).picked(order)
     return _cut(waits)
 
 
@@ -198,7 +202,7 @@ def _shaken(recording: Recording) -> Ints:
 
 def _waited(exchanges: Exchanges, near: Ints) -> Ints:
     """How long the client waited for each answer; its whole length where that is not known."""
-    hidden = np.where(exchanges.round_trips > 0, near[exchanges.connection], 0)
+    hidden = np.where(exchanges.round_trips > 0, near, 0)
     return np.where(exchanges.waited >= 0, exchanges.waited + hidden, np.iinfo(np.int64).max)
 
 
@@ -208,9 +212,7 @@ def _cut(waits: _Waits) -> _Waits:
     first = np.diff(waits.connection, prepend=-1) != 0
     begin = np.where(first, waits.begin, np.maximum(waits.begin, np.roll(latest, 1)))
     end = np.maximum(waits.end, begin)
-    return _Waits(
-        waits.connection, begin, end, waits.round_trips, np.minimum(waits.waited, end - begin), waits.exchange
-    )
+    return replace(waits, begin=begin, end=end, waited=np.minimum(waits.waited, end - begin))
 
 
 # --- who works ------------------------------------------------------------------------------------------------------
@@ -365,7 +367,7 @@ def _add_up(
 
     exchanges = recording.exchanges
     alone, paced = _shares(waits, worker, idle_ns)
-    baseline = rtt.of_phases.baseline[rtt.phases.at(waits.connection, waits.begin)]
+    baseline = rtt.of_phases.baseline[waits.phase]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total(waits.round_trips * baseline) / total(waits.round_trips)
     return Tasks(
