@@ -1,12 +1,11 @@
 """A recording cut into groups of its database connections, each a `Recording` of its own.
 
-Rows are put in the groups' order once; a group then is a slice of each table: many groups cost no more than one.
+Rows are put in the groups' order once; a group then is a slice of each table, so that all cost no more than one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from arro3.core import Table
@@ -19,6 +18,8 @@ __all__ = ["grouped"]
 
 OF_STREAMS = ("exchanges", "rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
+OF_ALL = ("captures", "notes", "statements", "tags")
+"""Tables that all groups share."""
 
 
 def grouped(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[str | None, Recording]]:
@@ -35,8 +36,9 @@ def grouped(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple
     }
     for table in OF_STREAMS:
         parts[table] = _of_streams(Table.from_arrow(getattr(recording.tables, table)()), of_stream)
+    shared = {table: Table.from_arrow(getattr(recording.tables, table)()) for table in OF_ALL}
     for number, name in enumerate(distinct):
-        yield name, Recording(_Part(recording.tables, {table: rows.of(number) for table, rows in parts.items()}))
+        yield name, Recording(_Part(shared | {table: rows.of(number) for table, rows in parts.items()}))
 
 
 class _Slices:
@@ -64,11 +66,12 @@ def _of_streams(table: Table, of_stream: Ints) -> _Slices:
 class _Part:
     """The tables of one group: what `Recording` takes."""
 
-    def __init__(self, whole: Any, tables: dict[str, Table]) -> None:
-        self._whole = whole
+    def __init__(self, tables: dict[str, Table]) -> None:
+        """Take each by the name of the method that returns it."""
         self._of_group = tables
 
-    def __getattr__(self, name: str) -> Any:
-        """What is not the group's own is that of the whole: files, notes, texts."""
-        table = self._of_group.get(name)
-        return getattr(self._whole, name) if table is None else lambda: table
+    def __getattr__(self, name: str) -> Callable[[], Table]:
+        table = self.__dict__["_of_group"].get(name)
+        if table is None:
+            raise AttributeError(name)
+        return lambda: table
