@@ -12,6 +12,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report.chattiness import chattiness_rows
+from latpcap.report.terminal.budget import PARTS
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms, significant
@@ -55,9 +56,7 @@ def render_budget(budget: Budget) -> str:
     parts = budget.parts()
     total = sum(parts.values()) or 1.0
     rows = [
-        (name.removesuffix("_s"), f"{seconds:,.3f}", f"{seconds / total:.1%}")
-        for name, seconds in parts.items()
-        if seconds > 0
+        (PARTS[name][1], f"{seconds:,.3f}", f"{seconds / total:.1%}") for name, seconds in parts.items() if seconds > 0
     ]
     return _table(("part", "seconds", "share"), rows)
 
