@@ -238,6 +238,32 @@ def test_a_window_is_what_editcap_cuts_out(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(ours.column(column)[known], theirs.column(column)[known])
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mysql/ntop-nDPI__mysql.pcapng",
+        "mysql/deepflowio-deepflow__mysql-statement.pcap",
+        "postgresql/OISF-suricata-verify__pgsql-cancel-request__input.pcap",
+        "postgresql/OISF-suricata-verify__pgsql-upgrade-tls__input.pcap",
+    ],
+)
+def test_the_streams_of_captures_of_others_add_up_and_are_what_tshark_writes(
+    name: str, shared_capture: Callable[[str], Path], tmp_path: Path
+) -> None:
+    needs("tshark")
+    path = shared_capture(name)
+    whole = package.read(path)
+    exchanges = 0
+    for stream in streams(whole):
+        alone = tmp_path / f"{stream}.pcapng"
+        subprocess.run(["tshark", "-r", path, "-Y", f"tcp.stream=={stream}", "-w", alone], check=True)
+        expected, found = package.read(alone).connections, whole.select(stream=stream).connections
+        for column in (*COUNTED, "user", "database", "application"):
+            assert found.column(column).tolist() == expected.column(column).tolist(), column
+        exchanges += int(found.column("exchanges").sum())
+    assert exchanges == len(whole.exchanges)
+
+
 def needs(program: str) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed: it comes with tshark")
@@ -410,6 +436,20 @@ def test_sql_gates_and_comparisons_see_only_what_was_selected(latpcap: Run) -> N
     assert latpcap("analyze", path, "--fail-if", "exchanges > 3", "--user", "plain").returncode == 0
     compared = json.loads(latpcap("compare", path, path, "--json", "--user", "plain").stdout)
     assert compared["round_trips_after"] == 3
+
+
+def test_wireshark_is_asked_for_the_same_connections(latpcap: Run) -> None:
+    needs("tshark")
+    path = load_fixture("postgresql/several-applications").path
+    done = latpcap("verify", path, "--json", "--application", "nightly-batch")
+    result = json.loads(done.stdout)
+    measures = {measure["name"]: measure for measure in result["measures"]}
+    assert (done.returncode, result["selection"]["conditions"]) == (0, ["application nightly-batch"])
+    assert (measures["streams, their end points"]["latpcap"], measures["streams, their end points"]["wireshark"]) == (
+        1,
+        1,
+    )
+    assert all(measure["unexplained"] == 0 for measure in measures.values())
 
 
 def test_nothing_selected_ends_with_status_4(latpcap: Run) -> None:

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from latpcap.cli import values
+from latpcap.cli.selection import connection_options as _connection_options
 from latpcap.cli.selection import selection_options
 from latpcap.cli.sorting import sort_options
 from latpcap.errors import UsageError
@@ -34,6 +35,7 @@ __all__ = [
     "captures_argument",
     "color_option",
     "condition_options",
+    "connection_options",
     "decode_as_option",
     "fail_if_option",
     "fix_option",
@@ -140,6 +142,8 @@ def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
 
     return decorate
 
+
+connection_options = _all_of(*_connection_options)
 
 decode_as_option = click.option(
     "--decode-as",

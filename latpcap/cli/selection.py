@@ -9,9 +9,9 @@ import click
 
 from latpcap.cli.values import completes, protocols
 
-__all__ = ["asked_for", "selection_options"]
+__all__ = ["asked_for", "connection_options", "selection_options"]
 
-selection_options = (
+connection_options = (
     click.option("--stream", multiple=True, metavar="NUMBERS", help="Only these connections (tcp.stream): 0,3-5."),
     click.option("--client", multiple=True, metavar="ADDRESS", help="Only from these: host, host:port, :port, net/24."),
     click.option("--server", multiple=True, metavar="ADDRESS", help="Only to these, for instance 10.0.0.5:3306."),
@@ -25,12 +25,16 @@ selection_options = (
         shell_complete=completes(protocols),
         help="Only this protocol: mysql, postgresql, …",
     ),
+)
+"""Each that can be given several times means any of these; different ones must all hold: docs/selecting.md."""
+
+selection_options = (
+    *connection_options,
     click.option(
         "--from", "start", metavar="TIME", help="Only what begins from here on: 14:05 (UTC), +90s, frame:1200."
     ),
     click.option("--to", "end", metavar="TIME", help="Only what begins before: likewise, or 2026-11-22T14:05:30Z."),
 )
-"""Each that can be given several times means any of these; different ones must all hold: docs/selecting.md."""
 
 NAMES = ("stream", "client", "server", "user", "database", "application", "protocol", "start", "end")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from latpcap.cli.io import result_format, write_result
 from latpcap.cli.options import (
     captures_argument,
     color_option,
+    connection_options,
     decode_as_option,
     json_option,
     memory_option,
@@ -19,6 +22,7 @@ __all__ = ["verify"]
 
 @click.command()
 @captures_argument
+@connection_options
 @decode_as_option
 @memory_option
 @json_option
@@ -32,6 +36,7 @@ def verify(
     as_json: bool,
     quiet: bool,
     output: str | None,
+    **asked: Any,
 ) -> int:
     """Compare with Wireshark's own dissectors, measure by measure.
 
@@ -41,16 +46,19 @@ def verify(
     \b
     latpcap verify capture.pcapng
     latpcap verify 'ring/*.pcapng' --json
+    latpcap verify capture.pcapng --server :3306
     """
     from latpcap.cli.progress import watch
     from latpcap.tables import sources
+    from latpcap.tables.selection import Selection
     from latpcap.verify import compare, ours, wireshark
 
     chosen = result_format(as_json, output)
     paths = [path for given in captures for path in sources.paths(given)]
     sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
-    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress), quiet=quiet)
+    selection = Selection.of(**asked)
+    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress, selection), quiet=quiet)
     result = compare(paths, seen)
     write_result(result, chosen, output)
     return 0 if result.agrees else 1

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
+from latpcap.report.terminal.selection import selection
 from latpcap.report.text import printable
 from latpcap.verify import Difference, Measure, Verification
 
@@ -23,6 +24,7 @@ TITLES = ("latpcap", "Wireshark", "equal", "explained", "unexplained")
 
 @parts_of.register
 def _verification(result: Verification) -> Iterator[RenderableType]:
+    yield from selection(result.selection)
     yield Text(summary(result), style="bold")
     if result.complaint:
         yield Text(f"tshark: {printable(result.complaint)}")

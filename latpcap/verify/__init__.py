@@ -50,9 +50,11 @@ def compare(paths: Sequence[str], ours: Ours) -> Verification:
     wireshark_version = version()
     if not paths or "-" in paths:
         raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
-    theirs = dissect(paths, ours.ports)
+    theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream))
     measured = tuple(_all(ours, theirs))
-    return Verification(tuple(paths), wireshark_version, measured, theirs.complaint, tuple(unchecked(ours, theirs)))
+    return Verification(
+        tuple(paths), wireshark_version, measured, theirs.complaint, tuple(unchecked(ours, theirs)), ours.selected
+    )
 
 
 def _all(ours: Ours, theirs: Dissection) -> Iterator[Measure]:

@@ -16,6 +16,8 @@ from latpcap.result.analysis import Measures
 from latpcap.result.tables import exchange_table
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
+from latpcap.tables.selected import select
+from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
@@ -83,6 +85,8 @@ class Ours:
     connections: list[Connection]
     exchanges: dict[int, list[Exchange]] = field(default_factory=dict)
     """By stream; what is encrypted is left out."""
+    selected: Selected | None = None
+    """Which connections these are; `None` for all."""
 
     @property
     def packets(self) -> int:
@@ -120,8 +124,14 @@ class Ours:
                 yield exchange
 
 
-def read(paths: list[str], decode_as: dict[int, str], memory: int = DEFAULT_MEMORY, progress: Any = None) -> Ours:
-    """Read `paths` as one recording, with literals: they are compared, never shown."""
+def read(
+    paths: list[str],
+    decode_as: dict[int, str],
+    memory: int = DEFAULT_MEMORY,
+    progress: Any = None,
+    selection: Selection | None = None,
+) -> Ours:
+    """Read `paths` as one recording, or some of its connections, with literals: they are compared, never shown."""
     try:
         tables = _core.read(
             paths,  # type: ignore[arg-type]
@@ -134,13 +144,14 @@ def read(paths: list[str], decode_as: dict[int, str], memory: int = DEFAULT_MEMO
         raise CaptureError(str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    recording = Recording(tables)
+    recording = select(Recording(tables), selection or Selection())
     files = Table(recording.captures_table)
     ours = Ours(
         files.to_dicts(),
         min((time for time in _times(files, "first_time") if time is not None), default=None),
         max((time for time in _times(files, "last_time") if time is not None), default=None),
         list(_connections(Table(recording.all_connections_table))),
+        selected=recording.selected,
     )
     for exchange in _exchanges(recording):
         if exchange.command != UNREADABLE:

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from latpcap.display import Displayed
+from latpcap.display import Displayed, plain
+from latpcap.tables.selection import Selected
 
 __all__ = ["Difference", "Measure", "Verification"]
 
@@ -78,6 +79,8 @@ class Verification(Displayed):
     """What tshark said about a file that it read only in part."""
     unchecked: tuple[str, ...] = ()
     """What was not compared, and why: a line each."""
+    selection: Selected | None = None
+    """Which connections were compared; `None` for all."""
 
     @property
     def agrees(self) -> bool:
@@ -89,6 +92,7 @@ class Verification(Displayed):
         return {
             "schema": self.schema,
             "captures": list(self.captures),
+            "selection": plain(self.selection),
             "wireshark": self.wireshark,
             "agrees": self.agrees,
             "complaint": self.complaint,

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -94,6 +94,8 @@ class Dissection:
     ready: set[tuple[int, int]] = field(default_factory=set)
     """(stream, frame) in which PostgreSQL's server was ready for the next query."""
     complaint: str | None = None
+    streams: Container[int] | None = None
+    """Those that are looked at; `None` for all."""
 
     def add(self, cells: Mapping[str, list[str]]) -> None:
         """Take one frame."""
@@ -106,7 +108,7 @@ class Dissection:
             self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
             self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
         number, stream = last_int(cells["frame.number"]), last_int(cells["tcp.stream"])
-        if number is not None and stream is not None:
+        if number is not None and stream is not None and (self.streams is None or stream in self.streams):
             self._add_segment(cells, number, stream, time_ns, protocols)
 
     def _add_segment(
@@ -179,9 +181,12 @@ def _version(program: str) -> str:
     return next((word for word in words if word[:1].isdigit()), "unknown")
 
 
-def dissect(paths: Sequence[str], ports: Mapping[str, set[int]]) -> Dissection:
-    """Let Wireshark read `paths` as one recording; `ports` says where it will find which protocol."""
-    found = Dissection()
+def dissect(paths: Sequence[str], ports: Mapping[str, set[int]], streams: Container[int] | None = None) -> Dissection:
+    """Let Wireshark read `paths` as one recording; `ports` says where it will find which protocol.
+
+    Packets are counted all; of what else it says, that of `streams` is kept (`None`: of all).
+    """
+    found = Dissection(streams=streams)
     with ExitStack() as stack:
         environment = stack.enter_context(_home())
         source, given = _source(paths, environment, stack)
