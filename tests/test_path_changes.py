@@ -37,6 +37,7 @@ def test_a_change_of_the_handshakes_splits_the_path() -> None:
     found = estimated(pool(5, 20))
     assert levels(found) == [5.0, 20.0]
     assert found.phases.changes.time.tolist() == [30 * APART_MS * 1_000_000]
+    assert found.phases.changes.shown_text(0) == "handshakes and acknowledgments before and after it"
     assert found.of_connections.baseline.tolist() == [5e6] * 30 + [20e6] * 30
 
 
@@ -75,6 +76,7 @@ def test_answers_faster_than_the_handshake_prove_a_shorter_path() -> None:
     found = estimated([Conn([*answers(20), *answers(5)], rtt_ms=20)])
     assert levels(found) == [20.0, 5.0]
     assert found.of_periods.low[1] < 5e6 < found.of_periods.high[1]
+    assert found.phases.changes.shown_text(0).startswith("responses, on one side of it faster")
     assert not estimated([Conn([*answers(40), *answers(25)], rtt_ms=20)]).has_changed
 
 
@@ -110,6 +112,8 @@ def test_the_clocks_of_the_senders_prove_that_the_path_of_one_connection_changed
     assert after.rtt.low_ms < 20.05 < after.rtt.high_ms
     assert after.begin.startswith("2026-11-22T03:31:09.")
     assert (before.round_trips, after.round_trips) == (776, 264)
+    assert before.shown_by is None
+    assert "TCP timestamps" in (after.shown_by or "")
 
 
 def test_it_is_said_in_the_verdict_and_in_health(capture: latpcap.Capture) -> None:
@@ -143,6 +147,7 @@ def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.C
     text = print_renderables(list(paths(capture.analyze().paths)))
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
     assert "03:31:09    20.097  19.851  20.343          264" in text
+    assert "Changed at 03:31:09, as shown by responses, and the senders' clocks (TCP timestamps)" in text
     assert "handshake and in-stream: handshake and in-stream agree" in text
     assert "response floor: the path changed: the fastest responses of this time" in text
 

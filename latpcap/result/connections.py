@@ -48,6 +48,8 @@ class PeriodResult:
     """A path had one RTT from a time on, until the next period."""
 
     begin: str
+    shown_by: str | None
+    """What shows that it began; null for the first."""
     round_trips: int
     rtt: RttResult
 
@@ -152,7 +154,12 @@ def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodRes
     begin = np.datetime_as_string(start.view("datetime64[ns]"), unit="ns")
     return {
         path: tuple(
-            PeriodResult(f"{begin[period]}Z", int(trips[period]), _rtt(found.of_periods, period))
+            PeriodResult(
+                begin=f"{begin[period]}Z",
+                shown_by=changes.shown_text(period - path - 1) if period > changes.first[path] else None,
+                round_trips=int(trips[period]),
+                rtt=_rtt(found.of_periods, period),
+            )
             for period in range(int(changes.first[path]), int(changes.first[path + 1]))
         )
         for path in np.unique(changes.path).tolist()

@@ -22,11 +22,14 @@ import numpy as np
 
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
-from latpcap.rtt.phases import Changes
+from latpcap.rtt.phases import Changes, Shown
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.recording import Readings
 
 __all__ = ["find"]
+
+_Change = tuple[int, Shown]
+"""When, and what shows it."""
 
 FEWEST = 10
 """Direct measurements on either side of a change."""
@@ -113,7 +116,7 @@ def find(
     `path` is the path of each connection; `relevant` are the paths of which the far half, and the near one, may be
     network.
     """
-    found: dict[int, list[int]] = {}
+    found: dict[int, list[_Change]] = {}
     clocks = Clocks(readings, path, count)
     for half, counts in zip(halves, relevant, strict=True):
         direct = _Measured(half.handshakes + half.acks, path, count)
@@ -122,23 +125,23 @@ def find(
         for number in np.flatnonzero(direct.may_change(FEWEST) & counts).tolist():
             times = _changes(direct.of(number), FEWEST, bounds.of(number))
             split[number] = len(times) > 0
-            found.setdefault(number, []).extend(times)
+            found.setdefault(number, []).extend((time, Shown.MEASURED) for time in times)
         for number in np.flatnonzero(bounds.may_change(FEWEST_RESPONSES) & counts & ~split).tolist():
             responses = bounds.of(number)
             times = _changes(responses, FEWEST_RESPONSES, responses)
             witness = _Witness(direct.of(number), clocks.of(number)) if times else None
             found.setdefault(number, []).extend(witness.confirmed(times, responses) if witness else [])
-    pairs = [(number, time) for number in sorted(found) for time in _once(found[number])]
-    paths, moments = (np.array([pair[part] for pair in pairs], np.int64) for part in (0, 1))
-    return Changes(paths, moments, count)
+    rows = [(number, *change) for number in sorted(found) for change in _once(found[number])]
+    numbers, moments, shown = (np.array([row[part] for row in rows], np.int64) for part in range(3))
+    return Changes(numbers, moments, shown, count)
 
 
-def _once(times: list[int]) -> Iterator[int]:
+def _once(changes: list[_Change]) -> Iterator[_Change]:
     """Both halves show one change at about the same time."""
     last = None
-    for time in sorted(times):
+    for time, shown in sorted(changes):
         if last is None or time - last >= LASTING_NS:
-            yield time
+            yield time, shown
             last = time
 
 
@@ -267,17 +270,19 @@ class _Witness:
     direct: _Series
     clocks: SendersClocks
 
-    def confirmed(self, times: list[int], responses: _Series) -> list[int]:
+    def confirmed(self, times: list[int], responses: _Series) -> list[_Change]:
         """The changes of the responses that were the path's."""
         edges = [-FOREVER_NS, *times, FOREVER_NS]
-        kept = []
+        kept: list[_Change] = []
         for index, time in enumerate(times):
             before, after = (responses.between(*edges[part : part + 2]) for part in (index, index + 1))
             measured = [self.direct.between(*edges[part : part + 2]) for part in (index, index + 1)]
             rises = np.median(after) > np.median(before)
             slow, fast, shown = (after, before, measured[1]) if rises else (before, after, measured[0])
-            if _shows(shown, slow, fast) or self._moved(edges[index : index + 3], before, after):
-                kept.append(time)
+            if _shows(shown, slow, fast):
+                kept.append((time, Shown.ANSWERS))
+            elif self._moved(edges[index : index + 3], before, after):
+                kept.append((time, Shown.CLOCKS))
         return kept
 
     def _moved(self, edges: list[int], before: Ints, after: Ints) -> bool:

@@ -69,8 +69,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     """Choose the baseline RTT of each path and of each connection of `recording`."""
     found = paths(recording.connections)
     path, count = found.of_connection, len(found)
-    none = np.empty(0, np.int64)
-    phases = Phases.of(recording.connections, path, Changes(none, none, count))
+    phases = Phases.of(recording.connections, path, Changes.none(count))
     measured = halves(recording, phases)
     whole = _estimated(recording, found, phases, measured)
     of_paths, of_connections = whole.of_paths, whole.of_connections

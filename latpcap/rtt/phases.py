@@ -7,6 +7,7 @@ period of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,22 @@ import numpy as np
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
-__all__ = ["Changes", "Phases"]
+__all__ = ["Changes", "Phases", "Shown"]
+
+
+class Shown(IntEnum):
+    """What shows that a path changed, and not the server."""
+
+    MEASURED = 0
+    ANSWERS = 1
+    CLOCKS = 2
+
+
+SHOWN_TEXTS = {
+    Shown.MEASURED: "handshakes and acknowledgments before and after it",
+    Shown.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
+    Shown.CLOCKS: "responses, and the senders' clocks (TCP timestamps): it was the way, not the server",
+}
 
 
 @dataclass(frozen=True)
@@ -24,8 +40,20 @@ class Changes:
     path: Ints
     time: Ints
     """From then on another RTT, in ns since the recording began."""
+    shown: Ints
+    """What shows each."""
     count: int
     """Of paths, changed or not."""
+
+    @classmethod
+    def none(cls, count: int) -> Changes:
+        """Of paths that did not change."""
+        nothing = np.empty(0, np.int64)
+        return cls(nothing, nothing, nothing, count)
+
+    def shown_text(self, index: int) -> str:
+        """What shows a change, in words."""
+        return SHOWN_TEXTS[Shown(self.shown[index])]
 
     def __len__(self) -> int:
         return len(self.path)

@@ -79,7 +79,7 @@ def _changes(known: Changes, path: Ints, later: int, runtime_ns: int) -> Changes
     time = known.time - later
     inside = (number[known.path] != MISSING) & (time > 0) & (time < runtime_ns)
     order = np.lexsort((time[inside], number[known.path[inside]]))
-    return Changes(number[known.path[inside]][order], time[inside][order], len(path))
+    return Changes(number[known.path[inside]][order], time[inside][order], known.shown[inside][order], len(path))
 
 
 def _taken(values: Baselines, places: Ints) -> Baselines:

@@ -38,6 +38,11 @@ def paths(paths: tuple[PathResult, ...]) -> Iterator[RenderableType]:
     for path in changed[:TOP]:
         yield Text(printable(f"{path.client} → {path.server}: the RTT changed"))
         yield _periods(path)
+        yield from (
+            Text(f"Changed at {period.begin[11:19]}, as shown by {period.shown_by}")
+            for period in path.periods
+            if period.shown_by
+        )
         reasons = {f"{period.rtt.method}: {period.rtt.reason}": None for period in path.periods}
         yield from map(Text, reasons)
     if changed and len(paths) == 1:
