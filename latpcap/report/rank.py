@@ -41,8 +41,7 @@ def _parts(ranked: list[Row], others: list[Row], asked: Asked, shown: int) -> It
     folder = _folder([row["file"] for row in (*ranked, *others)])
     if ranked:
         yield Text(printable(_first(ranked, asked, folder)), style="bold")
-        columns = _columns(asked, folder)
-        yield Grid([each for each, _ in columns], [[write(row) for _, write in columns] for row in ranked[:shown]])
+        yield _grid(_columns(asked, folder), ranked[:shown])
     if any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked):
         yield Text("Think time is half of the runtime or more in some of them; `--by task` leaves it out.")
     if others:
@@ -53,14 +52,22 @@ def _parts(ranked: list[Row], others: list[Row], asked: Asked, shown: int) -> It
         )
 
 
+def _grid(columns: Sequence[Shown], rows: Sequence[Row]) -> Grid:
+    """The columns, but for those that can be spared and that no row fills."""
+    cells = [(heading, [write(row) for row in rows]) for heading, write in columns]
+    filled = [(heading, column) for heading, column in cells if not heading.optional or any(column)]
+    return Grid([heading for heading, _ in filled], list(zip(*(column for _, column in filled), strict=True)))
+
+
 def _first(ranked: list[Row], asked: Asked, folder: str) -> str:
     """The worst one, in a sentence whose product is the figure of its row."""
     worst = ranked[0]
     where = f" (below {folder})" if folder else ""
     of = f"{counted(len(ranked), asked.by or 'capture')}{where}"
     added, runtime = format_s(worst["seconds_per_ms"]), format_s(worst["runtime_s"])
+    first = " ".join(filter(None, (asked.by, _whose(worst, asked, folder))))
     return (
-        f"{of}. First {_whose(worst, asked, folder)}: each further millisecond adds {added} to its {runtime} "
+        f"{of}. First {first}: each further millisecond adds {added} to its {runtime} "
         f"({_percent(worst['share_per_ms'])}), {counted(worst['round_trips'], 'round trip')}."
     )
 
@@ -91,7 +98,7 @@ def _columns(asked: Asked, folder: str) -> list[Shown]:
         (Heading("RTT ms", optional=True), lambda row: _number(row["baseline_rtt_ms"])),
         (Heading("network", optional=True), lambda row: _share(row["network_share"])),
         (Heading(f"s at {at}", optional=True), lambda row: _number(row["projected_s"])),
-        (Heading("think s", optional=True), lambda row: _number(row["think_s"])),
+        (Heading("think s", optional=True), lambda row: _number(row["think_s"] or None)),
         (Heading("notes", "left", optional=True), lambda row: row["health"] or ""),
         (Heading("file", "left", least=20), lambda row: printable(_called(row["file"], folder))),
     ]
