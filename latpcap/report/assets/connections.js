@@ -20,18 +20,17 @@ export function showConnections() {
     number("bytes", (row) => row.request_bytes + row.response_bytes, bytes),
     number("sent again", (row) => row.retransmissions, count),
     number("RTT ms", (row) => row.rtt.baseline_ms, fixedMs),
-    number("iRTT ms", (row) => row.rtt.handshake_ms, fixedMs),
-    number("in-stream ms", (row) => row.rtt.in_stream_median_ms, fixedMs),
+    { title: "iRTT, in-stream ms", value: (row) => row.rtt.handshake_ms, show: ({ rtt }) => two(rtt.handshake_ms, rtt.in_stream_median_ms) },
     { title: "how it is known", value: (row) => row.rtt.method, show: method, text: true },
-    number("delta p50 ms", (row) => row.chattiness.delta_ms.p50, fixedMs),
-    number("delta p95 ms", (row) => row.chattiness.delta_ms.p95, fixedMs),
-    number("client p50 ms", (row) => row.chattiness.client_ms.p50, fixedMs),
-    number("client p95 ms", (row) => row.chattiness.client_ms.p95, fixedMs),
+    pace("delta p50, p95 ms", "delta_ms"),
+    pace("client p50, p95 ms", "client_ms"),
   ];
   sortableTable({ id: "connections-table", caption: "Connections", columns, rows: connections, foot: foot() });
 }
 
 const lines = (...texts) => texts.filter(Boolean).map((text, at) => make("span", { class: at ? "second" : "first" }, text));
+const two = (first, second) => (first === null && second === null ? "" : lines(fixedMs(first) || "–", fixedMs(second) || "–"));
+const pace = (title, name) => ({ title, value: (row) => row.chattiness[name].p50, show: ({ chattiness }) => two(chattiness[name].p50, chattiness[name].p95) });
 const server = (row) => lines(row.server, [row.protocol, row.server_version].filter(Boolean).join(" "));
 const who = (row) => lines(row.user ?? "–", [row.database, row.application].filter(Boolean).join(", "));
 const state = (row) => lines(row.state, [row.encryption, row.compression, row.replication ? "replication" : ""].filter(Boolean).join(", "));
@@ -44,5 +43,5 @@ function method({ rtt }) {
 function foot() {
   if (rest.count === 0) return null;
   return ["", `${count(rest.count)} further connections together`, "", "", "", count(rest.exchanges), count(rest.round_trips),
-    bytes(rest.request_bytes + rest.response_bytes), count(rest.retransmissions), "", "", "", "", "", "", "", ""];
+    bytes(rest.request_bytes + rest.response_bytes), count(rest.retransmissions), "", "", "", "", ""];
 }
