@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
-from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.statement_text import reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables import columns
@@ -295,7 +294,7 @@ class Evidence:
         exchanges = self.exchanges
         near = np.nan_to_num(self.rtt.of_phases.near)[self.rtt.of_exchanges]
         gap = np.where(exchanges.client == MISSING, 0, exchanges.client) - near * exchanges.round_trips
-        client: Floats = gap - ack_stalls(exchanges).before
+        client: Floats = gap - self.timeline.own_held_ns.before
         return client
 
     @cached_property
