@@ -76,6 +76,11 @@ class StallTime:
     network_within: NDArray[Any]
 
     @property
+    def count(self) -> int:
+        """How many packets."""
+        return int(np.count_nonzero(self.before > 0) + np.count_nonzero(self.within > 0))
+
+    @property
     def timers_s(self) -> float:
         """The same at any RTT."""
         return _seconds(self.before) + _seconds(self.within) - self.network_s

@@ -17,7 +17,7 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.waits import Waits
-from latpcap.projection.basis import Basis
+from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.project import Projection
 from latpcap.result.chattiness import Chattiness, chattiness_in_words
 from latpcap.result.errors import ErrorsResult, said_of_errors
@@ -33,6 +33,9 @@ SIDE_BY_SIDE = 0.98
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
+
+MIN_HELD = 0.05
+"""Packets held back, as a share of the round trips, from which on the verdict mentions that they wait, too."""
 
 PART_NAMES = {
     "network_s": "waiting for the network",
@@ -217,6 +220,14 @@ def _largest(facts: Facts) -> str:
     return f"Most time goes to {', then '.join(shares)}." if shares else ""
 
 
+def _held_back(facts: Facts) -> str:
+    """Why an extra millisecond adds more than the first line's waits."""
+    held = facts.base.stalls(AS_IT_IS).count
+    if held < MIN_HELD * facts.round_trips or facts.base.job is None:
+        return ""
+    return f"{counted(held, 'held-back packet')} {'waits' if held == 1 else 'wait'} for a round trip each, too."
+
+
 def _chattiness(facts: Facts) -> str:
     """What the round trips were made for, where they take time."""
     return chattiness_in_words(facts.chattiness)
@@ -228,5 +239,12 @@ def _changed_path(facts: Facts) -> str:
     return f"{changed[:1].upper()}{changed[1:]}." if changed else ""
 
 
-STANDS_OUT: tuple[Callable[[Facts], str], ...] = (_failures, _changed_path, _beside_statements, _largest, _chattiness)
+STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
+    _failures,
+    _changed_path,
+    _beside_statements,
+    _largest,
+    _held_back,
+    _chattiness,
+)
 """In the order in which they are said: what a reader must not miss first."""
