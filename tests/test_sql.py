@@ -178,7 +178,7 @@ ENDLESS = "select count(*) from range(10000000000) a, range(10000000000) b where
 def test_a_query_ends_when_its_time_is_over(latpcap: Run, nplus1: Path) -> None:
     done = latpcap("sql", nplus1, ENDLESS, "--timeout", "200ms")
     assert done.returncode == 2
-    assert done.stderr == b"latpcap: the query was ended after 0.2 s: ask for less, or give a --timeout\n"
+    assert done.stderr == b"latpcap: the query was ended after 0.200 s: ask for less, or give a --timeout\n"
 
 
 def test_the_statements_before_the_last_one_count_as_well(capture: package.Capture) -> None:
