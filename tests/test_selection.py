@@ -428,6 +428,13 @@ def test_json_says_what_was_selected(latpcap: Run) -> None:
     assert json.loads(latpcap("analyze", path, "--json").stdout)["selection"] is None
 
 
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_reports_to_hand_on_say_what_was_selected(latpcap: Run, tmp_path: Path, suffix: str) -> None:
+    report = tmp_path / f"report{suffix}"
+    assert latpcap("report", load_fixture("postgresql/logins").path, "--user", "plain", "-o", report).returncode == 0
+    assert "Selected: user plain: 1 of 6 connections, 3 of 14 exchanges" in report.read_text()
+
+
 def test_sql_gates_and_comparisons_see_only_what_was_selected(latpcap: Run) -> None:
     path = load_fixture("postgresql/logins").path
     rows = latpcap("sql", path, "select count(*) as n from exchanges", "--format", "csv", "--user", "plain").stdout
