@@ -40,7 +40,7 @@ ENVIRONMENT = {
 
 def man_page(group: click.Group, version: str) -> str:
     """Return the page of `group`, its commands and all their options."""
-    root = click.Context(group, info_name="latpcap")
+    root = group.make_context("latpcap", [], resilient_parsing=True)
     commands = [(name, click.Context(group.commands[name], root, name)) for name in group.list_commands(root)]
     common = _common([context for _, context in commands])
     return "\n".join(
