@@ -46,7 +46,7 @@ def _helps(evidence: Evidence) -> Iterator[str]:
         yield f"{each}: {_fewer(evidence)} would need one wait for several statements."
     elif statements > 1:
         yield f"{statements:,} statements wait one by one: {_fewer(evidence)} would need one wait for several of them."
-    yield "Else only a shorter distance helps."
+    yield "Beyond that, only a shorter distance helps."
 
 
 def _fewer(evidence: Evidence) -> str:
