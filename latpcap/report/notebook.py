@@ -12,7 +12,6 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report.chattiness import chattiness_rows
-from latpcap.report.terminal.budget import PARTS
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms, significant
@@ -56,7 +55,9 @@ def render_budget(budget: Budget) -> str:
     parts = budget.parts()
     total = sum(parts.values()) or 1.0
     rows = [
-        (PARTS[name][1], f"{seconds:,.3f}", f"{seconds / total:.1%}") for name, seconds in parts.items() if seconds > 0
+        (name.removesuffix("_s").replace("setup", "set-up"), f"{seconds:,.3f}", f"{seconds / total:.1%}")
+        for name, seconds in parts.items()
+        if seconds > 0
     ]
     return _table(("part", "seconds", "share"), rows)
 
