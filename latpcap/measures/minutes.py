@@ -6,6 +6,7 @@ round times of the clock; one in which nothing happened is there as well.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +63,16 @@ class Minutes:
 def usual_interval_s(runtime_s: float, *, beyond: bool = False) -> float:
     """The width of intervals where none is asked for: a round one, of which at most 60 cover the time.
 
-    No more than a minute, unless longer ones are welcome (`beyond`).
+    No more than a minute, unless longer ones are welcome (`beyond`) or it lasts for months.
 
     >>> usual_interval_s(5), usual_interval_s(90), usual_interval_s(28_800), usual_interval_s(28_800, beyond=True)
     (0.1, 2.0, 60.0, 600.0)
     """
-    widths = STEPS_S + LONG_S if beyond else STEPS_S
-    return next((width for width in widths if runtime_s <= FEW * width), widths[-1])
+    if not beyond and runtime_s <= MOST * MINUTE_S / 2:
+        return next((width for width in STEPS_S if runtime_s <= FEW * width), MINUTE_S)
+    widths = STEPS_S + LONG_S
+    days = math.ceil(runtime_s / FEW / widths[-1])
+    return next((width for width in widths if runtime_s <= FEW * width), days * widths[-1])
 
 
 def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *, beyond: bool = False) -> Minutes:
