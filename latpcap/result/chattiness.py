@@ -135,6 +135,6 @@ def chattiness_in_words(result: Chattiness) -> str:
     mostly_transactions = 2 * result.transaction_round_trips > result.round_trips and result.transactions > 1
     if per_transaction and mostly_transactions:
         return f"A transaction takes {significant(per_transaction)} round trips on average."
-    if per_row and per_row > 1:
-        return f"A row takes {significant(per_row)} round trips on average."
-    return f"A round trip brings {significant(1 / per_row)} rows on average." if per_row else ""
+    if per_row is None or per_row >= 1:  # mostly writes, pings, fetches to the end: rows are not what they were for
+        return ""
+    return f"A round trip brings {significant(1 / per_row)} rows on average."
