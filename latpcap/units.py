@@ -173,8 +173,10 @@ def percent_range(share: float, low: float, high: float) -> str:
 
     >>> percent_range(0.364, 0.25, 0.4), percent_range(0.364, 0.364, 0.3641), percent_range(0.004, 0, 0.021)
     ('36%, 25 to 40%', '36%', '0.4%, 0 to 2.1%')
+    >>> percent_range(0.0002, 0, 0.0003)
+    'under 0.1%'
     """
-    if percent(low) == percent(share) == percent(high):
+    if percent(low) == percent(share) == percent(high) or percent(high).startswith("under"):
         return percent(share)
     least = "0" if percent(low).startswith("under") else percent(low).rstrip("%")
     return f"{percent(share)}, {least} to {percent(high)}"

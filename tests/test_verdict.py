@@ -1,4 +1,5 @@
 from builder import Conn, Ex, build
+from conftest import analysed
 
 from latpcap.measures import health
 from latpcap.result.analysis import Measures
@@ -61,3 +62,9 @@ def test_the_worst_note_is_part_of_it() -> None:
     notes = [("snap-length", "warning", "built.pcap: 3 packets were cut.", 3), ("other", "info", "nothing", 1)]
     result = Measures(build([Conn(exchanges=QUERIES[:5])], notes)).analyze()
     assert result.summary.verdict.endswith("Warning: built.pcap: 3 packets were cut.")
+
+
+def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
+    told = analysed("mysql/too-many-connections").summary.verdict
+    assert told.startswith("5 of 5 logins failed: 1040 × 5.")
+    assert "held-back" not in told

@@ -223,7 +223,7 @@ def _largest(facts: Facts) -> str:
 def _held_back(facts: Facts) -> str:
     """Why an extra millisecond adds more than the first line's waits."""
     held = facts.base.stalls(AS_IT_IS).count
-    if held < MIN_HELD * facts.round_trips or facts.base.job is None:
+    if held == 0 or held < MIN_HELD * facts.round_trips or facts.base.job is None:
         return ""
     return f"{counted(held, 'held-back packet')} {'waits' if held == 1 else 'wait'} for a round trip each, too."
 
