@@ -26,7 +26,8 @@ from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
 __all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "MissingUnit", "counted", "listed", "parse_share", "parse_size"]
-__all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_s", "percent", "percent_range", "significant"]
+__all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
+__all__ += ["percent", "percent_range", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -114,6 +115,15 @@ def significant(value: float, digits: int = 3) -> str:
         return "0" if value == 0 else str(value)
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     return f"{round(value, digits - 1 - exponent):,.{max(digits - 1 - exponent, 0)}f}"
+
+
+def format_ratio(value: float) -> str:
+    """Return a ratio of counts: three significant digits, and never fewer than stand before the point.
+
+    >>> [format_ratio(value) for value in (0.111, 3.667, 152.4, 1037.0)]
+    ['0.111', '3.67', '152', '1,037']
+    """
+    return f"{value:,.0f}" if value >= 999.5 else significant(value)
 
 
 def format_ms(milliseconds: float) -> str:

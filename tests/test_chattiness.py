@@ -13,6 +13,7 @@ from conftest import analysed, read_fixture
 
 from latpcap.measures.tasks import count_tasks, tasks
 from latpcap.measures.transactions import transactions
+from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.tables import grouped_table
 
@@ -29,6 +30,14 @@ def analyze(*connections: Conn) -> Analysis:
 
 def numbers_of(*exchanges: Ex) -> list[int]:
     return transactions(build([Conn(exchanges=list(exchanges))])).of_exchange.tolist()
+
+
+def test_a_ratio_of_many_round_trips_is_their_number() -> None:
+    rows = {
+        name: (value, made_of)
+        for name, value, made_of in chattiness_rows(read_fixture("mysql/path-changes").analyze().chattiness)
+    }
+    assert rows["round trips a transaction"] == ("1,037", "1,037 round trips in 1 transaction")
 
 
 # --- by hand --------------------------------------------------------------------------------------------------------

@@ -31,6 +31,12 @@ def test_every_help_has_an_example(command: list[str]) -> None:
     assert "\n  latpcap " in shown or 'eval "$(latpcap completion bash)"' in shown
 
 
+def test_what_each_command_does_is_told_whole_at_80_columns(latpcap: Run) -> None:
+    told = latpcap("--help").stdout.decode()
+    assert "…" not in told
+    assert "..." not in told.partition("Commands:")[2]
+
+
 def test_the_verdict_comes_first_and_standard_error_is_silent(latpcap: Run, nplus1: Path) -> None:
     done = latpcap("analyze", nplus1)
     assert done.stdout.decode().startswith("303 round trips, 1 TCP handshake and 1 greeting at 1.01 ms are")

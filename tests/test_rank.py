@@ -256,7 +256,7 @@ def test_one_command_names_the_chatty_one(latpcap: Run) -> None:
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("3 captures (below ")
     assert (
-        "First pool-4.pcapng: each further millisecond adds 56.0 ms to its 66.0 ms (+84.9 %), 48 round trips." in first
+        "First pool-4.pcapng: each further millisecond adds 56.0 ms to its 66.0 ms (+84.9%), 48 round trips." in first
     )
 
 
@@ -269,6 +269,19 @@ def test_figures_and_files_fit_80_columns(latpcap: Run, monkeypatch: pytest.Monk
     assert [line.split()[-1] for line in lines if line.lstrip()[:1].isdigit()][1:] == [
         *("pool-4.pcapng", "think-time.pcapng", "progress.pcapng")
     ]
+
+
+def test_a_long_name_of_a_file_goes_before_what_can_be_spared(
+    latpcap: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    named = tmp_path / "the-nightly-batch-of-monday.pcapng"
+    shutil.copy(CHATTY, named)
+    assert named.name in latpcap("rank", tmp_path).stdout.decode()
+
+
+def test_what_is_not_there_is_called_as_it_was_given(latpcap: Run) -> None:
+    assert "nothere/: no such file" in latpcap("rank", "nothere/").stdout.decode()
 
 
 @pytest.mark.parametrize(("paths", "status"), [([NO_TRAFFIC], 4), (["gone.pcap"], 3), (["gone.pcap", CHATTY], 0)])

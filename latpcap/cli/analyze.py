@@ -12,7 +12,7 @@ from latpcap.cli.options import Duration, fail_if_option, json_option, output_op
 __all__ = ["analyze"]
 
 
-@click.command()
+@click.command(short_help="What the network cost, why, and what it costs elsewhere.")
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")

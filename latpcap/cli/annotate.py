@@ -14,7 +14,7 @@ from latpcap.errors import UsageError
 __all__ = ["annotate"]
 
 
-@click.command()
+@click.command(short_help="Write the captures again, with comments for Wireshark.")
 @reading_options
 @click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
 @json_option

@@ -13,7 +13,7 @@ from latpcap.tables import sources
 __all__ = ["compare", "validate"]
 
 
-@click.command()
+@click.command(short_help="Two captures of one job: what was added, what is gone.")
 @click.argument("before", metavar="BEFORE", type=PATH)
 @click.argument("after", metavar="AFTER", type=PATH)
 @two_captures_options
@@ -33,7 +33,7 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     write_result(set_side_by_side(first.analyze(), second.analyze()), chosen, output)
 
 
-@click.command()
+@click.command(short_help="Was the projection right? Predicted against measured.")
 @click.argument("base", metavar="BASE", type=PATH)
 @click.option(
     "--against", "other", required=True, type=PATH, metavar="OTHER", help="A capture of the same job at another RTT."

@@ -13,7 +13,7 @@ from latpcap.cli.sorting import in_order_of
 __all__ = ["findings"]
 
 
-@click.command()
+@click.command(short_help="Which patterns cost round trips, and what fixes them.")
 @reading_options
 @rtt_option
 @fail_if_option

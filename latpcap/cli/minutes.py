@@ -12,7 +12,7 @@ from latpcap.cli.options import Duration, output_options, reading_options
 __all__ = ["minutes"]
 
 
-@click.command()
+@click.command(short_help="RTT, loss, round trips and response times over time.")
 @reading_options
 @click.option(
     "--every",

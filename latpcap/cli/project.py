@@ -21,7 +21,7 @@ from latpcap.cli.options import (
 __all__ = ["project"]
 
 
-@click.command()
+@click.command(short_help="The runtime at other RTTs, and with fixes.")
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")

@@ -28,7 +28,7 @@ __all__ = ["rank"]
 SHOW_AFTER_S = 0.5
 
 
-@click.command()
+@click.command(short_help="Which of many captures is the chatty one: a line each.")
 @reading_options
 @click.option("--by", type=click.Choice(RANK_BY), help="Rank these within and across the files; by default the files.")
 @click.option(

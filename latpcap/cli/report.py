@@ -12,7 +12,7 @@ from latpcap.cli.options import PATH, Duration, reading_options, rtt_option
 __all__ = ["report"]
 
 
-@click.command()
+@click.command(short_help="All of it to hand on: a page or Markdown.")
 @reading_options
 @rtt_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")

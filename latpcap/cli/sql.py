@@ -15,7 +15,7 @@ from latpcap.tables.sql import TIMEOUT_S, engine
 __all__ = ["sql"]
 
 
-@click.command()
+@click.command(short_help="Ask the tables a question in SQL.")
 @reading_options
 @click.option(
     "--timeout",

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["captures", "connections", "errors", "exchanges", "health", "statements"]
 
 
-def _rows_command(name: str, what: str) -> click.Command:
-    @click.command(
-        name, help=f"{what}\n\n\b\nlatpcap {name} capture.pcapng\nlatpcap {name} capture.pcapng -o {name}.parquet"
-    )
+def _rows_command(name: str, what: str, short: str) -> click.Command:
+    examples = f"latpcap {name} capture.pcapng\nlatpcap {name} capture.pcapng -o {name}.parquet"
+
+    @click.command(name, help=f"{what}\n\n\b\n{examples}", short_help=short)
     @reading_options
     @output_options
     def command(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
@@ -46,7 +46,7 @@ def _write(
     write_rows(rows, chosen, output)
 
 
-@click.command()
+@click.command(short_help="Every statement: how often, how long, its share.")
 @reading_options
 @click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead.")
 @output_options
@@ -67,7 +67,7 @@ def statements(
     _write("statements", rows_of, file_format, as_json, output, reading)
 
 
-@click.command()
+@click.command(short_help="Why it failed: every error, how often, of what.")
 @reading_options
 @output_options
 def errors(file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
@@ -86,7 +86,23 @@ def errors(file_format: str | None, as_json: bool, output: str | None, **reading
     _write("errors", rows_of, file_format, as_json, output, reading)
 
 
-exchanges = _rows_command("exchanges", "Every request with its whole response: times, round trips, bytes, rows.")
-connections = _rows_command("connections", "Every database connection: who, what, its RTT and where that comes from.")
-health = _rows_command("health", "What limits the trust in the result: losses, cut packets, unknown round-trip times.")
-captures = _rows_command("captures", "The files: format, packets, bytes, first and last time.")
+exchanges = _rows_command(
+    "exchanges",
+    "Every request with its whole response: times, round trips, bytes, rows.",
+    "Every request with its response: times, round trips, rows.",
+)
+connections = _rows_command(
+    "connections",
+    "Every database connection: who, what, its RTT and where that comes from.",
+    "Every connection: who, what, its RTT and how it is known.",
+)
+health = _rows_command(
+    "health",
+    "What limits the trust in the result: losses, cut packets, unknown round-trip times.",
+    "What limits the trust in the result.",
+)
+captures = _rows_command(
+    "captures",
+    "The files: format, packets, bytes, first and last time.",
+    "The files: format, packets, bytes, first and last time.",
+)

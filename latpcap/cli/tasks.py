@@ -27,7 +27,7 @@ idle_option = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="What is done between two rests: round trips and seconds.")
 @reading_options
 @idle_option
 @click.option(
@@ -74,7 +74,7 @@ def _typical(found: TaskSummary | None) -> str:
     if found.tasks == 1:
         return f"1 task of {counted(int(trips.max), 'round trip')} in {format_s(took.max)}."
     return (
-        f"{found.tasks:,} tasks, at the median (and the 95 % quantile) {trips.p50:,.0f} ({trips.p95:,.0f}) round trips "
-        f"in {format_s(took.p50)} ({format_s(took.p95)}); a further millisecond adds {format_s(added.p50)} "
-        f"({format_s(added.p95)}) to each."
+        f"{found.tasks:,} tasks. At the median {counted(int(trips.p50), 'round trip')}, {format_s(took.p50)}, and "
+        f"{format_s(added.p50)} more with each further millisecond; at p95 {counted(int(trips.p95), 'round trip')}, "
+        f"{format_s(took.p95)}, and {format_s(added.p95)} more."
     )

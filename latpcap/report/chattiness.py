@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from latpcap.result.chattiness import Chattiness
-from latpcap.units import counted, format_ms, format_s, percent, significant
+from latpcap.units import counted, format_ms, format_ratio, format_s, percent
 
 __all__ = ["chattiness_rows"]
 
@@ -58,7 +58,7 @@ def _pair(first: float | None, second: float | None, write: Callable[[float], st
 
 
 def _figure(value: float | None) -> str:
-    return "" if value is None else significant(value)
+    return "" if value is None else format_ratio(value)
 
 
 def _bytes(value: float) -> str:

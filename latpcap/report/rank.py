@@ -15,7 +15,7 @@ from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
 from latpcap.result.rank import Asked
 from latpcap.tables.table import Table
-from latpcap.units import counted, format_given_ms, format_s, significant
+from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
 __all__ = ["render"]
 
@@ -25,6 +25,8 @@ Shown = tuple[Heading, Callable[[Row], str]]
 
 NAME_CELLS = 40
 """What the name of a group gets on a terminal."""
+FILE_CELLS = 40
+"""What the name of a file gets before columns that can be spared: it is what was asked for."""
 MUCH_THINK = 0.5
 """Where think time is this part of a runtime, it says little of how chatty the work is."""
 
@@ -38,10 +40,11 @@ def render(rows: Table, asked: Asked, shown: int | None = None) -> str:
 
 
 def _parts(ranked: list[Row], others: list[Row], asked: Asked, shown: int) -> Iterator[RenderableType]:
-    folder = _folder([row["file"] for row in (*ranked, *others)])
+    folder = _folder([row["file"] for row in (*ranked, *others)]) if ranked else ""
     if ranked:
         yield Text(printable(_first(ranked, asked, folder)), style="bold")
-        yield _grid(_columns(asked, folder), ranked[:shown])
+        longest = max((len(_called(row["file"], folder)) for row in ranked[:shown]), default=0)
+        yield _grid(_columns(asked, folder, min(longest, FILE_CELLS)), ranked[:shown])
     if any(row["think_s"] >= MUCH_THINK * row["runtime_s"] for row in ranked):
         yield Text("Think time is half of the runtime or more in some of them; `--by task` leaves it out.")
     if others:
@@ -72,7 +75,7 @@ def _first(ranked: list[Row], asked: Asked, folder: str) -> str:
     )
 
 
-def _columns(asked: Asked, folder: str) -> list[Shown]:
+def _columns(asked: Asked, folder: str, file_cells: int) -> list[Shown]:
     """What ranks them first, what can be spared from the right, the file last."""
     at = format_given_ms(asked.rtt_ms)
     by_seconds = asked.sort == "seconds"
@@ -100,7 +103,7 @@ def _columns(asked: Asked, folder: str) -> list[Shown]:
         (Heading(f"s at {at}", optional=True), lambda row: _number(row["projected_s"])),
         (Heading("think s", optional=True), lambda row: _number(row["think_s"] or None)),
         (Heading("notes", "left", optional=True), lambda row: row["health"] or ""),
-        (Heading("file", "left", least=20), lambda row: printable(_called(row["file"], folder))),
+        (Heading("file", "left", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
     ]
     return shown
 
@@ -111,7 +114,7 @@ def _folder(files: Sequence[str]) -> str:
     while folder and not all(file.startswith(f"{folder.rstrip(os.sep)}{os.sep}") for file in files):
         above = os.path.dirname(folder)
         folder = "" if above == folder else above
-    return folder
+    return "" if folder == os.path.dirname(folder) else folder
 
 
 def _called(file: str, folder: str) -> str:
@@ -133,11 +136,11 @@ def _fitted(name: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"+{significant(100 * share)} %"
+    return "" if share is None else f"+{significant(100 * share)}%"
 
 
 def _share(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    return "" if share is None else percent(share)
 
 
 def _number(value: float | None) -> str:

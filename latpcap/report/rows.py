@@ -13,7 +13,7 @@ from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
 from latpcap.tables.table import Table
-from latpcap.units import percent, significant
+from latpcap.units import format_ratio, percent
 
 __all__ = ["render"]
 
@@ -86,8 +86,8 @@ CONNECTIONS: tuple[Shown, ...] = (
     ("rtt_in_stream_median_ms", Heading("in-stream", least=9, optional=True), _ms),
     ("rtt_method", Heading("method", "left", least=14, optional=True), _text),
     ("state", Heading("state", "left", least=10, optional=True), _text),
-    ("round_trips_per_transaction", Heading("a transaction", least=13, optional=True), significant),
-    ("round_trips_per_row", Heading("a row", least=7, optional=True), significant),
+    ("round_trips_per_transaction", Heading("a transaction", least=13, optional=True), format_ratio),
+    ("round_trips_per_row", Heading("a row", least=7, optional=True), format_ratio),
     *PACE,
     ("client", Heading("client", "left", least=15), _text),
     ("server", Heading("server", "left", least=14), _text),

@@ -18,6 +18,8 @@ _ASCII = str.maketrans(
         "…": "...",
         "→": "->",
         "×": "x",
+        "÷": "/",
+        "−": "-",
         "≤": "<=",
         "─": "-",
         "━": "-",
@@ -37,8 +39,8 @@ def printable(text: str | None) -> str:
 def ascii_only(text: str) -> str:
     """Return `text` for a terminal that knows ASCII only.
 
-    >>> ascii_only("42 µs … é")
-    '42 us ... ?'
+    >>> ascii_only("−42 µs … é")
+    '-42 us ... ?'
     """
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
 

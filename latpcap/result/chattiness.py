@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from latpcap.display import Displayed, finite
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
-from latpcap.units import significant
+from latpcap.units import format_ratio
 
 __all__ = [
     "Chattiness",
@@ -134,7 +134,7 @@ def chattiness_in_words(result: Chattiness) -> str:
     per_transaction, per_row = result.round_trips_per_transaction, result.round_trips_per_row
     mostly_transactions = 2 * result.transaction_round_trips > result.round_trips and result.transactions > 1
     if per_transaction and mostly_transactions:
-        return f"A transaction takes {significant(per_transaction)} round trips on average."
+        return f"A transaction takes {format_ratio(per_transaction)} round trips on average."
     if per_row is None or per_row >= 1:  # mostly writes, pings, fetches to the end: rows are not what they were for
         return ""
-    return f"A round trip brings {significant(1 / per_row)} rows on average."
+    return f"A round trip brings {format_ratio(1 / per_row)} rows on average."

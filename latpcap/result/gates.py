@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING
 
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
-from latpcap.units import MissingUnit, format_ms, format_s, parse_duration_ms, parse_ms, percent, significant
+from latpcap.units import (
+    MissingUnit,
+    format_ms,
+    format_ratio,
+    format_s,
+    parse_duration_ms,
+    parse_ms,
+    percent,
+    significant,
+)
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
@@ -165,7 +174,7 @@ def _measure(
     if gate.figure in FAILURES:
         return _failures(gate.figure, analysis.errors)
     if gate.figure in RATIOS:
-        return getattr(analysis.chattiness, gate.figure), significant
+        return getattr(analysis.chattiness, gate.figure), format_ratio
     if gate.figure == "project":
         return projected_s[gate.rtt_ms or 0.0], format_s
     if gate.figure == "statements":

@@ -28,6 +28,9 @@ PARTS = {
 }
 """Letter in the bar, name, colour, what it is."""
 
+NAMES = {"setup": "set-up"}
+"""Purposes as people are told of them, where the filterable value is spelled otherwise."""
+
 MAX_BAR = 100
 """Cells of the bar where there is room for more."""
 
@@ -75,7 +78,12 @@ def purposes(purposes: tuple[PurposeResult, ...]) -> Iterator[RenderableType]:
     yield Grid(
         (Heading("purpose", "left"), Heading("round trips"), Heading("share %"), Heading("they", "left")),
         [
-            (item.purpose, f"{item.round_trips:,}", f"{100 * item.round_trips / total:.1f}", PURPOSES[item.purpose])
+            (
+                NAMES.get(item.purpose, item.purpose),
+                f"{item.round_trips:,}",
+                f"{100 * item.round_trips / total:.1f}",
+                PURPOSES[item.purpose],
+            )
             for item in purposes
         ],
     )
