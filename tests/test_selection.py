@@ -55,6 +55,8 @@ def streams(capture: Capture) -> list[int]:
         ({"stream": "0,2-5"}, [0, 2]),
         ({"stream": ["0", "1"]}, [0, 1]),
         ({"stream": "!1"}, [0, 2]),
+        ({"stream": ["0-9", "!0", "!2"]}, [1]),
+        ({"stream": ["2", "0-1", "1"]}, [0, 1, 2]),
         ({"client": "10.0.0.1"}, [0, 1]),
         ({"client": "10.0.0.0/16"}, [0, 1, 2]),
         ({"client": "10.0.0.0/24"}, [0, 1]),
@@ -426,6 +428,15 @@ def test_json_says_what_was_selected(latpcap: Run) -> None:
     assert result["selection"]["conditions"] == ["stream 0,2-3"]
     assert (result["selection"]["connections"], result["selection"]["of_connections"]) == (3, 6)
     assert json.loads(latpcap("analyze", path, "--json").stdout)["selection"] is None
+
+
+def test_a_thousand_streams_are_looked_up_in_order_and_not_one_by_one() -> None:
+    (condition,) = Selection.of(stream=range(0, 200_000, 2)).conditions
+    (pattern,) = condition.patterns
+    asked = {0: True, 1: False, 199_998: True, 199_999: False, 200_000: False}
+    assert {stream: pattern.matches(str(stream)) for stream in asked} == asked
+    (overlapping,) = next(Selection.of(stream=("0-9", "2-3", "20")).conditions).patterns
+    assert [stream for stream in range(30) if overlapping.matches(str(stream))] == [*range(10), 20]
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from arro3.core import Table
@@ -14,8 +15,9 @@ from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.endpoints import split
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Condition, Pattern, Selection
+from latpcap.units import counted
 
-__all__ = ["Asked", "count_of", "files_of"]
+__all__ = ["Asked", "files_of"]
 
 LISTED = 10
 """Values that a message names."""
@@ -29,6 +31,22 @@ WORDS = {"client": "from client", "server": "to server", "database": "to databas
 """How a message says which connections; else it is `of`."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The distinct values of connections, and which row has which: a row may have several, or none."""
+
+    values: list[str]
+    row: Ints
+    value: Ints
+
+    @classmethod
+    def of(cls, values: Iterable[list[str]]) -> _Known:
+        numbers: dict[str, int] = {}
+        pairs = [(row, numbers.setdefault(each, len(numbers))) for row, held in enumerate(values) for each in held]
+        row, value = np.array(pairs, np.int64).reshape(-1, 2).T
+        return cls(list(numbers), row, value)
+
+
 class Asked:
     """The connections of a recording as conditions ask them: by their real names, and by those that are shown."""
 
@@ -38,6 +56,7 @@ class Asked:
         self.shown = recording.all_connections_table
         real = getattr(recording.tables, "real", None)
         self.real = None if real is None else self._same_rows(Table.from_arrow(real.connections()))
+        self._known_by: dict[str, list[_Known]] = {}
 
     def _same_rows(self, table: Table) -> Table:
         return columns.rows_of(table, columns.column(self.shown, "stream").values.astype(np.int64))
@@ -48,37 +67,36 @@ class Asked:
         is_database[self.recording.database_rows] = True
         chosen, before = np.ones(len(self.shown), bool), list[Condition]()
         for condition in selection.conditions:
-            held = chosen & condition.holds(self.hits(condition))
+            held = chosen & condition.holds([self._hit(condition.name, pattern) for pattern in condition.patterns])
             if not (held & is_database).any():
                 raise NothingSelected(self._none_of(condition, before, np.flatnonzero(chosen & is_database)))
             chosen = held
             before.append(condition)
         return chosen
 
-    def hits(self, condition: Condition) -> list[Bools]:
-        """Which connections each pattern names: really, else by the names that are shown."""
-        return [self._hit(condition.name, pattern) for pattern in condition.patterns]
-
     def _hit(self, name: str, pattern: Pattern) -> Bools:
+        """Which connections a pattern names: really, else by the names that are shown."""
         hit = np.zeros(len(self.shown), bool)
-        for table in filter(None, (self.real, self.shown)):
-            asked: dict[str, bool] = {}
-            for row, values in enumerate(_values(table, name)):
-                for value in values:
-                    if value not in asked:
-                        asked[value] = pattern.matches(value)
-                    hit[row] |= asked[value]
+        for known in self._known(name):
+            named = np.fromiter(map(pattern.matches, known.values), bool, len(known.values))
+            hit[known.row[named[known.value]]] = True
             if hit.any():
                 break
         return hit
 
+    def _known(self, name: str) -> list[_Known]:
+        """What the connections are known by: the real names before those that are shown."""
+        if name not in self._known_by:
+            self._known_by[name] = [_Known.of(_values(table, name)) for table in (self.real, self.shown) if table]
+        return self._known_by[name]
+
     def words(self, condition: Condition, quoted: str = "") -> str:
         """The condition as it may be shown: where names are pseudonyms, by the names that it hits."""
         parts = []
-        for pattern, hit in zip(condition.patterns, self.hits(condition), strict=True):
+        for pattern in condition.patterns:
             text = f"{quoted}{pattern.text}{quoted}"
             if self.real is not None and condition.name not in ("stream", "protocol"):
-                names = _counted(self.shown, condition.name, np.flatnonzero(hit))
+                names = _counted(self.shown, condition.name, np.flatnonzero(self._hit(condition.name, pattern)))
                 text = " or ".join(names) if names else "(no such name)"
             parts.append(f"not {text}" if pattern.negated else text)
         asked = [part for part, each in zip(parts, condition.patterns, strict=True) if not each.negated]
@@ -88,10 +106,10 @@ class Asked:
     def _none_of(self, condition: Condition, before: list[Condition], rows: Ints) -> str:
         """No connection of user `app`; there are web (12 connections), batch (3)."""
         counts = _counted(self.shown, condition.name, rows)
-        listed = [f"{value} ({count_of(count, 'connection')})" for value, count in counts.most_common(LISTED)]
+        listed = [f"{value} ({counted(count, 'connection')})" for value, count in counts.most_common(LISTED)]
         unnamed = len(rows) - sum(1 for values in _values(self.shown, condition.name, rows) if values)
         more = [f"{len(counts) - LISTED:,} more"] if len(counts) > LISTED else []
-        unknown = [f"{count_of(unnamed, 'connection')} where it is unknown"] if unnamed else []
+        unknown = [f"{counted(unnamed, 'connection')} where it is unknown"] if unnamed else []
         among = f" among those {' and '.join(map(self._which, before))}" if before else ""
         if condition.name == "stream":
             listed, more = [_ranges([int(value) for value in counts])], []
@@ -140,12 +158,3 @@ def files_of(recording: Recording) -> str:
     """What a message begins with."""
     paths = columns.texts(recording.captures_table, "path")
     return paths[0] or "the capture" if len(paths) == 1 else f"{len(paths)} files"
-
-
-def count_of(number: int, thing: str) -> str:
-    """A number of things.
-
-    >>> count_of(1, "connection"), count_of(2000, "exchange")
-    ('1 connection', '2,000 exchanges')
-    """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -16,12 +16,13 @@ import numpy as np
 from arro3.core import Table
 
 from latpcap.tables import columns
-from latpcap.tables.asked import Asked, count_of
+from latpcap.tables.asked import Asked
 from latpcap.tables.columns import Bools, Column, Ints, rows_of
 from latpcap.tables.recording import CUT, MISSING, Recording
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.times import iso
 from latpcap.tables.window import Window, begins_of, exchanges_in, reach, utc_span, window
+from latpcap.units import counted
 
 __all__ = ["select"]
 
@@ -244,8 +245,8 @@ def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int
     of_exchanges = before.of_exchanges if before else len(recording.exchanges_table)
     start, end = (None, None) if period is None else iso(Column(np.array(period)))
     when = "" if period is None else f", {utc_span(*period)}"
-    part = f"{connections:,} of {count_of(of_connections, 'connection')}"
-    part += f", {exchanges:,} of {count_of(of_exchanges, 'exchange')}"
+    part = f"{connections:,} of {counted(of_connections, 'connection')}"
+    part += f", {exchanges:,} of {counted(of_exchanges, 'exchange')}"
     return Selected(
         conditions=tuple(conditions),
         start=start,

@@ -8,9 +8,11 @@ times: docs/selecting.md.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -107,7 +109,8 @@ class Selection:
         """Those on connections."""
         for name, parse in PARSERS.items():
             if given := getattr(self, name):
-                yield Condition(name, tuple(_pattern(text, parse) for text in given))
+                texts = _joined(given) if name == "stream" else given
+                yield Condition(name, tuple(_pattern(text, parse) for text in texts))
 
     @property
     def first(self) -> Moment | None:
@@ -130,6 +133,16 @@ def _texts(value: Any) -> Iterator[str]:
         raise UsageError(f"{value!r} selects nothing: give a text, a number or several of these")
 
 
+def _joined(streams: Sequence[str]) -> Iterator[str]:
+    """Those asked for in one list, those left out in another: a thousand numbers cost no more than one."""
+    asked = [text for text in streams if not text.startswith("!")]
+    left_out = [text.removeprefix("!") for text in streams if text.startswith("!")]
+    if asked:
+        yield ",".join(asked)
+    if left_out:
+        yield "!" + ",".join(left_out)
+
+
 def _pattern(text: str, parse: Callable[[str], Callable[[str], bool]]) -> Pattern:
     negated = text.startswith("!")
     bare = text.removeprefix("!").strip()
@@ -146,10 +159,19 @@ def _streams(text: str) -> Callable[[str], bool]:
         if not found or int(found[2] or found[1]) < int(found[1]):
             raise UsageError(f"`{text}` are no streams: write Wireshark's numbers (tcp.stream) as 0,3-5")
         ranges.append((int(found[1]), int(found[2] or found[1])))
-    return lambda stream: any(low <= int(stream) <= high for low, high in ranges)
+    ranges.sort()
+    lows, reach = [low for low, _ in ranges], list(accumulate((high for _, high in ranges), max))
+
+    def matches(stream: str) -> bool:
+        at = bisect_right(lows, int(stream))
+        return at > 0 and int(stream) <= reach[at - 1]
+
+    return matches
 
 
 def _name(text: str) -> Callable[[str], bool]:
+    if not any(sign in text for sign in "*?["):
+        return text.__eq__
     return lambda name: name == text or fnmatchcase(name, text)
 
 
