@@ -15,6 +15,7 @@ from latpcap.measures.tasks import count_tasks, tasks
 from latpcap.measures.transactions import transactions
 from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.rank import Asked, rank_rows, rank_table
 from latpcap.result.tables import grouped_table
 
 CAPTURES = (
@@ -266,6 +267,13 @@ def test_grouping_loses_nothing(grouping: str) -> None:
     for name in ("round_trips", "executions", "network_s", "service_s", "request_bytes"):
         assert grouped.column(name).sum() == pytest.approx(np.nansum(statements.column(name)))
     assert grouped.column("cumulative_share")[-1] == pytest.approx(1)
+
+
+def test_a_client_of_ipv6_is_called_the_same_wherever_clients_are_grouped() -> None:
+    measures = Measures(build([Conn(client="[fd00::1]:40000", exchanges=[Ex(sql="a")])]))
+    ranked = rank_table(rank_rows(measures, "file", Asked("client")), Asked("client"))
+    assert grouped_table(measures, "client").column("client").tolist() == ["fd00::1"]
+    assert ranked.column("client").tolist() == measures.tasks().client == ["fd00::1"]
 
 
 def test_groups_are_those_of_their_connections() -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.tables import columns
 from latpcap.tables.columns import Column, take
+from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -88,21 +88,13 @@ def group(recording: Recording, timeline: Timeline) -> StatementGroups:
 
 def group_by(recording: Recording, timeline: Timeline, grouping: str) -> tuple[list[str | None], StatementGroups]:
     """Sum up the exchanges of `recording` by what their connection tells, and name the groups."""
-    named = _told_by_connections(recording, grouping)
+    named = names_of(recording, grouping)
     names = sorted({name for name in named if name is not None})
     numbers = {name: number for number, name in enumerate([None, *names])}
     of_connection = np.array([numbers[name] for name in named], np.int64)
     groups = _grouped(recording, timeline, of_connection[recording.exchanges.connection])
     first = _first_rows(groups.of_exchange, len(groups))
     return [named[connection] for connection in recording.exchanges.connection[first]], groups
-
-
-def _told_by_connections(recording: Recording, grouping: str) -> list[str | None]:
-    """The user, database, client, application or server of each connection; a client is its host."""
-    if grouping == "client":
-        return [client.rpartition(":")[0] or None for client in recording.connections.client]
-    texts = columns.texts(recording.all_connections_table, grouping)
-    return [texts[row] or None for row in recording.database_rows]
 
 
 def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementGroups:

@@ -26,6 +26,7 @@ from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.endpoints import host_of
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -222,7 +223,7 @@ def _clients(recording: Recording) -> tuple[Ints, list[tuple[str, str | None]]]:
     """The client of each connection: its host, and the application where the connection names one."""
     applications = columns.texts(recording.all_connections_table, "application")
     named = [
-        (client.rpartition(":")[0].strip("[]"), applications[row])
+        (host_of(client), applications[row])
         for client, row in zip(recording.connections.client, recording.database_rows, strict=True)
     ]
     names = list(dict.fromkeys(named))

@@ -101,8 +101,8 @@ class Analysis(Displayed):
 
     captures: tuple[CaptureFile, ...]
     selection: Selected | None
-    settings: Settings
     """What this is of the captures; null for all."""
+    settings: Settings
     health: tuple[HealthNote, ...]
     summary: Summary
     budget: Budget
@@ -145,6 +145,7 @@ class Measures:
         self.statements: StatementGroups = group(recording, self.timeline)
         self.purposes = tuple(purpose_results(recording.exchanges))
         self.basis = basis(recording, self.rtt, self.timeline)
+        self._tasks: dict[tuple[float, TaskBy], Tasks] = {}
         self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
         self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
 
@@ -181,7 +182,9 @@ class Measures:
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
-        return tasks(self.recording, self.rtt, idle_s, by)
+        if (idle_s, by) not in self._tasks:
+            self._tasks[idle_s, by] = tasks(self.recording, self.rtt, idle_s, by)
+        return self._tasks[idle_s, by]
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the RTT that sentences speak of."""

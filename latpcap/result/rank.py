@@ -19,9 +19,8 @@ from latpcap.errors import UsageError
 from latpcap.findings import finding_results
 from latpcap.measures.tasks import IDLE_S, Tasks
 from latpcap.result.analysis import Measures
-from latpcap.tables import columns
 from latpcap.tables.columns import Floats, Ints
-from latpcap.tables.groups import grouped
+from latpcap.tables.groups import grouped, names_of
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 from latpcap.units import MAX_MS
@@ -168,16 +167,11 @@ def _codes(codes: Iterable[str]) -> str | None:
 
 def _names(recording: Recording, by: str) -> list[str | None]:
     """The name of each database connection."""
-    connections, rows = recording.connections, recording.database_rows
-    if by == "server":
-        return list(connections.server)
-    if by == "client":
-        return [client.rpartition(":")[0].strip("[]") for client in connections.client]
-    if by == "connection":
-        ends = zip(connections.stream, connections.client, connections.server, strict=True)
-        return [f"{stream}: {client} → {server}" for stream, client, server in ends]
-    texts = columns.texts(recording.all_connections_table, by)
-    return [texts[row] or None for row in rows]
+    if by != "connection":
+        return names_of(recording, by)
+    connections = recording.connections
+    ends = zip(connections.stream, connections.client, connections.server, strict=True)
+    return [f"{stream}: {client} → {server}" for stream, client, server in ends]
 
 
 # --- tasks and routes -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ baselines.py  the result
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
-from latpcap.rtt.paths import Paths, host
+from latpcap.rtt.paths import Paths
 from latpcap.rtt.within import estimate_recording
 
 __all__ = [
@@ -31,5 +31,4 @@ __all__ = [
     "estimate",
     "estimate_paths",
     "estimate_recording",
-    "host",
 ]

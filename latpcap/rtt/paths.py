@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
 from latpcap.rtt.choice import Chosen
+from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import Connections
 
-__all__ = ["Paths", "host", "paths", "position"]
+__all__ = ["Paths", "paths", "position"]
 
 ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""
@@ -37,23 +38,14 @@ class Paths:
 def paths(connections: Connections) -> Paths:
     """The paths of `connections`."""
     numbers: dict[tuple[str, str], int] = {}
-    pairs = [(host(client), server) for client, server in zip(connections.client, connections.server, strict=True)]
+    pairs = [(host_of(client), server) for client, server in zip(connections.client, connections.server, strict=True)]
     of_connection = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
     return Paths(of_connection, [client for client, _ in numbers], [server for _, server in numbers])
 
 
-def host(endpoint: str) -> str:
-    """The address of an endpoint, without its port.
-
-    >>> host("10.0.0.1:3306"), host("[::1]:3306")
-    ('10.0.0.1', '::1')
-    """
-    return endpoint.rsplit(":", 1)[0].removeprefix("[").removesuffix("]")
-
-
 def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
     """The position of each path, where one half excludes the other. One that was not measured is at most its bound."""
-    one_host = np.array([client == host(server) for client, server in zip(found.client, found.server, strict=True)])
+    one_host = np.array([client == host_of(server) for client, server in zip(found.client, found.server, strict=True)])
     a, b = _measured(far), _measured(near)
     rules = [
         (one_host.astype(bool), LOOPBACK),

@@ -12,7 +12,7 @@ from arro3.core import Table
 from latpcap.errors import NothingSelected
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.endpoints import split
+from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Condition, Pattern, Selection
 from latpcap.units import counted
@@ -135,7 +135,7 @@ def _counted(table: Table, name: str, rows: Ints) -> Counter[str]:
     """How many of `rows` have each name; of clients the host, as their ports differ."""
     counts: Counter[str] = Counter()
     for values in _values(table, name, rows):
-        counts.update({split(value)[0] for value in values} if name == "client" else set(values))
+        counts.update(set(map(host_of, values)) if name == "client" else set(values))
     return counts
 
 

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from latpcap.errors import UsageError
 
-__all__ = ["Endpoints", "split"]
+__all__ = ["Endpoints", "host_of"]
 
 PSEUDONYM = re.compile(r"(?:client|server|host)-\d+")
 """What `--pseudonymise` shows in the place of an address."""
@@ -55,7 +55,7 @@ class Endpoints:
         >>> [Endpoints.of(text).matches("[fd00::1]:3306") for text in ("fd00::1", "[fd00::1]:3306", "[fd00::]:3306")]
         [True, True, False]
         """
-        host, port = split(endpoint)
+        host, port = _split(endpoint)
         if self.port is not None and self.port != port:
             return False
         if self.name is not None:
@@ -64,10 +64,19 @@ class Endpoints:
         return self.network is None or (address is not None and address in self.network)
 
 
-def split(endpoint: str) -> tuple[str, int | None]:
+def _split(endpoint: str) -> tuple[str, int | None]:
     """Host and port of an endpoint as the tables hold it."""
     host, _, port = endpoint.rpartition(":")
     return host.strip("[]"), int(port) if port.isdigit() else None
+
+
+def host_of(endpoint: str) -> str:
+    """The host alone: the ports of a client differ from connection to connection.
+
+    >>> host_of("10.0.0.5:3306"), host_of("[fd00::1]:3306")
+    ('10.0.0.5', 'fd00::1')
+    """
+    return _split(endpoint)[0]
 
 
 @lru_cache(maxsize=4096)

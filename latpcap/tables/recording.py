@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Column
+from latpcap.tables.endpoints import host_of
 from latpcap.tables.selection import Selected
 
 __all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
@@ -70,7 +71,7 @@ class Connections:
     @property
     def hosts(self) -> Ints:
         """One number for each client host: the ports differ from connection to connection."""
-        hosts = [client.rpartition(":")[0] for client in self.client]
+        hosts = [host_of(client) for client in self.client]
         return np.unique(hosts, return_inverse=True)[1].astype(np.int64)
 
 

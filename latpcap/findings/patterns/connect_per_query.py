@@ -13,9 +13,9 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.measures.concurrency import lanes
-from latpcap.rtt import host
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.endpoints import host_of
 from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
@@ -34,7 +34,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
     statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
     costs = _costs(evidence)
-    clients = np.array([host(connections.client[number]) for number in used])
+    clients = np.array([host_of(connections.client[number]) for number in used])
     servers = np.array([connections.server[number] for number in used])
     if len(used) == 0:
         return
@@ -59,7 +59,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "connections": len(mine),
                 "statements_per_connection": (each := float(np.median(statements[mine]))),
                 "about": f"about {counted(round(each), 'statement')}",
-                "client": host(connections.client[int(mine[0])]),
+                "client": host_of(connections.client[int(mine[0])]),
                 "server": connections.server[int(mine[0])],
             },
             fix=ADVICE.sentence(evidence, mine),
