@@ -271,7 +271,7 @@ class Capture:
     @cached_property
     def health(self) -> Table:
         """What limits the trust in the result; without database traffic, why there is none."""
-        notes = self.analyze().health if self._has_traffic else notes_without_traffic(self._recording)
+        notes = self.measures.health if self._has_traffic else notes_without_traffic(self._recording)
         return tables.health_table(notes)
 
     @cached_property

@@ -435,3 +435,10 @@ def test_a_mirrored_recording_tells_the_same_as_the_plain_one() -> None:
     assert doubled.exchanges.column("service_ms").tolist() == pytest.approx(
         plain.exchanges.column("service_ms").tolist(), nan_ok=True
     )
+
+
+def test_what_limits_the_trust_is_known_without_a_whole_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = build([Conn(exchanges=[Ex()] * 3, handshake=False)])
+    expected = [note.code for note in Measures(recording).analyze().health]
+    monkeypatch.delattr(Measures, "analyze")
+    assert latpcap.Capture(recording).health.column("code").tolist() == expected != []

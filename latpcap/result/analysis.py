@@ -162,6 +162,12 @@ class Measures:
         return errors_result(self.evidence)
 
     @cached_property
+    def health(self) -> tuple[HealthNote, ...]:
+        """What limits the trust in all of this, the gravest first."""
+        measured = measured_notes(self.recording, self.rtt, self.timeline)
+        return gravest_first((*core_notes(self.recording), *measured))
+
+    @cached_property
     def chattiness(self) -> ChattinessGroups:
         """What the round trips of each connection were made for."""
         return by_connection(self.recording, self.timeline.network_ns)
@@ -209,8 +215,6 @@ class Measures:
         recording, projection = self.recording, project(self.basis, rtt_ms, within_s)
         findings = self.findings([point.rtt_ms for point in projection.points])
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
-        measured = measured_notes(recording, self.rtt, self.timeline)
-        health = gravest_first((*core_notes(recording), *measured))
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
             overall(recording, self.chattiness),
@@ -222,8 +226,8 @@ class Measures:
             captures=tuple(_captures(recording)),
             selection=recording.selected,
             settings=self.settings,
-            health=health,
-            summary=self._summary(projection, health, made_for),
+            health=self.health,
+            summary=self._summary(projection, made_for),
             budget=self._budget(),
             waits=self.timeline.waits,
             purposes=self.purposes,
@@ -250,7 +254,7 @@ class Measures:
     def _share(self, seconds: float) -> float:
         return min(seconds / self.timeline.runtime_s, 1.0)
 
-    def _summary(self, projection: Projection, health: Sequence[HealthNote], made_for: Chattiness) -> Summary:
+    def _summary(self, projection: Projection, made_for: Chattiness) -> Summary:
         waits, told = self.timeline.waits, self._is_told(projection)
         low, high = (self._share(seconds) if told else None for seconds in waits.range_s)
         return Summary(
@@ -274,7 +278,7 @@ class Measures:
                     purposes=self.purposes,
                     chattiness=made_for,
                     projection=projection,
-                    health=health,
+                    health=self.health,
                     errors=self.errors,
                     doubt=self.doubt,
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
