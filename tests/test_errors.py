@@ -252,6 +252,16 @@ def test_why_did_it_fail_is_one_command(latpcap: Run) -> None:
     assert "Table ? doesn't exist" in printed
 
 
+def test_a_terminal_shows_each_error_whole(latpcap: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = latpcap("errors", FIXTURES / "findings" / "failing-my.pcapng.zst", "--limit", "2").stdout.decode()
+    assert "for the right syntax to use near ?" in " ".join(printed.split())
+    assert (
+        "select a from absent where id = ?\n     10 statements, 10 round trips, 10.7 ms; first in frame 13" in printed
+    )
+    assert "1062" not in printed
+
+
 def test_where_nothing_failed_the_command_says_so(latpcap: Run) -> None:
     done = latpcap("errors", FIXTURES / "mysql" / "churn-20.pcapng")
     assert b"latpcap: nothing failed among 20 statements and 20 logins\n" in done.stderr

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -121,6 +122,47 @@ def test_what_is_redirected_is_neither_cut_nor_wrapped(latpcap: Run) -> None:
 def test_columns_bounds_what_is_redirected(process: Run) -> None:
     text = process("analyze", NPLUS1, env=os.environ | {"COLUMNS": "80"}).stdout.decode()
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_line_ends_neither_in_a_blank_nor_between_a_figure_and_its_unit(latpcap: Run) -> None:
+    for capture in (NPLUS1, PREPARED, FIXTURES / "findings" / "failing-my.pcapng.zst"):
+        lines = latpcap("analyze", capture).stdout.decode().splitlines()
+        assert not [line for line in lines if line != line.rstrip()]
+        assert not [line for line in lines if re.match(r"(?:ns|µs|ms|s)\b", line)]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_follows_an_indented_line_is_indented_too(latpcap: Run) -> None:
+    printed = latpcap("analyze", FIXTURES / "findings" / "failing-my.pcapng.zst").stdout.decode()
+    assert "`INSERT …\n  ON DUPLICATE KEY UPDATE`" in printed
+
+
+@pytest.mark.usefixtures("narrow")
+def test_80_columns_cut_no_ratio_no_end_point_and_no_line_of_blocks(latpcap: Run) -> None:
+    for name in ("mysql/path-changes.pcapng.zst", "findings/orm-pool-my.pcapng.zst", "mysql/think-time.pcapng"):
+        printed = latpcap("analyze", FIXTURES / name).stdout.decode()
+        for title in ("Chattiness", "Over time", "Connections"):
+            assert "…" not in printed.partition(f"\n{title}")[2].partition("\n\n")[0]
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_failed_and_what_would_help_stand_before_the_ratios(latpcap: Run) -> None:
+    printed = latpcap("analyze", FIXTURES / "findings" / "failing-my.pcapng.zst").stdout.decode()
+    titles = ("Where the time went", "Errors (", "Findings (", "At another RTT", "Chattiness", "Statements (")
+    assert sorted(titles, key=printed.index) == list(titles)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_note_of_health_goes_on_below_itself(latpcap: Run) -> None:
+    notes = latpcap("health", FIXTURES / "mysql" / "filtered.pcapng").stdout.decode()
+    assert max(map(len, notes.splitlines())) <= 80
+    assert "…" not in notes
 
 
 # --- colour ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from latpcap.measures.changed_paths import changed_paths
 from latpcap.report.console import print_renderables
 from latpcap.report.terminal.paths import paths
 from latpcap.rtt import Estimate, estimate_paths
+from latpcap.units import format_ms
 
 APART_MS = 100
 
@@ -130,8 +131,9 @@ def test_round_trips_times_rtt_are_the_seconds(capture: latpcap.Capture) -> None
     setup = 2 * path.periods[0].rtt.baseline_ms / 1000
     network = analysis.summary.network_share * analysis.summary.runtime_s
     assert network == pytest.approx(counted + setup, rel=0.002)
-    mean = counted * 1000 / analysis.summary.round_trips
+    mean = (counted + setup) * 1000 / (analysis.summary.round_trips + 2)
     assert analysis.summary.baseline_rtt_ms == pytest.approx(mean)
+    assert f"at {format_ms(mean)} on average" in analysis.summary.verdict
 
 
 def test_the_projection_agrees_with_that_of_each_half(capture: latpcap.Capture) -> None:
@@ -147,7 +149,7 @@ def test_the_terminal_lists_the_periods_and_how_each_is_known(capture: latpcap.C
     text = print_renderables(list(paths(capture.analyze().paths)))
     assert "10.77.0.1 → 10.77.0.2:3306: the RTT changed" in text
     assert "03:31:09    20.097  19.851  20.343          264" in text
-    assert "Changed at 03:31:09, as shown by responses, and the senders' clocks (TCP timestamps)" in text
+    assert "Changed at 03:31:09, as shown by responses and the senders' clocks (TCP timestamps)" in text
     assert "handshake and in-stream: handshake and in-stream agree" in text
     assert "response floor: the path changed: the fastest responses of this time" in text
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from latpcap.cli.io import read_capture, rows_format, warn, write_rows
+from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import output_options, reading_options
+from latpcap.cli.sorting import in_order_of
 from latpcap.measures.statements import GROUPINGS
+from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -77,13 +79,18 @@ def errors(file_format: str | None, as_json: bool, output: str | None, **reading
     latpcap errors capture.pcapng
     latpcap errors capture.pcapng --format csv -o errors.csv
     """
+    chosen = rows_format(file_format, as_json, output, "errors")
+    capture = read_capture(reading, output)
+    found = capture.measures.errors
+    if not reading["quiet"]:
+        click.echo(f"latpcap: {found.text}", err=True)
+    warn(capture, reading["quiet"])
+    if chosen == "table" and going_to().bounds_lines:
+        from latpcap.report.terminal import errors_text
 
-    def rows_of(capture: Capture) -> Table:
-        if not reading["quiet"]:
-            click.echo(f"latpcap: {capture.measures.errors.text}", err=True)
-        return capture.errors
-
-    _write("errors", rows_of, file_format, as_json, output, reading)
+        write([errors_text(in_order_of(found.found, lambda: capture.errors))], output)
+    else:
+        write_rows(capture.errors, chosen, output)
 
 
 exchanges = _rows_command(

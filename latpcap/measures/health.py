@@ -170,7 +170,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
     "path-changed": (
-        "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over the round trips",
+        "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over all waits",
         "look for a fail-over, a VPN or a congestion at that time; `latpcap minutes` shows the RTT over time",
     ),
     "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),

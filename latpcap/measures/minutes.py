@@ -21,7 +21,7 @@ from latpcap.tables.recording import MISSING, Recording
 __all__ = ["MINUTE_S", "MOST", "Minutes", "minutes", "usual_interval_s"]
 
 MINUTE_S = 60.0
-FEW = 60
+FEW = 40
 """Intervals that are still read at a glance."""
 MOST = 100_000
 STEPS_S = (*(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5), *(1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0))
@@ -61,12 +61,12 @@ class Minutes:
 
 
 def usual_interval_s(runtime_s: float, *, beyond: bool = False) -> float:
-    """The width of intervals where none is asked for: a round one, of which at most 60 cover the time.
+    """The width of intervals where none is asked for: a round one, of which at most 40 cover the time.
 
     No more than a minute, unless longer ones are welcome (`beyond`) or it lasts for months.
 
     >>> usual_interval_s(5), usual_interval_s(90), usual_interval_s(28_800), usual_interval_s(28_800, beyond=True)
-    (0.1, 2.0, 60.0, 600.0)
+    (0.2, 5.0, 60.0, 900.0)
     """
     if not beyond and runtime_s <= MOST * MINUTE_S / 2:
         return next((width for width in STEPS_S if runtime_s <= FEW * width), MINUTE_S)

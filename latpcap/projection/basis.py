@@ -91,7 +91,7 @@ class Basis:
         self.job = job
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
-        mean over its round trips."""
+        mean over all that waited on it."""
         self._counted_once = float(timeline.effective.sum())
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
 
@@ -248,7 +248,7 @@ class Basis:
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
-    usual = _weighted_median(_usual(recording, rtt), timeline.round_trips)
+    usual = _weighted_median(_usual(recording, rtt, timeline.round_trips), timeline.round_trips)
     known = rtt.of_phases
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
@@ -257,12 +257,15 @@ def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
     return Basis(recording, timeline, job, usual)
 
 
-def _usual(recording: Recording, rtt: Estimate) -> Floats:
-    """The baseline of each connection; where its path changed, the mean over the path's round trips."""
+def _usual(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:
+    """The baseline of each connection; where its path changed, the mean over all that waited, as the verdict has it."""
     if not rtt.has_changed:
         return rtt.of_connections.baseline
     path, phases = rtt.paths.of_connection, rtt.phases
-    trips = np.bincount(rtt.of_exchanges, recording.exchanges.round_trips, len(phases))
+    exchanges, opening = recording.exchanges, phases.opening
+    of_set_up = round_trips - np.bincount(exchanges.connection, exchanges.round_trips, len(round_trips))
+    trips = np.bincount(rtt.of_exchanges, exchanges.round_trips, len(phases))
+    trips += np.bincount(opening, of_set_up, len(phases))
     trips[np.isnan(rtt.of_phases.baseline)] = 0
     own, count = path[phases.connection], len(rtt.paths)
     waited = np.bincount(own, trips * np.nan_to_num(rtt.of_phases.baseline), count)

@@ -49,8 +49,8 @@ def _routes(result: Chattiness) -> str:
 
 def _pace(result: Chattiness) -> Iterator[Row]:
     deltas, waits = result.delta_ms, result.client_ms
-    yield "inter-query delta", _pair(deltas["p50"], deltas["p95"], format_ms), "p50 / p95, request → next request"
-    yield "client time", _pair(waits["p50"], waits["p95"], format_ms), "p50 / p95, response → next request"
+    yield "inter-query delta", _pair(deltas["p50"], deltas["p95"], format_ms), "p50 / p95, request → request"
+    yield "client time", _pair(waits["p50"], waits["p95"], format_ms), "p50 / p95, response → request"
 
 
 def _pair(first: float | None, second: float | None, write: Callable[[float], str]) -> str:

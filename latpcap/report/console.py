@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from io import StringIO
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -13,6 +15,10 @@ from latpcap.report.destination import going_to
 from latpcap.report.text import ascii_only
 
 __all__ = ["heading", "parts_of", "print_renderables", "render"]
+
+FIGURE_AND_UNIT = re.compile(r"(?<=[0-9]) (?=(?:ns|µs|ms|s|min|h|d)\b)")
+BOUND = "\ue000"
+"""A space that is no place to break a line; of private use, so no text has it."""
 
 
 def render(result: object) -> str:
@@ -40,8 +46,22 @@ def print_renderables(parts: Iterable[RenderableType], width: int | None = None)
         width=width or there.width,
     )
     for part in parts:
-        console.print(part)
+        console.print(_wrapped(part, console) if isinstance(part, Text) and not part.no_wrap else part)
     return page.getvalue() if there.takes_unicode else ascii_only(page.getvalue())
+
+
+def _wrapped(text: Text, console: Console) -> Text:
+    """The lines of a sentence: a figure stays with its unit, and what follows an indented line is indented, too."""
+    if cell_len(text.plain) <= console.width or "\n" in text.plain:
+        return text
+    indent = len(text.plain) - len(text.plain.lstrip(" "))
+    bound = text[indent:]
+    bound.plain = FIGURE_AND_UNIT.sub(BOUND, bound.plain)
+    lines = bound.wrap(console, max(console.width - indent, 1))
+    for line in lines:
+        line.rstrip()
+        line.plain = line.plain.replace(BOUND, " ")
+    return Text("\n").join(Text(" " * indent) + line for line in lines)
 
 
 def heading(text: str) -> Text:

@@ -19,17 +19,21 @@ GAP = 2
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column: its title, `left` or `right`, its least width, and whether it can be spared in a narrow terminal."""
+    """A column: its title, `left` or `right`, its least width, and whether it can be spared in a narrow terminal.
+
+    The last one is cut where it does not fit, or goes on in the next line (`folds`).
+    """
 
     title: str
     justify: str = "right"
     least: int = 0
     optional: bool = False
     style: str = ""
+    folds: bool = False
 
 
 class Grid:
-    """A table; its last column is cut where it does not fit, and wants `Heading.least` cells."""
+    """A table; its last column takes the room that is left, and wants `Heading.least` cells."""
 
     def __init__(self, headings: Sequence[Heading], rows: Sequence[Sequence[str]], *, show_header: bool = True) -> None:
         """Take the cells of each row, one a heading."""
@@ -63,7 +67,15 @@ class Grid:
             yield self._line([heading.title for heading in self.headings], shown, widths, bold=True)
             yield Text("─" * min(sum(widths[column] + GAP for column in shown) - GAP, options.max_width), style="dim")
         for row in self.rows:
-            yield self._line(row, shown, widths)
+            first, *more = self._folded(row[last], widths[last], console)
+            yield self._line([*row[:last], first], shown, widths)
+            yield from (self._line([*[""] * last, part], shown, widths) for part in more)
+
+    def _folded(self, text: str, width: int, console: Console) -> list[str]:
+        """The lines of a last cell."""
+        if not self.headings[-1].folds or cell_len(text) <= width:
+            return [text]
+        return [line.plain.rstrip() for line in Text(text).wrap(console, width)]
 
     def _shown(self, widths: list[int], width: int) -> list[int]:
         """The columns that fit, sparing optional ones from the right until the last has its least width."""

@@ -152,6 +152,21 @@ MINUTES: tuple[Shown, ...] = (
     ("errors", Heading("errors", least=6, optional=True), _count),
     ("retransmissions", Heading("sent again", least=10), _count),
 )
+HEALTH: tuple[Shown, ...] = (
+    ("code", Heading("code", "left", least=8), _text),
+    ("severity", Heading("severity", "left", least=8), _text),
+    ("count", Heading("count", least=5), _count),
+    ("message", Heading("message", "left", least=30, folds=True), _text),
+)
+CAPTURES: tuple[Shown, ...] = (
+    ("format", Heading("format", "left", least=6), _text),
+    ("packets", Heading("packets", least=7), _count),
+    ("bytes", Heading("bytes", least=9), _count),
+    ("first_time", Heading("first packet", "left", least=19), _moment),
+    ("last_time", Heading("last packet", "left", least=19, optional=True), _moment),
+    ("tick_ns", Heading("tick ns", least=7, optional=True), _count),
+    ("path", Heading("file", "left", least=20, folds=True), _text),
+)
 SHOWN = {
     "exchanges": EXCHANGES,
     "connections": CONNECTIONS,
@@ -161,6 +176,8 @@ SHOWN = {
     "tasks": TASKS,
     **{f"statements by {name}": (*TOTALS, (name, Heading(name, "left", least=20), _name)) for name in GROUPINGS},
     "minutes": MINUTES,
+    "notes": HEALTH,
+    "files": CAPTURES,
 }
 
 MAX_CELLS = 60

@@ -29,7 +29,7 @@ class Shown(IntEnum):
 SHOWN_TEXTS = {
     Shown.MEASURED: "handshakes and acknowledgments before and after it",
     Shown.ANSWERS: "responses, on one side of it faster than the RTT that was measured on the other",
-    Shown.CLOCKS: "responses, and the senders' clocks (TCP timestamps): it was the way, not the server",
+    Shown.CLOCKS: "responses and the senders' clocks (TCP timestamps): it was the path, not the server",
 }
 
 

@@ -15,7 +15,7 @@ from latpcap.report.network import network_in_all
 from latpcap.report.terminal.budget import PARTS, budget, purposes
 from latpcap.report.terminal.chattiness import chattiness
 from latpcap.report.terminal.connections import connections
-from latpcap.report.terminal.errors import errors
+from latpcap.report.terminal.errors import errors, errors_text
 from latpcap.report.terminal.findings import findings, findings_text
 from latpcap.report.terminal.health import health
 from latpcap.report.terminal.minutes import minutes
@@ -28,7 +28,16 @@ from latpcap.report.terminal.statements import statements
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 
-__all__ = ["PARTS", "findings_text", "print_renderables", "projection_parts", "render", "selection", "settings"]
+__all__ = [
+    "PARTS",
+    "errors_text",
+    "findings_text",
+    "print_renderables",
+    "projection_parts",
+    "render",
+    "selection",
+    "settings",
+]
 __all__ += ["what_if_parts"]
 
 
@@ -47,11 +56,11 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from health(result.health)
     yield from budget(result.budget)
     yield from _network(result)
-    yield from purposes(result.purposes)
-    yield from chattiness(result.chattiness)
     yield from errors(result.errors)
     yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms)
     yield from projection_parts(result.projection)
+    yield from purposes(result.purposes)
+    yield from chattiness(result.chattiness)
     yield from paths(result.paths)
     yield from minutes(result.minutes)
     yield from statements(result.statements)

@@ -19,4 +19,4 @@ def chattiness(result: Chattiness) -> Iterator[RenderableType]:
     rows = list(chattiness_rows(result))
     if rows:
         yield heading("Chattiness")
-        yield Grid((Heading("ratio", "left"), Heading("value"), Heading("from", "left")), rows)
+        yield Grid((Heading("ratio", "left"), Heading("value"), Heading("from", "left", folds=True)), rows)

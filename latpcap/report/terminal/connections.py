@@ -16,6 +16,9 @@ __all__ = ["connections"]
 
 def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
     """Who talked to whom, at which RTT (that of the handshake beside those of the session), and at which pace."""
+    shown = sorted(connections, key=lambda each: -each.round_trips)[:TOP]
+    protocols = {each.protocol for each in shown}
+    common = f" ({printable(*protocols)})" if len(protocols) == 1 else ""
     yield heading(top("Connections", len(connections)))
     yield Grid(
         (
@@ -23,15 +26,16 @@ def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[Renderabl
             *(Heading(title, optional=True) for title in ("iRTT ms", "in-stream")),
             Heading("from", "left", optional=True),
             *(Heading(title, optional=True) for title in ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")),
-            Heading("client → server", "left", least=36),
+            Heading(f"client → server{common}", "left", least=36, folds=True),
         ),
-        [_connection_row(each) for each in sorted(connections, key=lambda each: -each.round_trips)[:TOP]],
+        [_connection_row(each, names_protocol=not common) for each in shown],
     )
 
 
-def _connection_row(connection: ConnectionResult) -> tuple[str, ...]:
+def _connection_row(connection: ConnectionResult, *, names_protocol: bool) -> tuple[str, ...]:
     state = "" if connection.state == "complete" else f", {connection.state}"
     chattiness = connection.chattiness
+    protocol = f" {connection.protocol}" if names_protocol else ""
     return (
         f"{connection.stream}",
         f"{connection.round_trips:,}",
@@ -40,5 +44,5 @@ def _connection_row(connection: ConnectionResult) -> tuple[str, ...]:
         ms(connection.rtt.in_stream_median_ms),
         f"{connection.rtt.method}, {connection.rtt.position}",
         *(ms(times[name]) for times in (chattiness.delta_ms, chattiness.client_ms) for name in ("p50", "p95")),
-        printable(f"{connection.client} → {connection.server} {connection.protocol}{state}"),
+        printable(f"{connection.client} → {connection.server}{protocol}{state}"),
     )
