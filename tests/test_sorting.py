@@ -70,6 +70,19 @@ def test_what_rows_are_sorted_by_is_shown(latpcap: Callable[..., Done]) -> None:
     assert b"affected_rows" not in latpcap("exchanges", path).stdout
 
 
+def test_a_column_that_80_columns_would_spare_is_shown_where_rows_are_sorted_by_it(
+    latpcap: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for column in ("delta_p95_ms", "share"):
+        heading = (
+            latpcap("statements", load_fixture("mysql/pool-4").path, "--sort", f"-{column}")
+            .stdout.decode()
+            .splitlines()[0]
+        )
+        assert heading.split()[-2:] == [column, "statement"]
+
+
 def test_findings_are_sorted_and_limited_as_text_too(latpcap: Callable[..., Done]) -> None:
     path = load_fixture("findings/orm-no-pool-my").path
     codes = read_fixture("findings/orm-no-pool-my").findings.sort("code").column("code").tolist()

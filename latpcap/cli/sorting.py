@@ -43,7 +43,7 @@ sort_options = (
         shell_complete=columns,
         expose_value=False,
         callback=_kept(SORT),
-        help="By these columns, with `-` before one from the largest down: `-round_trips,statement`.",
+        help="By these columns, called as in --json, with `-` before one from the largest down: `-round_trips`.",
     ),
     limit_option,
 )

@@ -197,11 +197,17 @@ def render(rows: Table) -> Iterator[str]:
 
 
 def _with_sorted(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:
-    """The columns that are shown, and before the last of them those that the rows were sorted by."""
+    """The columns that are shown, and before the last of them those that the rows were sorted by.
+
+    One that a narrow terminal would spare stands there, too, with its whole name.
+    """
     *others, last = shown
-    known = {name for name, *_ in shown}
+    known = {name for name, heading, _ in shown if not heading.optional}
     more = [name for name in dict.fromkeys(rows.sorted_by) if name not in known]
-    made = ((name, Heading(printable(name), _side(rows, name)), _ms if name.endswith(TIMES) else _any) for name in more)
+    others = [each for each in others if each[0] not in more]
+    writers = {name: write for name, _, write in shown}
+    usual = {name: _ms if name.endswith(TIMES) else _any for name in more}
+    made = ((name, Heading(printable(name), _side(rows, name)), writers.get(name, usual[name])) for name in more)
     return (*others, *made, last)
 
 
