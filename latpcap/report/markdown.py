@@ -84,7 +84,7 @@ def _budget(parts: dict[str, float], besides: str) -> Iterator[str]:
         yield from _table(
             ("part", "seconds", "share", "what"),
             (
-                (PARTS[name][1], f"{seconds:,.3f}", f"{seconds / total:.1%}", PARTS[name][3])
+                (PARTS[name][1], number(seconds), f"{seconds / total:.1%}", PARTS[name][3])
                 for name, seconds in parts.items()
                 if seconds > 0
             ),

@@ -11,7 +11,7 @@ from latpcap.measures.statements import GROUPINGS
 from latpcap.report.console import print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.text import printable
+from latpcap.report.text import number, printable
 from latpcap.tables.table import Table
 from latpcap.units import format_ratio, percent
 
@@ -95,8 +95,8 @@ CONNECTIONS: tuple[Shown, ...] = (
 TOTALS: tuple[Shown, ...] = (
     ("share", Heading("share", least=6, optional=True), percent),
     ("cumulative_share", Heading("cumulative", least=10, optional=True), percent),
-    ("network_s", Heading("network s", least=9), _ms),
-    ("service_s", Heading("service s", least=9, optional=True), _ms),
+    ("network_s", Heading("network s", least=9), number),
+    ("service_s", Heading("service s", least=9, optional=True), number),
     ("executions", Heading("runs", least=9), _count),
     ("round_trips", Heading("round trips", least=11), _count),
     ("response_p50_ms", Heading("p50 ms", least=9), _ms),
@@ -112,7 +112,7 @@ FINDINGS: tuple[Shown, ...] = (
     ("severity", Heading("severity", "left", least=8), _text),
     ("code", Heading("code", "left", least=16), _text),
     ("round_trips_saved", Heading("saves trips", least=11), _count),
-    ("saved_at_baseline_s", Heading("here s", least=9, optional=True), _ms),
+    ("saved_at_baseline_s", Heading("here s", least=9, optional=True), number),
     ("first_frame", Heading("first frame", least=11, optional=True), _count),
     ("title", Heading("finding", "left", least=40), _text),
 )
@@ -121,7 +121,7 @@ ERRORS: tuple[Shown, ...] = (
     ("code", Heading("code", "left", least=12), _text),
     ("kind", Heading("what", "left", least=9), _text),
     ("round_trips", Heading("round trips", least=11, optional=True), _count),
-    ("seconds", Heading("seconds", least=9, optional=True), _ms),
+    ("seconds", Heading("seconds", least=9, optional=True), number),
     ("first_frame", Heading("first frame", least=11, optional=True), _count),
     ("statement", Heading("statement", "left", least=20, optional=True), _short),
     ("message", Heading("message", "left", least=40), _text),
@@ -130,11 +130,11 @@ TASKS: tuple[Shown, ...] = (
     ("task", Heading("task", least=4), _count),
     ("route", Heading("route", "left", least=12, optional=True), _text),
     ("start", Heading("start", "left", least=12), _clock_time),
-    ("duration_s", Heading("seconds", least=9), _ms),
+    ("duration_s", Heading("seconds", least=9), number),
     ("round_trips", Heading("round trips", least=11), _count),
     ("statements", Heading("statements", least=10, optional=True), _count),
     ("seconds_per_ms", Heading("s per ms", least=8), _ms),
-    ("network_s", Heading("network s", least=9, optional=True), _ms),
+    ("network_s", Heading("network s", least=9, optional=True), number),
     ("transactions", Heading("transactions", least=12, optional=True), _count),
     ("connections", Heading("connections", least=11, optional=True), _count),
     ("application", Heading("application", "left", least=12, optional=True), _text),

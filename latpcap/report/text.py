@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from latpcap.units import significant
+
 __all__ = ["TOP", "ascii_only", "ms", "number", "printable", "top"]
 
 TOP = 10
@@ -46,9 +48,15 @@ def ascii_only(text: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a figure with thousands separated, with three decimals where it is small; nothing for none."""
+    """Return a figure of a column with three decimals, or three digits where these would deny it; nothing for none.
+
+    >>> [number(value) for value in (1234.5, 1.0767, 0.0124, 0.000456, 0.0, None)]
+    ['1,234', '1.077', '0.0124', '0.000456', '0.000', '']
+    """
     if value is None:
         return ""
+    if 0 < value < 0.0995:
+        return significant(value)
     return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
 
 

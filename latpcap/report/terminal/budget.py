@@ -12,6 +12,7 @@ from latpcap.measures.budget import Budget
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
+from latpcap.report.text import number
 
 __all__ = ["PARTS", "budget", "purposes"]
 
@@ -63,7 +64,7 @@ def budget(budget: Budget) -> Iterator[RenderableType]:
     yield Grid(
         (Heading("part", "left"), Heading("", "left"), Heading("seconds"), Heading("share %"), Heading("what", "left")),
         [
-            (PARTS[name][1], PARTS[name][0], f"{seconds:,.3f}", f"{100 * seconds / total:.1f}", PARTS[name][3])
+            (PARTS[name][1], PARTS[name][0], number(seconds), f"{100 * seconds / total:.1f}", PARTS[name][3])
             for name, seconds in parts.items()
         ],
     )
