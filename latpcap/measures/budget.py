@@ -373,7 +373,8 @@ def _add_up(
     normal = whole & ~is_setup
     worth = _worths(shared, spans.begin, pieces)
     network, service = worth.network, worth.service
-    stall = _stall_time(pieces, worth, stalls, normal)
+    held = _held(pieces)
+    stall = _stall_time(held, _held(worth), stalls, normal)
     total = shared.worth(spans.begin, spans.end - spans.begin)
     shake_length = spans.shake_end - spans.shake_begin
     shake = shared.worth(spans.shake_begin, shake_length)
@@ -415,7 +416,7 @@ def _add_up(
         network_ns=np.where(whole, network, 0),
         service_ns=np.where(whole, service, 0),
         own_service_ns=pieces.service + pieces.service_loss,
-        own_held_ns=HeldBack(pieces.held, pieces.request_held + pieces.response_held),
+        own_held_ns=held,
         weight=weight,
         round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float)
         + shake_trips
@@ -445,15 +446,24 @@ def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> _Pieces:
     return _Pieces(**worth)
 
 
-def _stall_time(pieces: _Pieces, worth: _Pieces, stalls: AckStalls, where: Bools) -> StallTime:
+def _held(pieces: _Pieces) -> HeldBack:
+    """What was held back before each exchange and within it."""
+    if not pieces.request_held.any() and not pieces.response_held.any():
+        return HeldBack(pieces.held, pieces.request_held)
+    return HeldBack(pieces.held, pieces.request_held + pieces.response_held)
+
+
+def _stall_time(held: HeldBack, worth: HeldBack, stalls: AckStalls, where: Bools) -> StallTime:
     """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
-    before, within = np.where(where, worth.held, 0), np.where(where, worth.request_held + worth.response_held, 0)
-    held_within = pieces.request_held + pieces.response_held
+    if not held.before.any() and not held.inside.any():
+        nothing = np.zeros(len(where))
+        return StallTime(nothing, nothing, nothing, nothing)
+    before, within = np.where(where, worth.before, 0), np.where(where, worth.inside, 0)
     return StallTime(
         before=before,
         within=within,
-        network_before=before * (1 - _part(stalls.before, pieces.held)),
-        network_within=within * (1 - _part(stalls.inside, held_within)),
+        network_before=before * (1 - _part(stalls.before, held.before)),
+        network_within=within * (1 - _part(stalls.inside, held.inside)),
     )
 
 
