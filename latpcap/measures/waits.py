@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,9 +26,23 @@ class Stretches:
     network: Floats
     """What of that was the network, in ns, as the runtime has it: side by side counted once."""
 
-    def where(self, which: Bools) -> Stretches:
-        """Some of them."""
-        return Stretches(*(getattr(self, one.name)[which] for one in fields(self)))
+    def timed(self, baselines: Baselines) -> Bools:
+        """Those of which the time is known."""
+        known = ~np.isnan(baselines.baseline)
+        timed: Bools = (self.trips > 0) & known[self.phase]
+        return timed
+
+    def seconds(self, baselines: Baselines, which: Bools) -> Floats:
+        """Of `which`: one after the other, as the runtime has them, and that at the two ends of the baselines."""
+        alone = self._alone(baselines.baseline)
+        part = np.divide(self.network, alone, out=np.ones(len(alone)), where=alone > 0)
+        low = np.minimum(self._alone(np.nan_to_num(baselines.low)), alone)
+        high = np.fmax(self._alone(baselines.high), alone)
+        return np.array([each.sum(where=which) for each in (alone, self.network, low * part, high * part)]) / 1e9
+
+    def _alone(self, rtt: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):  # no wait of an RTT without a bound: no time
+            return np.asarray(np.clip(self.trips * rtt[self.phase] - self.hidden, 0, self.waited), float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,29 +78,21 @@ class Waits:
 
 def waits(baselines: Baselines, exchanges: Stretches, shakes: Stretches, greeted: Bools, byes: Stretches) -> Waits:
     """Add up what is known, with the baseline of each phase; `greeted`: the shakes that take in a greeting."""
-    known = ~np.isnan(baselines.baseline)
-    parts = [each.where((each.trips > 0) & known[each.phase]) for each in (exchanges, shakes, byes)]
-    greetings = int(np.count_nonzero(greeted & (shakes.trips > 0) & known[shakes.phase]))
-    phase, trips, hidden, waited, network = (
-        np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Stretches)
-    )
-    alone, low, high = (
-        np.clip(trips * values[phase] - hidden, 0, waited)
-        for values in (baselines.baseline, np.nan_to_num(baselines.low), baselines.high)
-    )
-    part = np.where(alone > 0, network / np.maximum(alone, 1), 1.0)
-    measured = baselines.baseline[phase] / 1e6
+    parts = (exchanges, shakes, byes)
+    timed = [part.timed(baselines) for part in parts]
+    sums = (part.seconds(baselines, which) for part, which in zip(parts, timed, strict=True))
+    alone_s, shared_s, low_s, high_s = sum(sums, np.zeros(4)).tolist()
+    waited = np.zeros(len(baselines.baseline), bool)
+    for part, which in zip(parts, timed, strict=True):
+        waited[part.phase[which]] = True
+    measured = baselines.baseline[waited] / 1e6
     return Waits(
-        round_trips=int(parts[0].trips.sum()),
-        handshakes=len(parts[1].trips),
-        greetings=greetings,
-        hang_ups=len(parts[2].trips),
-        alone_s=_seconds(alone),
-        shared_s=_seconds(network),
-        range_s=(_seconds(np.minimum(low, alone) * part), _seconds(np.fmax(high, alone) * part)),
+        round_trips=int(exchanges.trips.sum(where=timed[0])),
+        handshakes=int(np.count_nonzero(timed[1])),
+        greetings=int(np.count_nonzero(timed[1] & greeted)),
+        hang_ups=int(np.count_nonzero(timed[2])),
+        alone_s=alone_s,
+        shared_s=shared_s,
+        range_s=(low_s, high_s),
         baselines_ms=(float(measured.min()), float(measured.max())) if len(measured) else None,
     )
-
-
-def _seconds(nanoseconds: Floats) -> float:
-    return float(nanoseconds.sum()) / 1e9
