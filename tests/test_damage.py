@@ -64,6 +64,22 @@ def test_a_damaged_capture_is_analysed(good: damage.Packets, defect: str) -> Non
     assert read.summary.exchanges > 0
 
 
+WITH_FAILURES = ("findings/lock-waits-my", "findings/orm-lazy-pg", "clients/node-mysql2-mysql97", "firebird/fbclient3-errors")
+
+
+@pytest.mark.parametrize("defect", [*damage.PACKET_DEFECTS, "flip-bits", "truncate-file"])
+def test_figures_of_a_damaged_capture_are_possible_ones(defect: str) -> None:
+    for name in WITH_FAILURES:
+        packets = damage.read(load_fixture(name).path)
+        for seed in SEEDS:
+            result = latpcap.read(damage.damaged(packets, defect, seed=seed)).analyze()
+            budget = result.budget.parts()
+            assert sum(budget.values()) == pytest.approx(result.summary.runtime_s)
+            assert min(*budget.values(), result.errors.seconds, *(each.seconds for each in result.errors.found)) >= 0
+            assert all(point.optimistic_s is None or point.optimistic_s >= 0 for point in result.projection.points)
+            assert not any(path.periods for path in result.paths), "damage is no change of a path"
+
+
 @pytest.mark.parametrize("defect", sorted(mispaired.COMPARED))
 def test_no_defect_makes_a_wrong_pair_or_a_wrong_statement(defect: str) -> None:
     tallies: dict[tuple[str, str], mispaired.Tally] = {}

@@ -226,10 +226,11 @@ def _spans(
     is_first = np.diff(connection, prepend=-1) != 0
     asked = exchanges.begin
     last = np.where(_sent_without_wait(exchanges), np.where(held > 0, asked, MISSING), exchanges.end)
-    shake_end = _handshake_end(connections, connection[is_first], asked[is_first])
+    start = np.minimum(connections.start, runtime_ns)  # what begins later carries no data
+    shake_end = np.minimum(_handshake_end(connections, connection[is_first], asked[is_first]), runtime_ns)
     free = np.maximum(shake_end, connections.under_way)
     last = np.maximum(last, free[connection])
-    end = running_maximum(connection, np.maximum(last, connections.start[connection]))
+    end = running_maximum(connection, np.maximum(last, start[connection]))
     before = np.where(is_first, free[connection], np.roll(end, 1))
     begin = np.clip(asked, before, end)
     hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
@@ -245,8 +246,8 @@ def _spans(
         held,
         early,
         np.where(is_first, hidden, 0),
-        np.minimum(connections.start, runtime_ns),
-        np.minimum(shake_end, runtime_ns),
+        start,
+        shake_end,
         bye,
         bye_begin,
         closed[bye],

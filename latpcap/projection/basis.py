@@ -126,8 +126,9 @@ class Basis:
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
-        worked_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms))
-        runtime: Floats = replayed - figures.own_s + worked_s
+        differs_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms)) - figures.own_s
+        left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
+        runtime: Floats = replayed + differs_s * left
         if conditions.connections is None:
             return runtime
         return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)

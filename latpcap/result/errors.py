@@ -210,7 +210,8 @@ def _groups(evidence: Evidence) -> Ints:
 
 def _spent_ns(exchanges: Exchanges) -> Ints:
     seen = (exchanges.request != MISSING) & (exchanges.response_end != MISSING)
-    return np.where(seen, exchanges.response_end - exchanges.request, 0)
+    spent: Ints = np.where(seen, exchanges.response_end - exchanges.request, 0)
+    return np.maximum(spent, 0)  # packets of a damaged capture may stand before those that they answer
 
 
 def _frame(number: int) -> int | None:
