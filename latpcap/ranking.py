@@ -81,9 +81,9 @@ class Ranking:
         yield from rank_rows(capture.measures, self._called(path), self._asked)
 
     def _called(self, path: str) -> str:
-        return self._names.capture(path) if self._names else path
+        return self._names.capture(path) if self._names else sources.shown(path)
 
     def _without_path(self, message: str, path: str) -> str:
         """The reason alone: the row names the file."""
-        told = without_paths(message, [path], self._names) if self._names else message
+        told = without_paths(message, [path], self._names) if self._names else sources.shown(message)
         return told.removeprefix(f"{self._called(path)}: ")

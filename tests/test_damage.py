@@ -64,7 +64,12 @@ def test_a_damaged_capture_is_analysed(good: damage.Packets, defect: str) -> Non
     assert read.summary.exchanges > 0
 
 
-WITH_FAILURES = ("findings/lock-waits-my", "findings/orm-lazy-pg", "clients/node-mysql2-mysql97", "firebird/fbclient3-errors")
+WITH_FAILURES = (
+    "findings/lock-waits-my",
+    "findings/orm-lazy-pg",
+    "clients/node-mysql2-mysql97",
+    "firebird/fbclient3-errors",
+)
 
 
 @pytest.mark.parametrize("defect", [*damage.PACKET_DEFECTS, "flip-bits", "truncate-file"])

@@ -192,6 +192,14 @@ def test_an_unreadable_file_is_not_named_with_pseudonyms(tmp_path: Path) -> None
     assert not re.search("acme|hush|datum", str(result.exception))
 
 
+def test_nor_is_one_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "acme\udcff.pcapng"
+    path.write_bytes(b"hushdatum this is no capture at all, but long enough to be looked at")
+    with pytest.raises(latpcap.CaptureError) as raised:
+        latpcap.read(path, pseudonymise=True)
+    assert str(raised.value).startswith("capture-1.pcapng: ")
+
+
 def test_parameters_tell_equal_values_apart_from_others_and_nothing_else() -> None:
     import mysql_wire
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import shutil
 import subprocess
 import weakref
@@ -40,6 +41,26 @@ def queries(count: int, **more: Any) -> list[Ex]:
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--pseudonymise"]], ids=["", "pseudonymise"])
+def test_the_name_of_a_file_steers_nothing_and_need_be_no_text(
+    latpcap: Run, tmp_path: Path, options: list[str]
+) -> None:
+    folder = tmp_path / "acme\x1b[2J\u202e"
+    folder.mkdir()
+    for name in ("a\udcff.pcapng", "b\x9b31m.pcapng"):
+        shutil.copy(CHATTY, folder / name)
+    (folder / "c\udcff.pcapng").write_bytes(b"this is no capture, but text that is long enough to be looked at")
+    for form in ("table", "csv", "json"):
+        done = latpcap("rank", folder, "--format", form, *options)
+        assert done.returncode == 0
+        written = done.stdout.decode()
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", written)
+        if options:
+            assert "acme" not in written
+            assert all(f"capture-{number}.pcapng" in written for number in (1, 2, 3))
+            assert "capture-4" not in written
 
 
 def test_the_first_is_the_one_of_whose_runtime_a_millisecond_adds_most() -> None:

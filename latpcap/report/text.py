@@ -10,7 +10,7 @@ TOP = 10
 """Rows of a long list that a report for people shows."""
 
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
-_STEERING = [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # writing direction
+_STEERING = [0x200B, 0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]  # or hiding
 _SAFE = dict.fromkeys(_CONTROLS, " ") | dict.fromkeys(_STEERING, "\N{REPLACEMENT CHARACTER}")
 _BLOCKS = dict(zip("▁▂▃▄▅▆▇█", "_.-:=+*#", strict=True))
 _ASCII = str.maketrans(

@@ -18,6 +18,7 @@ from typing import Any
 from arro3.core import Array, ChunkedArray, Table
 
 from latpcap.tables import columns, principals
+from latpcap.tables.sources import shown
 
 __all__ = ["PseudonymousTables", "Pseudonyms"]
 
@@ -71,6 +72,7 @@ class Pseudonyms:
 
     def capture(self, path: str) -> str:
         """Return the pseudonym of a file, with its suffixes: directories often name a customer."""
+        path = shown(path)
         if path in NAMELESS:
             return path
         found = SUFFIX.search(path)
@@ -232,7 +234,8 @@ def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
     >>> without_paths("the clock was set (first: frame 3 of live.pcap)", ["/acme/live.pcap"], names)
     'the clock was set (first: frame 3 of capture-1.pcap)'
     """
-    for path in sorted(paths, key=len, reverse=True):
+    message = shown(message)
+    for path in sorted(map(shown, paths), key=len, reverse=True):
         if path not in NAMELESS:
             message = message.replace(path, names.capture(path))
             name = re.escape(re.split(r"[/\\]", path)[-1] or path)

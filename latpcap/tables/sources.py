@@ -27,7 +27,7 @@ from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
 
-__all__ = ["check_output", "files", "paths", "resolve"]
+__all__ = ["check_output", "files", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 Packet = tuple[int, int, bytes, int]
@@ -39,6 +39,20 @@ CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4)
 """What captures are called; a ring buffer's files may end with a number."""
 CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
 """pcapng, and pcap in both orders of bytes, with micro- and nanoseconds."""
+
+NOT_SHOWN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+"""What steers a terminal, hides text or is none; the core's `visible.rs` has the same."""
+
+
+def shown(path: str) -> str:
+    r"""Return a path as the core's tables have it, which may be printed.
+
+    >>> ascii(shown("/captures/a\x1b[2J\udcff.pcap"))
+    "'/captures/a\\ufffd[2J\\ufffd.pcap'"
+    """
+    return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", re.sub(r"[\t\r\n]", " ", path))
 
 
 def resolve(source: Any) -> list[Source]:
