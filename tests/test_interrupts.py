@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fcntl import F_SETPIPE_SZ, fcntl
+from pathlib import Path
 
 import pytest
 from conftest import FIXTURES
 
 import latpcap
+from latpcap.cli.io import write
 
 NPLUS1 = FIXTURES / "mysql/nplus1-300-client.pcapng"
 LARGE = FIXTURES / "mysql/nplus1-10k.pcapng.zst"
@@ -104,6 +106,16 @@ def after_ctrl_c(command: str) -> str:
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
     os.close(terminal)
     return shown.decode()
+
+
+def test_a_result_that_is_stopped_half_way_leaves_no_file(tmp_path: Path) -> None:
+    def parts() -> Iterator[str]:
+        yield "half of it"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(parts(), str(tmp_path / "rows.csv"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_left_where_it_is_stopped() -> None:

@@ -117,6 +117,10 @@ def write(parts: Iterable[str | bytes], output: str | None) -> None:
     try:
         with open(output, "wb") as file:
             _write_to(file, parts)
+    except KeyboardInterrupt:
+        if os.path.isfile(output):
+            os.unlink(output)  # half of a result looks like one
+        raise
     except OSError as error:
         raise UsageError(f"{output}: cannot be written: {error.strerror}") from None
 
