@@ -166,12 +166,15 @@ impl Recording {
         true
     }
 
-    /// A packet of the file that is read (at the end: of the last one) lacks some of its IP datagram.
+    /// A packet lacks some of its IP datagram.
     pub fn note_cut(&mut self, packet: CutPacket) {
-        let file = self.current.unwrap_or(self.files.len().saturating_sub(1));
-        if let Some(file) = self.files.get_mut(file) {
+        let (file, frame) = self.turns.place(packet.frame).unwrap_or_else(|| {
+            let file = self.current.unwrap_or(self.files.len().saturating_sub(1));
+            let passed = self.files.get(file).map_or(0, |file| file.frames);
             // A packet that was held for its time is a few frames behind.
-            let frame = file.frames.saturating_sub(self.frames - packet.frame);
+            (file, passed.saturating_sub(self.frames - packet.frame))
+        });
+        if let Some(file) = self.files.get_mut(file) {
             file.notes.add(NoteCode::SnapLength, || cut_short(CutPacket { frame, ..packet }));
         }
     }

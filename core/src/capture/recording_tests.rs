@@ -122,3 +122,15 @@ fn files_that_cannot_be_opened_say_why() {
     let directory = Recording::open(vec![Source::path("/")]).err().unwrap();
     assert_eq!(directory.to_string(), "/: is a directory; name the capture files in it");
 }
+
+#[test]
+fn a_packet_that_was_held_at_the_end_of_a_file_is_a_packet_of_that_file() {
+    let (first, second) = (pcap(&[(1, b'a'), (2, b'b')]), pcap(&[(3, b'x')]));
+    let sources = vec![Source::bytes("first.pcap", first), Source::bytes("second.pcap", second)];
+    let mut recording = Recording::open(sources).unwrap();
+    while recording.next_packet().is_some_and(|packet| packet.frame < 3) {}
+    recording.note_cut(CutPacket { frame: 2, length: 1, original_length: 9 });
+    let notes = recording.notes();
+    assert!(notes[0].message.starts_with("first.pcap: "), "{}", notes[0].message);
+    assert!(notes[0].message.contains("frame 2"), "{}", notes[0].message);
+}
