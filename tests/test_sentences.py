@@ -45,18 +45,19 @@ def captures() -> list[Path]:
     return [*ours, *others]
 
 
-def analysed(path: Path) -> Analysis | None:
-    """`None` for a capture without database traffic: nothing is said of it."""
+def analysed(path: Path) -> Analysis | str:
+    """For a capture without database traffic: what is said instead."""
     try:
         return latpcap.read(path).analyze()
-    except (latpcap.NoDatabaseTraffic, latpcap.CaptureError):
-        return None
+    except (latpcap.NoDatabaseTraffic, latpcap.CaptureError) as none:
+        return str(none)
 
 
 @pytest.mark.parametrize("path", captures(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_first_line_is_a_product_that_is_its_time(path: Path) -> None:
     result = analysed(path)
-    if result is None:
+    if isinstance(result, str):
+        assert path.name in result  # why there is nothing to multiply
         return
     first = next(line for line in result.summary.verdict.split("\n") if "login" not in line)
     if " at " not in first:

@@ -68,3 +68,11 @@ def test_nothing_is_said_of_packets_that_were_not_held_back() -> None:
     told = analysed("mysql/too-many-connections").summary.verdict
     assert told.startswith("5 of 5 logins failed: 1040 × 5.")
     assert "held-back" not in told
+
+
+def test_a_clock_that_stands_still_projects_nothing() -> None:
+    still = Conn(rtt_ms=0, exchanges=[Ex("query", sql="select ?")] * 5)
+    assert verdict(still) == [
+        "5 round trips in 0 s, of which the capture shows no time that went by: nothing can be said.",
+        "Each extra millisecond of RTT adds 6.00 ms; more cannot be said.",
+    ]
