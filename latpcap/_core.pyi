@@ -1,4 +1,4 @@
-"""The Rust core: captures in, columns out. Written in `core/src/python.rs`."""
+"""The Rust core: captures in, columns out. Written in `core/src/python/`."""
 
 from typing import Protocol
 

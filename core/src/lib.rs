@@ -1,6 +1,6 @@
 //! latpcap's core: capture bytes → packets → TCP segments → stream chunks → messages → exchanges → columns.
 //!
-//! It has no clock, no network and, but for `python.rs`, no Python.
+//! It has no clock, no network and, but for `python/`, no Python.
 
 pub mod capture;
 pub mod conversation;

@@ -1,0 +1,26 @@
+//! The Python module `latpcap._core`: the only folder that knows Python.
+
+mod progress;
+mod read;
+mod replay;
+mod tables;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(_core, CaptureError, PyException, "A capture cannot be read: one line says which, where and why.");
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::CaptureError;
+    #[pymodule_export]
+    use super::progress::Progress;
+    #[pymodule_export]
+    use super::read::{annotate, protocols, read};
+    #[pymodule_export]
+    use super::replay::Replay;
+    #[pymodule_export]
+    use super::tables::{ArrowTable, Recording};
+}

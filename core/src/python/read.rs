@@ -1,0 +1,158 @@
+//! Captures in: paths, bytes, or Python's file objects.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::CaptureError;
+use super::progress::Progress;
+use super::tables::Recording;
+use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source, Stop};
+use crate::conversation::Forced;
+use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
+use crate::pipeline::{self, Options};
+use crate::protocols::{REGISTRY, opaque};
+
+/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`.
+#[pyfunction]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, progress=None))]
+pub fn read(
+    py: Python<'_>,
+    sources: Vec<Bound<'_, PyAny>>,
+    show_literals: bool,
+    decode_as: BTreeMap<u16, String>,
+    memory: usize,
+    progress: Option<Bound<'_, Progress>>,
+) -> PyResult<Recording> {
+    if memory < LEAST_MEMORY {
+        return Err(PyValueError::new_err(format!("{memory} bytes of memory are too few: give at least 64 MB")));
+    }
+    let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
+    let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
+    let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
+    let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory) };
+    let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
+    let packets = py.detach(|| Packets::open_until(sources, stop));
+    interruption.raise()?;
+    let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
+    if let Some(progress) = &progress {
+        progress.get().watch(&packets);
+    }
+    let recording = py.detach(|| {
+        let mut tables = pipeline::read(packets, &options);
+        tables.refusal.take().map_or_else(|| Ok(Recording::new(tables)), Err)
+    });
+    interruption.raise()?;
+    let recording = recording.map_err(PyValueError::new_err)?;
+    recording.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs.
+#[pyfunction]
+#[pyo3(signature = (sources, comments, output, *, progress=None))]
+pub fn annotate(
+    py: Python<'_>,
+    sources: Vec<std::path::PathBuf>,
+    comments: Comments,
+    output: std::path::PathBuf,
+    progress: Option<Bound<'_, Progress>>,
+) -> PyResult<u64> {
+    let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let sources = sources.into_iter().map(Source::path).collect();
+    py.detach(|| {
+        let mut file = BufWriter::new(File::create(output)?);
+        let count = capture::annotate(sources, &comments, &mut file, &cancel)?;
+        file.flush()?;
+        Ok(count)
+    })
+    .map_err(|error: AnnotateError| match error {
+        AnnotateError::Write(error) => PyErr::from(error),
+        error => CaptureError::new_err(error.to_string()),
+    })
+}
+
+/// The names that `decode_as` takes.
+#[pyfunction]
+pub fn protocols() -> Vec<&'static str> {
+    REGISTRY.iter().map(|protocol| protocol.name).chain(opaque::NAMES).collect()
+}
+
+fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<Source> {
+    if let Ok(path) = object.extract::<std::path::PathBuf>() {
+        return Ok(Source::path(path));
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Source::bytes("bytes", bytes.as_bytes()));
+    }
+    if object.hasattr("read")? {
+        let name = object.getattr("name").and_then(|name| name.extract()).unwrap_or_else(|_| "file object".to_owned());
+        let interruption = interruption.clone();
+        return Ok(Source::reader(
+            name,
+            FileObject { object: object.clone().unbind(), rest: Vec::new(), interruption },
+        ));
+    }
+    Err(PyTypeError::new_err("a capture is a path, bytes, or an object with read()"))
+}
+
+fn forced(name: &str) -> PyResult<Forced> {
+    let protocol = REGISTRY.iter().copied().find(|protocol| protocol.name == name).map(Forced::Protocol);
+    let opaque = || opaque::NAMES.into_iter().find(|opaque| *opaque == name).map(Forced::Opaque);
+    protocol.or_else(opaque).ok_or_else(|| {
+        PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", ")))
+    })
+}
+
+/// What ends a program, raised while one of its file objects was read: Ctrl-C, `sys.exit()`. It is no fault of the file.
+#[derive(Clone)]
+struct Interruption {
+    error: Arc<Mutex<Option<PyErr>>>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Interruption {
+    /// Keeps it, and lets the reading end soon.
+    fn keep(&self, py: Python<'_>, error: &PyErr) {
+        if !error.is_instance_of::<PyException>(py) {
+            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone_ref(py));
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn raise(&self) -> PyResult<()> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+}
+
+/// A Python file object as a reader.
+struct FileObject {
+    object: Py<PyAny>,
+    /// What it gave beyond what was asked for.
+    rest: Vec<u8>,
+    interruption: Interruption,
+}
+
+impl Read for FileObject {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            self.rest = Python::attach(|py| {
+                let bytes = self.object.call_method1(py, "read", (buffer.len(),)).map_err(|error| {
+                    self.interruption.keep(py, &error);
+                    io::Error::other(error.to_string())
+                })?;
+                bytes.extract::<Vec<u8>>(py).map_err(|_| io::Error::other("read() did not return bytes"))
+            })?;
+        }
+        let length = self.rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.rest[..length]);
+        self.rest.drain(..length);
+        Ok(length)
+    }
+}
