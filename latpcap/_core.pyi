@@ -2,6 +2,12 @@
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+_Ints = NDArray[np.int64]
+_Bools = NDArray[np.bool_]
+
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -48,6 +54,14 @@ def annotate(
 
 def protocols() -> list[str]:
     """The names that `decode_as` takes."""
+
+def ordered(keys: list[_Ints]) -> _Ints: ...
+def grouped(keys: list[_Ints]) -> tuple[_Ints, _Ints]: ...
+def distinct(values: _Ints, starts: _Ints) -> _Ints: ...
+def last_known(values: _Ints, key: _Ints) -> _Ints: ...
+def serving(order: _Ints, starts: _Ints, executes: _Bools, prepares: _Bools) -> _Ints: ...
+def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -> tuple[_Ints, _Bools]:
+    """Passes over whole columns: what each does stands in `latpcap.tables.passes`."""
 
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""

@@ -12,6 +12,7 @@ pub mod layers;
 pub mod ledger;
 pub mod note;
 pub mod packet;
+pub mod passes;
 pub mod pipeline;
 pub mod protocols;
 pub mod replay;

@@ -6,21 +6,23 @@ blob reads and closes. A *stretch* is work of one connection without think time 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from latpcap.findings.groups import Groups
 from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
 from latpcap.measures.statement_text import reads_catalog
 from latpcap.rtt import Estimate
-from latpcap.tables import columns
+from latpcap.tables import columns, passes
 from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["Evidence", "bools", "group_ids", "previous"]
+__all__ = ["Evidence", "bools"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -57,9 +59,17 @@ class Evidence:
     @cached_property
     def kind(self) -> Codes:
         """What each exchange's statement does, whatever the command."""
+        if not len(self._questions_like_pings):
+            return self.exchanges.kind
         kind, names = self.exchanges.kind.codes, [*self.exchanges.kind.names, "read"]
-        questions = np.isin(self.exchanges.fingerprint, self._questions_like_pings)
-        return Codes(np.where(questions, len(names) - 1, kind), names)
+        return Codes(np.where(self.runs(self._questions_like_pings), len(names) - 1, kind), names)
+
+    def runs(self, statements: Sequence[int] | Ints) -> Bools:
+        """The statement of each exchange, by its number, is one of `statements`."""
+        wanted = np.zeros(len(self.recording.statement_texts) + 1, bool)
+        wanted[np.asarray(statements, np.int64)] = True
+        found: Bools = wanted[self.exchanges.fingerprint]
+        return found
 
     def does(self, *kinds: str) -> Bools:
         """The statement of each exchange is one of these."""
@@ -69,9 +79,9 @@ class Evidence:
     def _questions_like_pings(self) -> Ints:
         """`SELECT ?` with many different values asks something after all."""
         rows = self.exchanges.kind.where("ping".__eq__)
-        pairs = np.unique(np.stack((self.exchanges.fingerprint[rows], self.parameters[rows].view(np.int64))), axis=1)
-        numbers, different = np.unique(pairs[0], return_counts=True)
-        return numbers[different > 2]
+        groups = Groups.of(np.flatnonzero(rows), self.exchanges.fingerprint[rows])
+        different = groups.distinct(self.parameters[groups.rows])
+        return self.exchanges.fingerprint[groups.firsts[different > 2]]
 
     @cached_property
     def parameters(self) -> NDArray[np.uint64]:
@@ -79,12 +89,16 @@ class Evidence:
         return columns.column(self.recording.exchanges_table, "parameters").values
 
     @cached_property
+    def parameter_numbers(self) -> Ints:
+        """The same numbered from 0 on, in their order: no longer than needed to tell them apart."""
+        return passes.numbered(self.parameters)
+
+    @cached_property
     def parameters_known(self) -> Bools:
         """Equal `parameters` mean equal values: some were seen, or the statement has none."""
-        holds_none = np.array([number for number, text in self.texts.items() if "?" not in text], np.int64)
-        cut = np.array([number for number, text in self.texts.items() if text.endswith("…")], np.int64)
-        statement = self.exchanges.fingerprint
-        return bools(((self.parameters != 0) | np.isin(statement, holds_none)) & ~np.isin(statement, cut))
+        holds_none = self.runs([number for number, text in self.texts.items() if "?" not in text])
+        cut = self.runs([number for number, text in self.texts.items() if text.endswith("…")])
+        return bools(((self.parameters != 0) | holds_none) & ~cut)
 
     @cached_property
     def failed(self) -> Bools:
@@ -193,24 +207,22 @@ class Evidence:
     def leader(self) -> Ints:
         """The exchange whose round trip each shares, having been sent before that was answered; -1 for none."""
         own = self.exchanges.wait.where("own".__eq__)
-        before = previous(np.where(own, np.arange(len(own)), -1), self.exchanges.connection)
+        before = passes.last_known(np.where(own, np.arange(len(own)), -1), self.exchanges.connection)
         return np.where(self.exchanges.wait.where("shared".__eq__), before, -1)
 
     @cached_property
     def unit(self) -> Ints:
         """The execution (its row) that each exchange serves; its own row for an execution, -1 where it serves none."""
+        has_statement = self.exchanges.fingerprint >= 0
+        executes = self.exchanges.is_execution & has_statement
+        groups = self.by_statement
+        return passes.serving(groups.rows, groups.starts, executes, self.is_prepare & has_statement)
+
+    @cached_property
+    def by_statement(self) -> Groups:
+        """The exchanges of each statement of each connection."""
         rows = np.arange(len(self.exchanges))
-        fingerprint = self.exchanges.fingerprint
-        executes = self.exchanges.is_execution & (fingerprint >= 0)
-        order = np.lexsort((rows, fingerprint, self.exchanges.connection))
-        key = group_ids(self.exchanges.connection, fingerprint)[order]
-        before = previous(np.where(executes[order], rows[order], -1), key)
-        after = previous(np.where(executes[order], rows[order], -1)[::-1], -key[::-1])[::-1]
-        comes_before = self.is_prepare[order]
-        serves = np.where(comes_before, np.where(after >= 0, after, before), before)
-        unit = np.empty_like(rows)
-        unit[order] = np.where(fingerprint[order] >= 0, serves, -1)
-        return unit
+        return Groups.of(rows, self.exchanges.connection, self.exchanges.fingerprint)
 
     @cached_property
     def _asks_about_last_execution(self) -> Bools:
@@ -224,19 +236,17 @@ class Evidence:
     @cached_property
     def unit_rows(self) -> Ints:
         """Rows that each execution brought, those of its fetches included; -1 where unknown."""
-        return self._sum_by_unit(self.exchanges.rows.ints(0), self.exchanges.rows.is_valid())
+        return self._sum_by_unit(self.exchanges.rows.ints(0), self.exchanges.rows.valid)
 
     @cached_property
     def unit_trips(self) -> Ints:
         """Round trips of each execution with all that serves it."""
-        return self._sum_by_unit(self.exchanges.round_trips, np.ones(len(self.exchanges), bool))
+        return self._sum_by_unit(self.exchanges.round_trips)
 
-    def _sum_by_unit(self, values: Ints, known: Bools) -> Ints:
-        served = self.unit >= 0
-        size = len(self.exchanges)
-        sums = np.bincount(self.unit[served], values[served], size).astype(np.int64)
-        any_known = np.bincount(self.unit[served], known[served], size) > 0
-        return np.where(any_known, sums, -1)
+    def _sum_by_unit(self, values: Ints, known: Bools | None = None) -> Ints:
+        sums, any_known = passes.sums(self.unit, values, len(self.exchanges), known)
+        sums[~any_known] = -1
+        return sums
 
     def serving(self, executions: Ints) -> Ints:
         """The exchanges that wait and serve one of `executions` (rows), these included, ascending."""
@@ -271,8 +281,8 @@ class Evidence:
         works &= ~setting_up & ~self._looks_around
         so_far = np.cumsum(works)
         first = np.diff(self.exchanges.connection, prepend=-1) != 0
-        base = previous(np.where(first, so_far - works, -1), np.zeros(len(works), np.int64))
-        return bools((so_far - base == 0) & ~self.is_goodbye)
+        base: Ints = (so_far - works)[first]
+        return bools((so_far - base[np.cumsum(first) - 1] == 0) & ~self.is_goodbye)
 
     @cached_property
     def _looks_around(self) -> Bools:
@@ -286,7 +296,7 @@ class Evidence:
     def reads_catalog(self) -> Bools:
         """Asks for the database's own tables, as drivers and object mappers do in the middle of their work."""
         of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
-        return bools(self.is_execution & np.isin(self.exchanges.fingerprint, of_catalog))
+        return bools(self.is_execution & self.runs(of_catalog))
 
     @cached_property
     def client_ns(self) -> Floats:
@@ -330,28 +340,3 @@ class Evidence:
 def bools(values: Any) -> Bools:
     """What numpy's operators return, typed."""
     return np.asarray(values, bool)
-
-
-def group_ids(*keys: NDArray[Any]) -> Ints:
-    """One number for each distinct combination of `keys`.
-
-    >>> group_ids(np.array([7, 7, 9]), np.array([1, 1, 1])).tolist()
-    [0, 0, 1]
-    """
-    ids = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        _, numbers = np.unique(key, return_inverse=True)
-        _, ids = np.unique(ids * (int(numbers.max(initial=0)) + 1) + numbers, return_inverse=True)
-    return ids.astype(np.int64)
-
-
-def previous(values: Ints, key: Ints) -> Ints:
-    """The last value ≥ 0 at or before each place within its run of equal `key`; -1 where there is none.
-
-    >>> previous(np.array([5, -1, 7, -1, -1]), np.array([1, 1, 1, 1, 2])).tolist()
-    [5, 5, 7, 7, -1]
-    """
-    places = np.arange(len(values))
-    last = np.maximum.accumulate(np.where(values >= 0, places, -1))
-    begins = np.maximum.accumulate(np.where(np.diff(key, prepend=key[:1] - 1) != 0, places, 0))
-    return np.where(last >= begins, values[last], -1)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings.evidence import group_ids
-from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables import passes
+from latpcap.tables.columns import Bools, Ints
 
 __all__ = ["MAX_STATEMENTS", "Groups", "most_frequent"]
 
 
 MAX_STATEMENTS = 50
-"""Statements that a pattern reports: the work for each goes over the whole recording."""
+"""Statements that a pattern reports."""
 
 
 def most_frequent(statements: Ints) -> list[int]:
@@ -23,17 +23,18 @@ def most_frequent(statements: Ints) -> list[int]:
     >>> most_frequent(np.array([7, 3, 7]))
     [3, 7]
     """
-    numbers, counts = np.unique(statements, return_counts=True)
+    numbers, counts = passes.counted(statements)
     kept = numbers[np.argsort(-counts, kind="stable")[:MAX_STATEMENTS]]
     return sorted(map(int, kept))
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """`rows` ordered by group and, within one, as they came; `ids` numbers the groups from 0 without holes."""
+    """`rows` ordered by group and, within one, as they came; the groups are numbered from 0 without holes."""
 
     rows: Ints
-    ids: Ints
+    starts: Ints
+    """Where each group begins in `rows`; at last, where the last one ends."""
 
     @classmethod
     def of(cls, rows: Ints, *keys: NDArray[np.generic]) -> Groups:
@@ -43,46 +44,48 @@ class Groups:
         >>> groups.rows.tolist(), groups.ids.tolist(), groups.sizes.tolist(), groups.firsts.tolist()
         ([5, 4, 6], [0, 1, 1], [1, 2], [5, 4])
         """
-        ids = group_ids(*keys) if len(rows) else np.empty(0, np.int64)
-        order = np.argsort(ids, kind="stable")
-        return cls(rows[order], ids[order])
+        order, starts = passes.grouped(*keys)
+        return cls(rows[order], starts)
 
     def __len__(self) -> int:
-        return int(self.ids[-1]) + 1 if len(self.ids) else 0
+        return len(self.starts) - 1
+
+    @property
+    def ids(self) -> Ints:
+        """The group of each of `rows`."""
+        return np.repeat(np.arange(len(self)), self.sizes)
 
     @property
     def sizes(self) -> Ints:
         """How many rows each group has."""
-        sizes: Ints = np.bincount(self.ids, minlength=len(self)).astype(np.int64)
-        return sizes
-
-    @property
-    def starts(self) -> Ints:
-        """Where each group begins in `rows`."""
-        return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.sizes)))[: len(self)]
+        return np.diff(self.starts)
 
     @property
     def firsts(self) -> Ints:
         """The first row of each group."""
-        return self.rows[self.starts]
+        return self.rows[self.starts[:-1]]
 
     @property
     def lasts(self) -> Ints:
         """The last row of each group."""
-        lasts: Ints = self.rows[self.starts + self.sizes - 1]
-        return lasts
+        return self.rows[self.starts[1:] - 1]
 
     @property
     def places(self) -> Ints:
         """The place of each row within its group, from 0."""
-        return np.arange(len(self.rows)) - self.starts[self.ids] if len(self.ids) else np.empty(0, np.int64)
+        return np.arange(len(self.rows)) - np.repeat(self.starts[:-1], self.sizes)
 
-    def sum(self, values: NDArray[np.generic]) -> Floats:
+    def sum(self, values: NDArray[np.generic]) -> Ints:
         """The sum over each group of `values`, one for each of `rows`."""
-        return np.bincount(self.ids, values, len(self)).astype(float)
+        return np.add.reduceat(values, self.starts[:-1], dtype=np.int64) if len(self) else self.starts[:0]
+
+    def distinct(self, values: NDArray[np.generic]) -> Ints:
+        """How many different `values`, one for each of `rows`, each group has."""
+        return passes.distinct(values, self.starts)
 
     def where(self, wanted: Bools) -> Groups:
         """The groups that are `wanted`, numbered anew."""
-        keep = wanted[self.ids] if len(self.ids) else np.empty(0, bool)
-        numbers = np.cumsum(wanted) - 1
-        return Groups(self.rows[keep], numbers[self.ids[keep]])
+        if wanted.all():
+            return self
+        keep = np.repeat(wanted, self.sizes)
+        return Groups(self.rows[keep], np.concatenate(([0], np.cumsum(self.sizes[wanted]))))

@@ -1,5 +1,6 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
+mod passes;
 mod progress;
 mod read;
 mod replay;
@@ -15,6 +16,8 @@ create_exception!(_core, CaptureError, PyException, "A capture cannot be read: o
 mod _core {
     #[pymodule_export]
     use super::CaptureError;
+    #[pymodule_export]
+    use super::passes::{distinct, grouped, last_known, ordered, serving, sums};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.findings.evidence import Evidence, previous
+from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.errors import STATEMENT, TRANSACTION
+from latpcap.tables import passes
 from latpcap.units import counted
 
 Ints = NDArray[np.int64]
@@ -77,7 +78,7 @@ def _transactions(evidence: Evidence, rows: Ints) -> int:
     """
     places = np.arange(len(evidence.exchanges))
     number = evidence.transaction
-    begun = previous(np.where(evidence.is_begin, places, -1), number)[rows]
+    begun = passes.last_known(np.where(evidence.is_begin, places, -1), number)[rows]
     last = np.searchsorted(number, number[rows], "right") - 1
     ended = evidence.is_end[last]
     first = np.where(begun >= 0, begun, np.where(ended, np.searchsorted(number, number[rows]), rows))

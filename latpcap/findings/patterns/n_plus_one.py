@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from latpcap.findings.drivers import Advice
-from latpcap.findings.evidence import Evidence, bools, group_ids, previous
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
 
 MIN_REPEATS = 5
@@ -49,7 +50,6 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
         repeats = loops.rows[mine]
         sources = np.unique(loops.source[loops.loop[mine]])
         gone = _removed(repeats, loops.loop[mine], loops.source, keys)
-        known = evidence.parameters_known[repeats]
         source = evidence.text(int(exchanges.fingerprint[sources[-1]])) if sources[-1] >= 0 else None
         yield Candidate(
             shown=evidence.serving(repeats),
@@ -57,12 +57,18 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
             fingerprint=number,
             facts={
                 "repeats": len(repeats),
-                "distinct_parameters": len(np.unique(evidence.parameters[repeats])) if known.all() else None,
+                "distinct_parameters": _distinct(evidence, repeats),
                 "source": source,
                 "loops": len(np.unique(loops.loop[mine])),
             },
             fix=ADVICE.sentence(evidence, exchanges.connection[repeats]),
         )
+
+
+def _distinct(evidence: Evidence, repeats: Ints) -> int | None:
+    """How many different parameters they have; `None` where not all are known."""
+    known = evidence.parameters_known[repeats].all()
+    return len(passes.counted(evidence.parameter_numbers[repeats])[0]) if known else None
 
 
 def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> Ints:
@@ -101,9 +107,7 @@ def find_loops(evidence: Evidence) -> Loops:
 
 def _various(evidence: Evidence, groups: Groups) -> Bools:
     """The parameters change from repeat to repeat, as far as they are known."""
-    pair = group_ids(groups.ids, evidence.parameters[groups.rows].view(np.int64))
-    _, first = np.unique(pair, return_index=True)
-    distinct = np.bincount(groups.ids[first], minlength=len(groups))
+    distinct = groups.distinct(evidence.parameter_numbers[groups.rows])
     known = groups.sum(evidence.parameters_known[groups.rows]) == groups.sizes
     return bools(~known | ((distinct >= MIN_REPEATS) & (distinct >= MIN_DISTINCT * groups.sizes)))
 
@@ -113,8 +117,10 @@ def _sources(evidence: Evidence, groups: Groups) -> Ints:
 
     What a driver or an object mapper asks the catalog between them is not what the loop goes through.
     """
+    of_any = _last_before(evidence, groups)
+    if not evidence.reads_catalog.any():
+        return of_any
     of_application = _last_before(evidence, groups, ~evidence.reads_catalog)
-    of_any = _last_before(evidence, groups, np.ones(len(evidence.exchanges), bool))
     return np.where((of_application >= 0) & ~evidence.reads_catalog[groups.firsts], of_application, of_any)
 
 
@@ -123,12 +129,12 @@ def _brings_rows(evidence: Evidence) -> Bools:
     return bools((evidence.is_read | (evidence.is_fetch & evidence.exchanges.is_execution)) & ~evidence.failed)
 
 
-def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:
+def _last_before(evidence: Evidence, groups: Groups, counts: Bools | Literal[True] = True) -> Ints:
     """The last query that brought several rows before each group, near it; only executions that `counts` are seen."""
     rows = evidence.unit_rows
     several = _brings_rows(evidence) & ((rows >= 2) | (rows < 0)) & ~evidence.is_opening & counts
     places = np.arange(len(several))
-    last = previous(np.where(several, places, -1), evidence.stretch)
+    last = passes.last_known(np.where(several, places, -1), evidence.stretch)
     before = groups.firsts - 1
     same = (before >= 0) & (evidence.stretch[before] == evidence.stretch[groups.firsts])
     source = np.where(same, last[before], -1)
@@ -139,32 +145,26 @@ def _last_before(evidence: Evidence, groups: Groups, counts: Bools) -> Ints:
 
 def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     """The loop has not more repeats than its source brought rows (all executions of it in the stretch together)."""
-    reads = np.flatnonzero(_brings_rows(evidence))
-    key = group_ids(
-        np.concatenate((evidence.stretch[reads], evidence.stretch[source])),
-        np.concatenate((evidence.exchanges.fingerprint[reads], evidence.exchanges.fingerprint[source])),
-    )
-    of_reads, of_sources = key[: len(reads)], key[len(reads) :]
-    rows = evidence.unit_rows[reads]
-    count = int(key.max(initial=0)) + 1
-    brought = np.bincount(of_reads, np.maximum(rows, 0), count)
-    unknown = np.bincount(of_reads, rows < 0, count) > 0
+    rows = np.flatnonzero(_brings_rows(evidence))
+    reads = Groups.of(rows, evidence.stretch[rows], evidence.exchanges.fingerprint[rows])
+    if len(reads) == 0:
+        return np.zeros(len(groups), bool)
+    of_reads = np.zeros(len(evidence.exchanges), np.int64)
+    of_reads[reads.rows] = reads.ids
+    of_sources = of_reads[source]
+    brought = reads.sum(np.maximum(evidence.unit_rows[reads.rows], 0))
+    unknown = reads.sum(evidence.unit_rows[reads.rows] < 0) > 0
     enough = unknown[of_sources] | (groups.sizes <= brought[of_sources] * 1.05 + 1)
     fetched = evidence.is_fetch[source]
-    return (source >= 0) & enough & (fetched | ~_are_two_loops(groups, reads, of_reads, of_sources))
+    return (source >= 0) & enough & (fetched | ~_are_two_loops(groups, reads, of_sources))
 
 
-def _are_two_loops(groups: Groups, reads: Ints, of_reads: Ints, of_sources: Ints) -> Bools:
+def _are_two_loops(groups: Groups, reads: Groups, of_sources: Ints) -> Bools:
     """The source itself ran several times before the loop and never during it: one loop follows another."""
-    if len(groups) == 0:
-        return np.empty(0, bool)
-    size = int(reads.max(initial=0)) + 2
-    executions = np.sort(of_reads * size + reads)
-    begin, first, last = (
-        np.searchsorted(executions, of_sources * size + row)
-        for row in (np.zeros(len(groups), np.int64), groups.firsts, groups.lasts)
-    )
-    several: Bools = (first - begin >= MIN_OWN_LOOP) & (last == first)
+    size = int(reads.rows.max(initial=0)) + 2
+    executions = reads.ids * size + reads.rows
+    first, last = (np.searchsorted(executions, of_sources * size + row) for row in (groups.firsts, groups.lasts))
+    several: Bools = (first - reads.starts[of_sources] >= MIN_OWN_LOOP) & (last == first)
     return several
 
 

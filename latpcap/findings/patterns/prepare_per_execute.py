@@ -84,13 +84,12 @@ def _closing_unseen(evidence: Evidence, prepares: Ints) -> Ints:
 
 def _executions(evidence: Evidence, rows: Ints) -> Ints:
     """How often the statement of each row was executed on its connection."""
-    exchanges = evidence.exchanges
-    executed = np.flatnonzero(exchanges.is_execution & (exchanges.fingerprint >= 0))
-    both = np.concatenate((executed, rows))
-    groups = Groups.of(both, exchanges.connection[both], exchanges.fingerprint[both])
-    counts = groups.sum(exchanges.is_execution[groups.rows]).astype(np.int64)
-    found = np.zeros(len(exchanges), np.int64)
-    found[groups.rows] = counts[groups.ids]
+    if len(rows) == 0:
+        return rows
+    groups = evidence.by_statement
+    counts = groups.sum(evidence.exchanges.is_execution[groups.rows])
+    found = np.empty(len(groups.rows), np.int64)
+    found[groups.rows] = np.repeat(counts, groups.sizes)
     return found[rows]
 
 

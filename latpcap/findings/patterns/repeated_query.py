@@ -12,6 +12,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.measures.statement_text import is_volatile, reads_any, written_table
+from latpcap.tables import passes
 
 Ints = NDArray[np.int64]
 
@@ -25,20 +26,20 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
     rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
-    parameters = evidence.parameters[rows].view(np.int64)
+    parameters = evidence.parameter_numbers[rows]
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= MIN_REPEATS)
-    statement = exchanges.fingerprint[groups.rows]
-    for number in most_frequent(statement):
-        mine = statement == number
+    statement = exchanges.fingerprint[groups.firsts]
+    for number in most_frequent(exchanges.fingerprint[groups.rows]):
         if is_volatile(evidence.text(number)):
             continue
-        again = groups.rows[mine & (groups.places > 0)]
+        mine = groups.where(statement == number)
+        again = mine.rows[mine.places > 0]
         yield Candidate(
-            shown=evidence.serving(groups.rows[mine]),
+            shown=evidence.serving(mine.rows),
             effect=effect_of(evidence, TAKES, evidence.serving(again), executions=again),
             fingerprint=number,
-            facts={"repeats": int(mine.sum()), "distinct_parameters": len(np.unique(groups.ids[mine]))},
+            facts={"repeats": len(mine.rows), "distinct_parameters": len(mine)},
             fix=ADVICE.sentence(evidence, exchanges.connection[again]),
         )
 
@@ -48,14 +49,15 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
 
     Only statements that name a table which is written are parted, each connection by its own writes.
     """
-    writes = np.unique(evidence.exchanges.fingerprint[evidence.is_write])
+    writes, _ = passes.counted(evidence.exchanges.fingerprint[evidence.is_write])
     tables = frozenset(filter(None, (written_table(evidence.text(int(number))) for number in writes)))
     if not tables:
         return np.zeros(len(rows), np.int64)
     statement = evidence.exchanges.fingerprint[rows]
-    touched = [number for number in map(int, np.unique(statement)) if reads_any(evidence.text(number), tables)]
+    asked, _ = passes.counted(statement)
+    touched = [number for number in asked.tolist() if reads_any(evidence.text(number), tables)]
     written = np.cumsum(evidence.is_write)[rows]
-    return np.where(np.isin(statement, touched), written, -1)
+    return np.where(evidence.runs(touched)[rows], written, -1)
 
 
 ADVICE = Advice("Keep the answer in the program for as long as it may be old")

@@ -11,6 +11,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
+from latpcap.tables import passes
 
 MIN_READS = 10
 """Reads in a row."""
@@ -35,7 +36,7 @@ def find(evidence: Evidence, depth: int | None) -> Iterator[Candidate]:
         return
     behind = runs.rows[runs.places % depth > 0]
     trips = np.ones(len(behind))
-    statements = len(np.unique(exchanges.fingerprint[runs.rows]))
+    statements = len(passes.counted(exchanges.fingerprint[runs.rows])[0])
     yield Candidate(
         shown=runs.rows,
         effect=effect_of(evidence, TAKES, behind, saved=trips),

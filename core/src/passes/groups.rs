@@ -1,0 +1,59 @@
+//! Rows with equal keys stand together.
+
+use super::order::order;
+
+/// Rows in the order of their groups and, within one, as they came. Groups are numbered in the order of their keys.
+pub struct Groups {
+    /// The rows.
+    pub order: Vec<u32>,
+    /// Where each group begins in `order`; at last, where the last one ends.
+    pub starts: Vec<u32>,
+}
+
+impl Groups {
+    /// Group rows by their keys.
+    pub fn of(keys: &[&[i64]], rows: usize) -> Groups {
+        let order = order(keys, rows);
+        let apart = |pair: &[u32]| keys.iter().any(|key| key[pair[0] as usize] != key[pair[1] as usize]);
+        let edges = order.windows(2).enumerate().filter(|(_, pair)| apart(pair)).map(|(place, _)| place as u32 + 1);
+        let ends = (!order.is_empty()).then_some(order.len() as u32);
+        let starts = std::iter::once(0).chain(edges).chain(ends).collect();
+        Groups { order, starts }
+    }
+}
+
+/// How many different values stand in each group: `values[starts[g]..starts[g + 1]]` for group g.
+pub fn distinct(values: &[i64], starts: &[i64]) -> Vec<i64> {
+    let groups = starts.len().saturating_sub(1);
+    let mut of_row = vec![0; values.len()];
+    for (group, edges) in starts.windows(2).enumerate() {
+        of_row[edges[0] as usize..edges[1] as usize].fill(group as i64);
+    }
+    let mut counts = vec![0; groups];
+    let pairs = Groups::of(&[&of_row, values], values.len());
+    for &start in &pairs.starts[..pairs.starts.len() - 1] {
+        counts[of_row[pairs.order[start as usize] as usize] as usize] += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_with_equal_keys_stand_together() {
+        let groups = Groups::of(&[&[7, 9, 7], &[1, 1, 1]], 3);
+        assert_eq!((groups.order, groups.starts), (vec![0, 2, 1], vec![0, 2, 3]));
+    }
+
+    #[test]
+    fn without_rows_there_is_no_group() {
+        assert_eq!(Groups::of(&[&[]], 0).starts, [0]);
+    }
+
+    #[test]
+    fn a_value_counts_once_in_each_group() {
+        assert_eq!(distinct(&[5, 5, 6, 5], &[0, 3, 4]), [2, 1]);
+    }
+}

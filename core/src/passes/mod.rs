@@ -1,0 +1,15 @@
+//! Passes over whole columns that many measures and findings share: what stands together, in which order, and sums.
+//!
+//! A column is a slice with one value a row; what comes out has a value for each row or for each group. None of them
+//! compares row with row: each costs a few walks over its columns, whatever the number of groups. Rows are numbered in
+//! 32 bits.
+
+mod groups;
+mod order;
+mod runs;
+mod sums;
+
+pub use groups::{Groups, distinct};
+pub use order::order;
+pub use runs::{last_known, serving};
+pub use sums::{Known, sums};

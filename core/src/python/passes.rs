@@ -1,0 +1,114 @@
+//! Passes over numpy columns: see `crate::passes`. Columns come without a copy, so they must be contiguous.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::passes::{self, Groups};
+
+type Ints<'py> = PyReadonlyArray1<'py, i64>;
+type Bools<'py> = PyReadonlyArray1<'py, bool>;
+type NewInts<'py> = Bound<'py, PyArray1<i64>>;
+type NewBools<'py> = Bound<'py, PyArray1<bool>>;
+
+/// Rows in the order of their groups, and where each group begins (at last, where the last one ends).
+#[pyfunction]
+pub fn grouped<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<(NewInts<'py>, NewInts<'py>)> {
+    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    let (order, starts) = py.detach(|| {
+        let groups = Groups::of(&keys, rows);
+        (wide(&groups.order), wide(&groups.starts))
+    });
+    Ok((order.into_pyarray(py), starts.into_pyarray(py)))
+}
+
+/// The rows in the order of their keys, the first key first; equal ones stay in their order.
+#[pyfunction]
+pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'py>> {
+    let keys = keys.iter().map(|key| key.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let rows = same_length(keys.iter().map(|key| key.len()))?;
+    Ok(py.detach(|| wide(&passes::order(&keys, rows))).into_pyarray(py))
+}
+
+/// How many different values each group has; group g is `values[starts[g]:starts[g + 1]]`.
+#[pyfunction]
+pub fn distinct<'py>(py: Python<'py>, values: Ints<'py>, starts: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let (values, starts) = (values.as_slice()?, starts.as_slice()?);
+    same_length([values.len()])?;
+    edges(starts, values.len())?;
+    Ok(py.detach(|| passes::distinct(values, starts)).into_pyarray(py))
+}
+
+/// The last value that is not negative at or before each row of its run of equal `key`; -1 where there is none.
+#[pyfunction]
+pub fn last_known<'py>(py: Python<'py>, values: Ints<'py>, key: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let (values, key) = (values.as_slice()?, key.as_slice()?);
+    same_length([values.len(), key.len()])?;
+    Ok(py.detach(|| passes::last_known(values, key)).into_pyarray(py))
+}
+
+/// The execution that each row serves; -1 for none. See `crate::passes::serving`.
+#[pyfunction]
+pub fn serving<'py>(
+    py: Python<'py>,
+    order: Ints<'py>,
+    starts: Ints<'py>,
+    executes: Bools<'py>,
+    prepares: Bools<'py>,
+) -> PyResult<NewInts<'py>> {
+    let (order, starts) = (order.as_slice()?, starts.as_slice()?);
+    let (executes, prepares) = (executes.as_slice()?, prepares.as_slice()?);
+    let rows = same_length([executes.len(), prepares.len()])?;
+    edges(starts, order.len())?;
+    places(order, rows)?;
+    Ok(py.detach(|| passes::serving(order, starts, executes, prepares)).into_pyarray(py))
+}
+
+/// The sum of each group, and whether it has one; rows of group -1 and those that are not `known` are left out.
+#[pyfunction]
+#[pyo3(signature = (group, values, count, known=None))]
+pub fn sums<'py>(
+    py: Python<'py>,
+    group: Ints<'py>,
+    values: Ints<'py>,
+    count: usize,
+    known: Option<Bools<'py>>,
+) -> PyResult<(NewInts<'py>, NewBools<'py>)> {
+    let (group, values) = (group.as_slice()?, values.as_slice()?);
+    let known = known.as_ref().map(|known| known.as_slice()).transpose()?;
+    same_length([group.len(), values.len(), known.map_or(group.len(), <[bool]>::len)])?;
+    let found = py.detach(|| passes::sums(group, values, known, count));
+    Ok((found.sums.into_pyarray(py), found.any.into_pyarray(py)))
+}
+
+fn wide(numbers: &[u32]) -> Vec<i64> {
+    numbers.iter().copied().map(i64::from).collect()
+}
+
+/// The length that all columns have.
+fn same_length(lengths: impl IntoIterator<Item = usize>) -> PyResult<usize> {
+    let mut lengths = lengths.into_iter();
+    let first = lengths.next().unwrap_or(0);
+    match lengths.all(|length| length == first) && u32::try_from(first).is_ok() {
+        true => Ok(first),
+        false => Err(PyValueError::new_err("columns have one length, of less than 4 billion rows")),
+    }
+}
+
+/// Where groups begin and end in a column of `rows`.
+fn edges(starts: &[i64], rows: usize) -> PyResult<()> {
+    places(starts, rows + 1)?;
+    match starts.is_sorted() {
+        true => Ok(()),
+        false => Err(PyValueError::new_err("groups follow each other")),
+    }
+}
+
+/// All numbers are rows of a column.
+fn places(numbers: &[i64], rows: usize) -> PyResult<()> {
+    match numbers.iter().all(|&number| usize::try_from(number).is_ok_and(|number| number < rows)) {
+        true => Ok(()),
+        false => Err(PyValueError::new_err("a row is beyond the column")),
+    }
+}

@@ -1,0 +1,96 @@
+"""What the core does with whole columns in one walk: `core/src/passes/`. Columns are numpy arrays of any integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap import _core
+from latpcap.tables.columns import Bools, Ints
+
+__all__ = ["counted", "distinct", "grouped", "last_known", "numbered", "ordered", "serving", "sums"]
+
+Integers = NDArray[Any]
+
+
+def ordered(*keys: Integers) -> Ints:
+    """The rows in the order of their `keys`, the first key first; equal ones stay in their order.
+
+    >>> ordered(np.array([1, 0, 1, 0])).tolist()
+    [1, 3, 0, 2]
+    """
+    return _core.ordered([_ints(key) for key in keys])
+
+
+def grouped(*keys: Integers) -> tuple[Ints, Ints]:
+    """The rows with equal `keys` together, groups in the order of their keys; and where each begins, and the last ends.
+
+    >>> [each.tolist() for each in grouped(np.array([7, 9, 7]), np.array([1, 1, 1]))]
+    [[0, 2, 1], [0, 2, 3]]
+    """
+    return _core.grouped([_ints(key) for key in keys])
+
+
+def numbered(*keys: Integers) -> Ints:
+    """A number for each distinct combination of `keys`, from 0 on in their order.
+
+    >>> numbered(np.array([7, 9, 7]), np.array([1, 1, 1])).tolist()
+    [0, 1, 0]
+    """
+    order, starts = grouped(*keys)
+    numbers = np.empty_like(order)
+    numbers[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return numbers
+
+
+def counted(values: Integers) -> tuple[Ints, Ints]:
+    """The distinct values in their order, and how often each occurs.
+
+    >>> [each.tolist() for each in counted(np.array([7, 3, 7]))]
+    [[3, 7], [1, 2]]
+    """
+    order, starts = grouped(values)
+    return _ints(values)[order[starts[:-1]]], np.diff(starts)
+
+
+def distinct(values: Integers, starts: Integers) -> Ints:
+    """How many different values each group has; group g is `values[starts[g] : starts[g + 1]]`.
+
+    >>> distinct(np.array([5, 5, 6, 5]), np.array([0, 3, 4])).tolist()
+    [2, 1]
+    """
+    return _core.distinct(_ints(values), _ints(starts))
+
+
+def last_known(values: Integers, key: Integers) -> Ints:
+    """The last value ≥ 0 at or before each place within its run of equal `key`; -1 where there is none.
+
+    >>> last_known(np.array([5, -1, 7, -1, -1]), np.array([1, 1, 1, 1, 2])).tolist()
+    [5, 5, 7, 7, -1]
+    """
+    return _core.last_known(_ints(values), _ints(key))
+
+
+def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints:
+    """The execution that each row of a group (`grouped`) serves; -1 for none.
+
+    That is the last one at or before it; what `prepares` serves the next one after it, if there is one.
+    """
+    return _core.serving(order, starts, np.ascontiguousarray(executes), np.ascontiguousarray(prepares))
+
+
+def sums(group: Integers, values: Integers, count: int, known: Bools | None = None) -> tuple[Ints, Bools]:
+    """The sum of each group, and whether it has a value; rows of group -1 and those not `known` are left out.
+
+    >>> [each.tolist() for each in sums(np.array([0, 1, 0, -1]), np.array([1, 2, 4, 8]), 3)]
+    [[5, 2, 0], [True, True, False]]
+    """
+    return _core.sums(_ints(group), _ints(values), count, known)
+
+
+def _ints(values: Integers) -> Ints:
+    """As the core takes them: copied only where they are narrower, or no one piece."""
+    values = values.view(np.int64) if values.dtype == np.uint64 else values
+    return np.ascontiguousarray(values, np.int64)
