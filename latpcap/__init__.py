@@ -8,16 +8,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from latpcap.capture import Capture, read
-from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
-from latpcap.measures.budget import Budget
-from latpcap.projection.project import Projection
-from latpcap.ranking import rank
-from latpcap.result.analysis import Analysis
-from latpcap.tables.pseudonyms import Pseudonyms
-from latpcap.tables.table import Table
+if TYPE_CHECKING:
+    from latpcap._core import Progress
+    from latpcap.capture import Capture, read
+    from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
+    from latpcap.measures.budget import Budget
+    from latpcap.projection.project import Projection
+    from latpcap.ranking import rank
+    from latpcap.result.analysis import Analysis
+    from latpcap.tables.pseudonyms import Pseudonyms
+    from latpcap.tables.table import Table
 
 __all__ = [
     "Analysis",
@@ -36,15 +39,36 @@ __all__ = [
     "read",
 ]
 
+WHERE = {
+    "Analysis": "result.analysis",
+    "Budget": "measures.budget",
+    "Capture": "capture",
+    "CaptureError": "errors",
+    "LatpcapError": "errors",
+    "NoDatabaseTraffic": "errors",
+    "Progress": "_core",
+    "Projection": "projection.project",
+    "Pseudonyms": "tables.pseudonyms",
+    "Table": "tables.table",
+    "UsageError": "errors",
+    "rank": "ranking",
+    "read": "capture",
+}
+"""The module of each public name: `latpcap --help` must not wait for numpy."""
+
 
 def __getattr__(name: str) -> Any:
-    """The version and the core's `Progress`, looked up only when they are asked for."""
+    """What is public, imported when it is first asked for."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("latpcap")
-    if name == "Progress":
-        from latpcap._core import Progress
+    if name not in WHERE:
+        raise AttributeError(f"module `latpcap` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(f"latpcap.{WHERE[name]}"), name)
+    return value
 
-        return Progress
-    raise AttributeError(f"module `latpcap` has no attribute `{name}`")
+
+def __dir__() -> list[str]:
+    """What is public, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -8,18 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from latpcap.display import as_html
+from latpcap.display import shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
 from latpcap.measures import views
+from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.minutes import Minutes
-from latpcap.measures.statements import GROUPINGS
-from latpcap.measures.tasks import IDLE_S, TaskBy
 from latpcap.measures.traffic import notes_without_traffic, why_none
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
-from latpcap.report import notebook, plot  # noqa: F401 (they register how results are displayed)
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
@@ -30,9 +28,11 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, MAX_MS, fibre_ms, parse_size
+from latpcap.units import DEFAULT_MEMORY, MAX_MS, QUERY_TIMEOUT_S, fibre_ms, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
+
+shown_by("latpcap.report.notebook", "latpcap.report.plot")
 
 TABLES = (
     "exchanges",
@@ -121,7 +121,7 @@ class Capture:
         return f"<latpcap.Capture {files}: {counts}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.analyze()) if self._has_traffic else self.health._repr_html_()
+        return self.analyze()._repr_html_() if self._has_traffic else self.health._repr_html_()
 
     def select(
         self,
@@ -261,7 +261,7 @@ class Capture:
         """
         from latpcap.tables import sql
 
-        return sql.query(self.tables(), query, sql.TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
+        return sql.query(self.tables(), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:

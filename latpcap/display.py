@@ -1,6 +1,7 @@
 """What every result can do: be one JSON object, and show itself in notebooks.
 
-Results do not know how they are shown: the reports register that here for each kind of result.
+Results do not know how they are shown: the reports register that here for each kind of result. They are imported when
+the first result is shown; most programs never show one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ import math
 from dataclasses import fields, is_dataclass
 from functools import singledispatch
 from html import escape
+from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "finite", "plain"]
+__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "finite", "plain", "shown_by"]
+
+_REPORTS: set[str] = set()
 
 
 def plain(value: Any) -> Any:
@@ -28,6 +32,17 @@ def plain(value: Any) -> Any:
 def finite(value: float) -> float | None:
     """Return `value` as JSON can hold it: `None` where it is none or without end."""
     return float(value) if math.isfinite(value) else None
+
+
+def shown_by(*modules: str) -> None:
+    """Say which modules register how results are shown."""
+    _REPORTS.update(modules)
+
+
+def _all_registered() -> None:
+    for module in sorted(_REPORTS):
+        import_module(module)
+    _REPORTS.clear()
 
 
 @singledispatch
@@ -55,6 +70,7 @@ class Displayed:
         return {"schema": self.schema} | result if self.schema else result
 
     def _repr_html_(self) -> str:
+        _all_registered()
         return as_html(self)
 
 
@@ -65,4 +81,5 @@ class Plotted(Displayed):
 
     def plot(self) -> Any:
         """An Altair chart of it (extra `notebook`)."""
+        _all_registered()
         return as_chart(self)

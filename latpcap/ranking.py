@@ -7,7 +7,8 @@ from typing import Any
 
 from latpcap.capture import read
 from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic
-from latpcap.result.rank import RANK_RTT_MS, Asked, RankRow, rank_rows, rank_table
+from latpcap.result.rank import RankRow, rank_rows, rank_table
+from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
 from latpcap.tables import sources
 from latpcap.tables.pseudonyms import Pseudonyms, without_paths
 from latpcap.tables.table import Table
@@ -33,7 +34,7 @@ def rank(
     are projected to `rtt_ms`; `select` is what `Capture.select` takes, and `reading` what `read` takes. What cannot be
     ranked comes last, with the `reason`.
     """
-    ranking = Ranking(Asked(by, sort, rtt_ms, idle_s), select, **reading)
+    ranking = Ranking(RankOrder(by, sort, rtt_ms, idle_s), select, **reading)
     for path in sources.files(source):
         ranking.add(path)
     return ranking.table()
@@ -44,7 +45,7 @@ class Ranking:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: RankOrder,
         selected: Mapping[str, Any] | None = None,
         *,
         pseudonymise: bool | Pseudonyms = False,

@@ -25,12 +25,15 @@ from collections.abc import Iterable
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
-__all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "MissingUnit", "counted", "listed", "parse_share", "parse_size"]
+__all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "QUERY_TIMEOUT_S", "MissingUnit", "counted", "listed"]
+__all__ += ["parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["percent", "percent_range", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
+QUERY_TIMEOUT_S = 60.0
+"""How long a query in SQL may take."""
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 

@@ -15,7 +15,8 @@ from latpcap.measures.tasks import count_tasks, tasks
 from latpcap.measures.transactions import transactions
 from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis, Measures
-from latpcap.result.rank import Asked, rank_rows, rank_table
+from latpcap.result.rank import rank_rows, rank_table
+from latpcap.result.rank_order import RankOrder
 from latpcap.result.tables import grouped_table
 
 CAPTURES = (
@@ -271,7 +272,7 @@ def test_grouping_loses_nothing(grouping: str) -> None:
 
 def test_a_client_of_ipv6_is_called_the_same_wherever_clients_are_grouped() -> None:
     measures = Measures(build([Conn(client="[fd00::1]:40000", exchanges=[Ex(sql="a")])]))
-    ranked = rank_table(rank_rows(measures, "file", Asked("client")), Asked("client"))
+    ranked = rank_table(rank_rows(measures, "file", RankOrder("client")), RankOrder("client"))
     assert grouped_table(measures, "client").column("client").tolist() == ["fd00::1"]
     assert ranked.column("client").tolist() == measures.tasks().client == ["fd00::1"]
 

@@ -20,7 +20,8 @@ import latpcap as package
 from latpcap import Capture, CaptureError, UsageError, rank, read
 from latpcap.cli import cli
 from latpcap.result.analysis import Measures
-from latpcap.result.rank import Asked, RankRow, rank_rows, rank_table
+from latpcap.result.rank import RankRow, rank_rows, rank_table
+from latpcap.result.rank_order import RankOrder
 from latpcap.tables.groups import grouped
 from latpcap.tables.table import Table
 
@@ -32,7 +33,7 @@ NO_TRAFFIC = FIXTURES / "mysql/filtered.pcapng"
 
 def rows_of(connections: list[Conn], by: str | None = None, **more: Any) -> list[dict[str, Any]]:
     measures = Capture(build(connections)).measures
-    asked = Asked(by, **more)
+    asked = RankOrder(by, **more)
     return rank_table(rank_rows(measures, "app.pcapng", asked), asked).to_dicts()
 
 
@@ -134,7 +135,7 @@ def test_one_response_is_too_little_for_a_rank() -> None:
 
 
 def test_nothing_that_waits_is_the_last_with_a_rank_not_without_one() -> None:
-    asked = Asked()
+    asked = RankOrder()
     rows = [RankRow("b", share_per_ms=0.0, seconds_per_ms=0.0), RankRow("a", share_per_ms=0.1, seconds_per_ms=1.0)]
     assert rank_table([*rows, RankRow("c", reason="x")], asked).column("rank").tolist()[:2] == [1, 2]
 

@@ -62,6 +62,7 @@ COMMANDS = (
 
 def main() -> None:
     """Run the command line and exit."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts threads for matrices that nobody multiplies here
     sys.exit(_run())
 
 

@@ -8,7 +8,6 @@ import click
 
 from latpcap.cli.io import read_capture, result_format, write_result
 from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
-from latpcap.tables import sources
 
 __all__ = ["compare", "validate"]
 
@@ -59,6 +58,8 @@ def validate(
 
 def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:
     """Read both captures; under `--pseudonymise` a host has the same name in both."""
+    from latpcap.tables import sources
+
     given = reading.pop("rtt_baseline", None)
     names = reading["pseudonymise"]
     if names:

@@ -13,7 +13,6 @@ from latpcap.cli.selection import connection_options as _connection_options
 from latpcap.cli.selection import selection_options
 from latpcap.cli.sorting import sort_options
 from latpcap.errors import UsageError
-from latpcap.findings.registry import PATTERNS
 from latpcap.report import formats_of
 from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import (
@@ -230,16 +229,23 @@ fail_if_option = click.option(
     help="Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
 )
 
-FIXES = ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)
 
-fix_option = click.option(
-    "--fix",
-    "fixes",
-    type=FixName(),
-    multiple=True,
-    metavar="NAME[=VALUE]",
-    help=f"What if this were fixed: {FIXES}, all; n+1 may be n+1=join or n+1=in:100; repeatable.",
-)
+class _FixOption(click.Option):
+    """Its help names the fixes there are: the patterns are imported when it is read."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        self.help = f"What if this were fixed: {_fixes()}, all; n+1 may be n+1=join or n+1=in:100; repeatable."
+        return super().get_help_record(ctx)
+
+
+def _fixes() -> str:
+    from latpcap.findings.registry import PATTERNS
+
+    return ", ".join(f"{each.fix}={each.usual}" if each.usual else each.fix for each in PATTERNS if each.fix)
+
+
+fix_option = click.option("--fix", "fixes", cls=_FixOption, type=FixName(), multiple=True, metavar="NAME[=VALUE]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 

@@ -72,8 +72,9 @@ def _show(done: threading.Event, progress: Progress) -> None:
     from rich import progress as rich
     from rich.console import Console
 
-    columns = (rich.TextColumn("reading"), rich.BarColumn(), rich.TaskProgressColumn(), rich.DownloadColumn())
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    much = (rich.BarColumn(), rich.TaskProgressColumn(), rich.DownloadColumn())
+    speed = (rich.TransferSpeedColumn(), rich.TimeRemainingColumn())
+    with rich.Progress("reading", *much, *speed, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=progress.total_bytes)
         while not done.wait(EVERY_S):
             bar.update(task, completed=progress.bytes_read, total=progress.total_bytes)

@@ -16,7 +16,7 @@ from latpcap.cli.options import Rtt, format_options, reading_options
 from latpcap.cli.selection import asked_for
 from latpcap.cli.sorting import in_order, limit_option
 from latpcap.cli.tasks import idle_option
-from latpcap.result.rank import RANK_BY, RANK_RTT_MS, RANK_SORTS, Asked
+from latpcap.result.rank_order import RANK_BY, RANK_RTT_MS, RANK_SORTS, RankOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def rank(
     from latpcap.tables import sources
 
     chosen = rows_format(file_format, as_json, output, "rank")
-    asked = Asked(by, sort, rtt, idle / 1000)
+    asked = RankOrder(by, sort, rtt, idle / 1000)
     selected = asked_for(reading)
     files = sources.files(reading["captures"])
     sources.check_output(output, files)

@@ -10,7 +10,7 @@ import click
 from latpcap.cli.io import read_capture, rows_format, warn, write_rows
 from latpcap.cli.options import Duration, output_options, reading_options
 from latpcap.errors import UsageError
-from latpcap.tables.sql import TIMEOUT_S, engine
+from latpcap.units import QUERY_TIMEOUT_S
 
 __all__ = ["sql"]
 
@@ -20,7 +20,7 @@ __all__ = ["sql"]
 @click.option(
     "--timeout",
     type=Duration(),
-    default=f"{TIMEOUT_S:g}s",
+    default=f"{QUERY_TIMEOUT_S:g}s",
     metavar="DURATION",
     show_default=True,
     help="How long the query may take.",
@@ -37,6 +37,8 @@ def sql(timeout: float, file_format: str | None, as_json: bool, output: str | No
     latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"
     latpcap sql capture.pcapng "from statements order by network_s desc limit 5" -o top.csv
     """
+    from latpcap.tables.sql import engine
+
     *captures, query = reading["captures"]
     if not captures:
         raise UsageError('give a capture and, as the last argument, a query: latpcap sql FILE "from statements"')

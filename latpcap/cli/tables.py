@@ -10,7 +10,7 @@ import click
 from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import output_options, reading_options
 from latpcap.cli.sorting import in_order_of
-from latpcap.measures.statements import GROUPINGS
+from latpcap.measures.asked import GROUPINGS
 from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:

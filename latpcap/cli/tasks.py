@@ -12,7 +12,7 @@ from latpcap.cli.options import Duration, output_options, reading_options
 from latpcap.cli.sorting import in_order
 
 if TYPE_CHECKING:
-    from latpcap.measures.tasks import TaskBy
+    from latpcap.measures.asked import TaskBy
     from latpcap.result.tasks import TaskSummary
 
 __all__ = ["idle_option", "tasks"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
-from latpcap.findings.finding import Pattern
-from latpcap.findings.registry import PATTERNS
+if TYPE_CHECKING:
+    from latpcap.findings.finding import Pattern
 
 __all__ = ["columns", "completes", "conditions", "fixes", "items", "ports", "protocols"]
 
@@ -23,6 +24,8 @@ def items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 def fixes(incomplete: str) -> list[CompletionItem]:
     """The names of `--fix` with the values that they usually have."""
+    from latpcap.findings.registry import PATTERNS
+
     named = [written for pattern in PATTERNS if pattern.fix for written in (pattern.fix, *_with_values(pattern))]
     return items([*named, "all"], incomplete)
 

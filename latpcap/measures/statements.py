@@ -18,13 +18,10 @@ from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["GROUPINGS", "TIMES", "StatementGroups", "group", "group_by"]
+__all__ = ["TIMES", "StatementGroups", "group", "group_by"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-GROUPINGS = ("user", "database", "client", "application", "server")
-"""What exchanges can be summed up by instead of by statement: what their connection tells."""
 
 QUANTILES = {"min": 0.0, "p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
 _PACE = ("p50", "p95", "max")

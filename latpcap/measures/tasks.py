@@ -14,10 +14,10 @@ same tasks.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
+from latpcap.measures.asked import IDLE_S, TaskBy
 from latpcap.measures.concurrency import lanes, side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
@@ -30,12 +30,8 @@ from latpcap.tables.endpoints import host_of
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
-__all__ = ["IDLE_S", "TaskBy", "Tasks", "count_tasks", "tasks"]
+__all__ = ["Tasks", "count_tasks", "tasks"]
 
-TaskBy = Literal["idle", "route"]
-
-IDLE_S = 1.0
-"""A client that asks for nothing for longer has ended its task; the threshold of think time."""
 TOGETHER = 0.5
 """Connections rest together if the rest of their client does so for this part of their idle gaps."""
 

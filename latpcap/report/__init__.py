@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from latpcap.errors import UsageError
-from latpcap.result.analysis import Measures
 from latpcap.tables.files import FILE_FORMATS
-from latpcap.tables.table import Table
+
+if TYPE_CHECKING:
+    from latpcap.result.analysis import Measures
+    from latpcap.tables.table import Table
 
 __all__ = ["CAPTURES", "FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 

@@ -13,7 +13,7 @@ from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import printable
-from latpcap.result.rank import Asked
+from latpcap.result.rank_order import RankOrder
 from latpcap.tables.table import Table
 from latpcap.units import counted, format_given_ms, format_s, percent, significant
 
@@ -31,7 +31,7 @@ MUCH_THINK = 0.5
 """Where think time is this part of a runtime, it says little of how chatty the work is."""
 
 
-def render(rows: Table, asked: Asked, shown: int | None = None) -> str:
+def render(rows: Table, asked: RankOrder, shown: int | None = None) -> str:
     """Return the ranking as text, with no more than the first `shown` rows."""
     everything = rows.to_dicts()
     ranked = [row for row in everything if row["rank"] is not None]
@@ -39,7 +39,7 @@ def render(rows: Table, asked: Asked, shown: int | None = None) -> str:
     return print_renderables(_parts(ranked, others, asked, len(everything) if shown is None else shown))
 
 
-def _parts(ranked: list[Row], others: list[Row], asked: Asked, shown: int) -> Iterator[RenderableType]:
+def _parts(ranked: list[Row], others: list[Row], asked: RankOrder, shown: int) -> Iterator[RenderableType]:
     folder = _folder([row["file"] for row in (*ranked, *others)]) if ranked else ""
     if ranked:
         yield Text(printable(_first(ranked, asked, folder)), style="bold")
@@ -62,7 +62,7 @@ def _grid(columns: Sequence[Shown], rows: Sequence[Row]) -> Grid:
     return Grid([heading for heading, _ in filled], list(zip(*(column for _, column in filled), strict=True)))
 
 
-def _first(ranked: list[Row], asked: Asked, folder: str) -> str:
+def _first(ranked: list[Row], asked: RankOrder, folder: str) -> str:
     """The worst one, in a sentence whose product is the figure of its row."""
     worst = ranked[0]
     where = f" (below {folder})" if folder else ""
@@ -75,7 +75,7 @@ def _first(ranked: list[Row], asked: Asked, folder: str) -> str:
     )
 
 
-def _columns(asked: Asked, folder: str, file_cells: int) -> list[Shown]:
+def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
     """What ranks them first, what can be spared from the right, the file last."""
     at = format_given_ms(asked.rtt_ms)
     by_seconds = asked.sort == "seconds"
@@ -121,7 +121,7 @@ def _called(file: str, folder: str) -> str:
     return os.path.relpath(file, folder) if folder else file
 
 
-def _whose(row: Row, asked: Asked, folder: str) -> str:
+def _whose(row: Row, asked: RankOrder, folder: str) -> str:
     file = _called(row["file"], folder)
     return f"{_name(row, asked.by)} in {file}" if asked.by else file
 

@@ -10,6 +10,7 @@ from latpcap.display import Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
+from latpcap.measures.asked import IDLE_S, TaskBy
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
@@ -18,7 +19,7 @@ from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
-from latpcap.measures.tasks import IDLE_S, TaskBy, Tasks, count_tasks, tasks
+from latpcap.measures.tasks import Tasks, count_tasks, tasks
 from latpcap.measures.tcp import TcpResult
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions

@@ -15,41 +15,16 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 
 from latpcap.display import finite
-from latpcap.errors import UsageError
 from latpcap.findings import finding_results
-from latpcap.measures.tasks import IDLE_S, Tasks
+from latpcap.measures.tasks import Tasks
 from latpcap.result.analysis import Measures
+from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.groups import grouped, names_of
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
-from latpcap.units import MAX_MS
 
-__all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "Asked", "RankRow", "rank_rows", "rank_table"]
-
-RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
-RANK_SORTS = {"share": "share_per_ms", "seconds": "seconds_per_ms", "round-trips": "round_trips"}
-RANK_RTT_MS = 15.0
-"""Where the runtimes beside each other are projected to, if nobody says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is ranked, by what, and where runtimes are projected to; raises `UsageError`."""
-
-    by: str | None = None
-    """One of `RANK_BY`; `None` for files."""
-    sort: str = "share"
-    rtt_ms: float = RANK_RTT_MS
-    idle_s: float = IDLE_S
-
-    def __post_init__(self) -> None:
-        if self.by is not None and self.by not in RANK_BY:
-            raise UsageError(f"nothing is ranked by `{self.by}`: there are {', '.join(RANK_BY)}")
-        if self.sort not in RANK_SORTS:
-            raise UsageError(f"nothing is sorted by `{self.sort}`: there are {', '.join(RANK_SORTS)}")
-        if not all(0 <= value <= MAX_MS for value in (self.rtt_ms, self.idle_s * 1000)):
-            raise UsageError(f"an RTT and a rest are 0 or more, and no more than {MAX_MS:g} ms")
+__all__ = ["RankRow", "rank_rows", "rank_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +60,7 @@ class RankRow:
     """Why it has no rank."""
 
 
-def rank_rows(measures: Measures, file: str, asked: Asked) -> Iterator[RankRow]:
+def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
     """The rows of one file."""
     if asked.by in ("task", "route"):
         yield from _rows_of_tasks(measures, file, asked)
@@ -96,7 +71,7 @@ def rank_rows(measures: Measures, file: str, asked: Asked) -> Iterator[RankRow]:
             yield _row(measures.of(part), file, name, asked)
 
 
-def rank_table(rows: Iterable[RankRow], asked: Asked) -> Table:
+def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:
     """The rows, the worst first and numbered from 1; last those that cannot be ranked, with the reason."""
     key = RANK_SORTS[asked.sort]
     ranked: list[RankRow] = []
@@ -120,7 +95,7 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 # --- files and groups of connections --------------------------------------------------------------------------------
 
 
-def _row(measures: Measures, file: str, name: str | None, asked: Asked) -> RankRow:
+def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> RankRow:
     """What the analysis of these connections says."""
     result = measures.analyze([asked.rtt_ms])
     summary, point = result.summary, result.projection.points[0]
@@ -177,7 +152,7 @@ def _names(recording: Recording, by: str) -> list[str | None]:
 # --- tasks and routes -----------------------------------------------------------------------------------------------
 
 
-def _rows_of_tasks(measures: Measures, file: str, asked: Asked) -> Iterator[RankRow]:
+def _rows_of_tasks(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankRow]:
     """A row a task, or a row a route: the tasks of one route together."""
     tasks = measures.tasks(asked.idle_s, "route" if asked.by == "route" else "idle")
     names, group = _named(tasks, asked.by, measures.recording)

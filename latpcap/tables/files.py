@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from arro3.core import Table as ArrowTable
-
-from latpcap.tables import columns
+if TYPE_CHECKING:
+    from arro3.core import Table as ArrowTable
 
 __all__ = ["FILE_FORMATS", "FileFormat"]
 
@@ -36,6 +35,10 @@ def _csv(arrow: ArrowTable) -> Iterator[bytes]:
 
 
 def _without_formulas(arrow: ArrowTable) -> ArrowTable:
+    from arro3.core import Table as ArrowTable
+
+    from latpcap.tables import columns
+
     return ArrowTable.from_pydict(
         {
             name: columns.map_text(column, _harmless) if columns.is_text(column) else column

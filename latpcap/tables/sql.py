@@ -20,15 +20,13 @@ from arro3.core import Table as ArrowTable
 from latpcap.errors import UsageError
 from latpcap.tables.columns import empty
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, format_s
+from latpcap.units import DEFAULT_MEMORY, QUERY_TIMEOUT_S, format_s
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["TIMEOUT_S", "engine", "query"]
+__all__ = ["engine", "query"]
 
-TIMEOUT_S = 60.0
-"""How long a query may take, if nobody says."""
 AGAIN_S = 0.05
 """A query of several statements may be between two of them when it is told to end."""
 MOST_THREADS = 4
@@ -54,7 +52,9 @@ KEPT = frozenset(
 NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
 
 
-def query(tables: Mapping[str, Table], text: str, timeout_s: float = TIMEOUT_S, memory: int = DEFAULT_MEMORY) -> Table:
+def query(
+    tables: Mapping[str, Table], text: str, timeout_s: float = QUERY_TIMEOUT_S, memory: int = DEFAULT_MEMORY
+) -> Table:
     """Return the result of the last statement in `text`, a query over `tables`.
 
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.

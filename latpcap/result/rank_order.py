@@ -1,0 +1,35 @@
+"""What can be ranked, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latpcap.errors import UsageError
+from latpcap.measures.asked import IDLE_S
+from latpcap.units import MAX_MS
+
+__all__ = ["RANK_BY", "RANK_RTT_MS", "RANK_SORTS", "RankOrder"]
+
+RANK_BY = ("server", "application", "route", "client", "user", "database", "task", "connection")
+RANK_SORTS = {"share": "share_per_ms", "seconds": "seconds_per_ms", "round-trips": "round_trips"}
+RANK_RTT_MS = 15.0
+"""Where the runtimes beside each other are projected to, if nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankOrder:
+    """What is ranked, by what, and where runtimes are projected to; raises `UsageError`."""
+
+    by: str | None = None
+    """One of `RANK_BY`; `None` for files."""
+    sort: str = "share"
+    rtt_ms: float = RANK_RTT_MS
+    idle_s: float = IDLE_S
+
+    def __post_init__(self) -> None:
+        if self.by is not None and self.by not in RANK_BY:
+            raise UsageError(f"nothing is ranked by `{self.by}`: there are {', '.join(RANK_BY)}")
+        if self.sort not in RANK_SORTS:
+            raise UsageError(f"nothing is sorted by `{self.sort}`: there are {', '.join(RANK_SORTS)}")
+        if not all(0 <= value <= MAX_MS for value in (self.rtt_ms, self.idle_s * 1000)):
+            raise UsageError(f"an RTT and a rest are 0 or more, and no more than {MAX_MS:g} ms")

@@ -1,0 +1,40 @@
+"""What is asked for little loads little: every module costs the user time before anything is read."""
+
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+NPLUS1 = ROOT / "fixtures" / "mysql" / "nplus1-300-client.pcapng"
+LOADED = "import sys\n{}\nprint(*sys.modules, sep='\\n')"
+
+
+def modules_of(work: str) -> set[str]:
+    """The modules that a new Python holds after this work."""
+    done = subprocess.run([sys.executable, "-c", LOADED.format(work)], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def of_command(*arguments: str) -> str:
+    return f"from latpcap.cli import cli\ncli.main({[*arguments]}, standalone_mode=False)"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["analyze", "--help"], ["sql", "--help"]])
+def test_help_needs_no_numbers(arguments: list[str]) -> None:
+    assert not {"numpy", "arro3.core", "rich", "latpcap._core"} & modules_of(of_command(*arguments))
+
+
+def test_the_package_loads_what_is_asked_of_it() -> None:
+    assert "numpy" not in modules_of("import latpcap")
+    assert "numpy" not in modules_of("import latpcap\nlatpcap.UsageError")
+
+
+def test_json_is_written_without_what_draws() -> None:
+    loaded = modules_of(of_command("analyze", "--json", "--quiet", str(NPLUS1)))
+    assert not {"rich", "altair", "duckdb", "latpcap.report.html", "latpcap.report.notebook"} & loaded
+
+
+def test_what_is_public_is_listed_before_it_is_loaded() -> None:
+    listed = modules_of("import latpcap\nprint(*dir(latpcap), sep='\\n')")
+    assert {"read", "rank", "Capture", "Progress"} <= listed
