@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from growth import client
-from nplus1 import ACK, OK, PCAP_HEADER, PUSH_ACK, SYN, Wire, greeting, message
+from speed.traffic.mysql import OK, greeting, log_in, message
+from speed.traffic.wire import ACK, PCAP_HEADER, PUSH_ACK, SYN, Wire, client
 from spending import Spent, spend
 
 RTT_NS = 400_000
@@ -65,14 +65,14 @@ def tiny_connections(count: int) -> Records:
 def quiet_sessions(count: int) -> Records:
     """Connections that log in and then say no more."""
     for wire in wires(count):
-        yield from wire.log_in()
+        yield from log_in(wire)
 
 
 def half_messages(count: int) -> Records:
     """Each connection sends the first part of a statement."""
     part = message(0, b"\x03" + dull(70_000))[:LARGE]
     for wire in wires(count):
-        yield from wire.log_in()
+        yield from log_in(wire)
         yield wire.packet(0, PUSH_ACK, part)
 
 
@@ -95,7 +95,7 @@ def holes(count: int) -> Records:
     """What follows a packet that is missing and was never acknowledged."""
     part = dull(LARGE)
     for wire in wires(count):
-        yield from wire.log_in()
+        yield from log_in(wire)
         wire.sequence[0] += 1_000
         for _ in range(20):
             yield wire.packet(0, PUSH_ACK, part)
@@ -104,7 +104,7 @@ def holes(count: int) -> Records:
 def hole_crumbs(count: int) -> Records:
     """One connection, and each byte behind a hole of its own."""
     for wire in wires(1 + count // 20_000):
-        yield from wire.log_in()
+        yield from log_in(wire)
         for _ in range(20_000):
             wire.sequence[0] += 1
             yield wire.packet(0, PUSH_ACK, b"x")
@@ -123,14 +123,14 @@ def fragments(count: int) -> Records:
 def announced(count: int) -> Records:
     """Packets of 16 MB of which nothing comes but the header."""
     for wire in wires(count):
-        yield from wire.log_in()
+        yield from log_in(wire)
         yield wire.packet(0, PUSH_ACK, b"\xff\xff\xff\0\x03")
 
 
 def pipeline(count: int) -> Records:
     """Requests that nobody answers."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     some = message(0, b"\x03do 1") * 100
     for _ in range(count // 100):
         wire.now_ns += 1_000
@@ -141,14 +141,14 @@ def pipelines(count: int) -> Records:
     """The same on many connections."""
     some = message(0, b"\x03do 1") * 500
     for wire in wires(count // 500):
-        yield from wire.log_in()
+        yield from log_in(wire)
         yield wire.packet(0, PUSH_ACK, some)
 
 
 def statement_of_a_gigabyte(count: int) -> Records:
     """One statement in full MySQL packets."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     whole = b"\xff\xff\xff%c" + dull(0xFFFFFF)
     for number in range(count):
         packet = whole.replace(b"%c", bytes([number & 0xFF]), 1)
@@ -160,7 +160,7 @@ def statement_of_a_gigabyte(count: int) -> Records:
 
 def statements(count: int) -> Records:
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for number in range(count):
         asked = message(0, f"\x03SELECT c{number:x} FROM t".encode())
         yield from wire.ask(asked, OK)
@@ -168,7 +168,7 @@ def statements(count: int) -> Records:
 
 def errors(count: int) -> Records:
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for number in range(count):
         state = f"#{number % 36**5:05}"[-6:]
         yield from wire.ask(message(0, b"\x03x"), message(1, b"\xff\x28\x04" + state.encode() + b"no"))
@@ -177,7 +177,7 @@ def errors(count: int) -> Records:
 def exchanges(count: int) -> Records:
     """Pipelined pings and their answers: a row for each ten bytes."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for _ in range(count // 1000):
         yield from wire.ask(message(0, b"\x0e") * 1000, OK * 1000)
 
@@ -185,7 +185,7 @@ def exchanges(count: int) -> Records:
 def samples(count: int) -> Records:
     """A download whose every segment is acknowledged."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     yield wire.packet(0, PUSH_ACK, message(0, b"\x03x"))
     for _ in range(count):
         wire.now_ns += 100_000

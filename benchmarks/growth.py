@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from nplus1 import FIN_ACK, PCAP_HEADER, PUSH_ACK, Wire, message, result
+from speed.traffic.mysql import log_in, message, result
+from speed.traffic.wire import FIN_ACK, PCAP_HEADER, PUSH_ACK, Wire, client
 from spending import Spent, spend
 
 RTT_NS = 400_000
@@ -29,11 +30,6 @@ SCALES = 1, 2, 4
 MEMORY = 4 << 30
 
 Records = Iterator[bytes]
-
-
-def client(number: int) -> tuple[bytes, int]:
-    """An address and a port of a client: 50,000 connections a host."""
-    return bytes([10, 1, number // 50_000 // 256, 1 + number // 50_000 % 256]), 10_000 + number % 50_000
 
 
 def query(wire: Wire, sql: str, rows: int = 1) -> Records:
@@ -55,7 +51,7 @@ def session(number: int, now_ns: int, queries: int, user: str = "lab") -> tuple[
     wire = Wire(RTT_NS, client(number))
     wire.now_ns = now_ns
     asked = (query(wire, f"SELECT id FROM t{number % 7} WHERE k={number + row}") for row in range(queries))
-    return wire, list(chain(wire.log_in(user), *asked, bye(wire)))
+    return wire, list(chain(log_in(wire, user), *asked, bye(wire)))
 
 
 def one_after_the_other(count: int, user: Callable[[int], str] = lambda _: "lab") -> Records:
@@ -90,21 +86,21 @@ def users(count: int) -> Records:
     """Each connection has a user of its own, and statements and messages name them."""
     yield from one_after_the_other(count, lambda number: f"user_{number}")
     wire = Wire(RTT_NS, client(count))
-    yield from wire.log_in("root")
+    yield from log_in(wire, "root")
     for number in range(count):
         yield from failing(wire, f"DROP USER 'user_{number}'@'host-{number}'", f"no user 'person {number}' here")
 
 
 def statements(count: int) -> Records:
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for number in range(count):
         yield from query(wire, f"SELECT c{number} FROM t{number % 1000} WHERE k = 1")
 
 
 def errors(count: int) -> Records:
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for number in range(count):
         yield from failing(wire, "SELECT nothing", f"Unknown column 'c{number}' in 'field list'")
 
@@ -112,7 +108,7 @@ def errors(count: int) -> Records:
 def routes(count: int) -> Records:
     """Statements with comments that name the code that sent them."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     for number in range(count):
         yield from query(wire, f"SELECT a FROM t WHERE k = {number} /*route='/orders/{number}/lines'*/")
 
@@ -120,7 +116,7 @@ def routes(count: int) -> Records:
 def rows(count: int) -> Records:
     """The classic N+1."""
     wire = Wire(RTT_NS)
-    yield from wire.log_in()
+    yield from log_in(wire)
     yield from query(wire, "SELECT id FROM orders", count % 1000)
     for number in range(count):
         yield from query(wire, f"SELECT a FROM lines WHERE order_id = {number}")

@@ -19,12 +19,12 @@ from pathlib import Path
 import mysql_wire
 import pytest
 from conftest import FIXTURES, load_fixture
-from mysql_wire import error, message, nplus1, query, result
+from mysql_wire import error, message, mysql, query, result, tcp
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 COMMANDS = ["analyze", "project", "exchanges", "connections", "statements"]
 
-PCAP = nplus1.PCAP_HEADER
+PCAP = tcp.PCAP_HEADER
 GOOD = mysql_wire.capture([(query("SELECT 1"), result(1))] * 20)
 
 
@@ -262,9 +262,9 @@ def test_an_unknown_link_type_is_named(latpcap: Run, tmp_path: Path) -> None:
 
 
 def test_http_on_the_port_of_mysql_is_no_database_traffic(latpcap: Run, tmp_path: Path) -> None:
-    wire = nplus1.Wire(1_000_000)
+    wire = tcp.Wire(1_000_000)
     asked = b"GET /index.html HTTP/1.1\r\nHost: example.org\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    opening = [wire.packet(0, nplus1.SYN), wire.packet(1, nplus1.SYN | nplus1.ACK), wire.packet(0, nplus1.ACK)]
+    opening = [wire.packet(0, tcp.SYN), wire.packet(1, tcp.SYN | tcp.ACK), wire.packet(0, tcp.ACK)]
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*opening, *wire.ask(*asked), *wire.ask(*asked)]))
     assert told(latpcap("analyze", path), 4).startswith(f"{path}: no database traffic among 1 TCP connection")
@@ -428,8 +428,8 @@ def test_literals_are_shown_when_asked_for(latpcap: Run, tmp_path: Path) -> None
 
 def test_more_files_than_a_process_may_hold_open_are_read_side_by_side(tmp_path: Path) -> None:
     for number in range(60):
-        wire = nplus1.Wire(1_000_000, client=(bytes([10, 0, 1, 1 + number]), 40_000))
-        records = [*wire.log_in(), *wire.ask(query("SELECT 1"), result(1))]
+        wire = tcp.Wire(1_000_000, client=(bytes([10, 0, 1, 1 + number]), 40_000))
+        records = [*mysql.log_in(wire), *wire.ask(query("SELECT 1"), result(1))]
         (tmp_path / f"{number:03}.pcap").write_bytes(PCAP + b"".join(records))
     done = shell('ulimit -n 40; latpcap analyze --json --quiet "$1"/*.pcap', tmp_path)
     read = json.loads(done.stdout)
@@ -438,11 +438,11 @@ def test_more_files_than_a_process_may_hold_open_are_read_side_by_side(tmp_path:
 
 
 def test_what_is_beyond_the_memory_is_left_out_with_a_note(latpcap: Run, tmp_path: Path) -> None:
-    wire = nplus1.Wire(1_000_000)
-    pings, answers = message(0, b"\x0e") * 1000, nplus1.OK * 1000
+    wire = tcp.Wire(1_000_000)
+    pings, answers = message(0, b"\x0e") * 1000, mysql.OK * 1000
     asked = (record for _ in range(100) for record in wire.ask(pings, answers))
     path = tmp_path / "x.pcap"
-    path.write_bytes(PCAP + b"".join([*wire.log_in(), *asked]))
+    path.write_bytes(PCAP + b"".join([*mysql.log_in(wire), *asked]))
     seen = healthy(latpcap, path, "--memory", "64MB")
     assert "too-many-exchanges" in seen
     assert 50_000 < seen["exchanges"] < 90_000

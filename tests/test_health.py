@@ -125,7 +125,7 @@ def talk(count: int = 20, rows: int = 3, *, timestamps: bool = False) -> list[Pa
 
 
 def pcap(packets: list[Packet], snap_length: int = 65535) -> bytes:
-    return mysql_wire.nplus1.PCAP_HEADER + b"".join(packet.record(snap_length) for packet in packets)
+    return mysql_wire.tcp.PCAP_HEADER + b"".join(packet.record(snap_length) for packet in packets)
 
 
 def read(packets: list[Packet]) -> latpcap.Capture:

@@ -14,7 +14,7 @@ from pathlib import Path
 import mysql_wire
 import pytest
 from arro3.io import read_parquet
-from mysql_wire import error, message, nplus1, query, result
+from mysql_wire import error, message, query, result, tcp
 
 import latpcap
 from latpcap.cli import cli
@@ -156,7 +156,7 @@ ZEROS = 300 << 20
 def gzip_bomb() -> bytes:
     """Between full flushes a block stands for itself, so that one can be repeated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    header = packer.compress(nplus1.PCAP_HEADER) + packer.flush(zlib.Z_FULL_FLUSH)
+    header = packer.compress(tcp.PCAP_HEADER) + packer.flush(zlib.Z_FULL_FLUSH)
     block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return header + block * (ZEROS >> 20) + packer.flush()
 
@@ -165,7 +165,7 @@ def zstd_bomb() -> bytes:
     """Each block of 3 + 1 bytes is one byte 128 KiB long (RFC 8878 §3.1.1.2)."""
     block = struct.pack("<I", (128 << 10) << 3 | 1 << 1)[:3] + b"\0"
     frame = b"\x28\xb5\x2f\xfd\x00\x58" + block * (ZEROS >> 17) + struct.pack("<I", 1)[:3]
-    return zstd_stored(bytes(nplus1.PCAP_HEADER)) + frame
+    return zstd_stored(tcp.PCAP_HEADER) + frame
 
 
 def zstd_stored(plain: bytes) -> bytes:

@@ -293,7 +293,7 @@ class Interrupted(io.RawIOBase):
     """A reader that is interrupted after its first bytes."""
 
     def __init__(self, raised: BaseException) -> None:
-        self.raised, self.parts = raised, [mysql_wire.nplus1.PCAP_HEADER + bytes(4)]
+        self.raised, self.parts = raised, [mysql_wire.tcp.PCAP_HEADER + bytes(4)]
 
     def read(self, size: int = -1) -> bytes:
         if not self.parts:
