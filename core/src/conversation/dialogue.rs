@@ -5,7 +5,7 @@ use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, Tls};
-use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
+use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Passed, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::Statements;
@@ -173,6 +173,15 @@ impl Dialogue {
         let (mut at, mut switched) = self.pass_body(chunk, bytes.len());
         while at < bytes.len() && !switched {
             let rest = &bytes[at..];
+            let origin = if at == 0 { first } else { Origin::of(chunk) };
+            let passed = if side == Side::Server { self.decoder.pass(rest) } else { Passed::default() };
+            if passed.length > 0 {
+                self.inbox(side).need = 0;
+                let span = self.span(chunk, origin, passed.length as u64);
+                self.pairing.message(passed.meaning(), &span);
+                at += passed.length;
+                continue;
+            }
             let (head, length) = match self.decoder.frame(side, rest)? {
                 Frame::Message { head, length } if head <= rest.len() => (head, length),
                 Frame::Message { head: need, .. } | Frame::Need(need) => {
@@ -181,7 +190,6 @@ impl Dialogue {
                 }
             };
             self.inbox(side).need = 0;
-            let origin = if at == 0 { first } else { Origin::of(chunk) };
             let here = length.min(rest.len() as u64);
             let message = Message { side, bytes: &rest[..head], length, cut: false };
             switched = self.message(chunk, &message, here, origin, statements)?;

@@ -28,7 +28,7 @@ pub struct Exchange {
     pub waited_ns: Option<i64>,
     pub rows: Option<u64>,
     pub affected_rows: Option<u64>,
-    pub error: Option<Error>,
+    pub error: Option<Box<Error>>,
     /// Start of the previous request on the connection → start of this one.
     pub delta_ns: Option<i64>,
     /// End of the previous response → start of this request.

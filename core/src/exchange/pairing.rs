@@ -453,7 +453,7 @@ impl Pairing {
         }
     }
 
-    fn failed(&mut self, error: Error, span: &MessageSpan) {
+    fn failed(&mut self, error: Box<Error>, span: &MessageSpan) {
         if let Some(open) = self.server_answers(span) {
             open.exchange.error = Some(error);
         }

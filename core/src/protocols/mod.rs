@@ -11,6 +11,8 @@ pub mod opaque;
 pub mod oracle;
 pub mod others;
 pub mod postgresql;
+#[cfg(test)]
+mod pass_tests;
 mod purpose;
 
 pub use purpose::Purpose;
@@ -81,6 +83,12 @@ pub trait Decoder {
     /// What does this message mean for whoever waits?
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost>;
 
+    /// Take in the whole messages of the server that `bytes` begin with, as far as each is certainly nothing but more of
+    /// the oldest answer: what [`Decoder::message`] would say of them one by one. Most bytes of a capture are such rows.
+    fn pass(&mut self, _bytes: &[u8]) -> Passed {
+        Passed::default()
+    }
+
     /// After a loss, `bytes` are the first that the client sends after the server has spoken: does a request certainly
     /// begin here?
     fn resumes(&self, bytes: &[u8]) -> bool;
@@ -102,6 +110,30 @@ pub enum Frame {
     /// The message is `length` bytes long, and its first `head` bytes are all that its meaning depends on; the rest is
     /// skipped without being kept. 1 ≤ head ≤ length; keep `head` small: it bounds the memory.
     Message { head: usize, length: u64 },
+}
+
+/// Messages of the server that were passed over at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// How long they are together.
+    pub length: usize,
+    /// How many rows they were, where any of them could be one.
+    pub rows: Option<u64>,
+}
+
+impl Passed {
+    /// One more message, of so many bytes and perhaps with rows.
+    pub fn add(&mut self, length: usize, rows: Option<u64>) {
+        self.length += length;
+        if let Some(rows) = rows {
+            *self.rows.get_or_insert(0) += rows;
+        }
+    }
+
+    /// What all of them mean.
+    pub fn meaning(self) -> Meaning {
+        self.rows.map_or(Meaning::More, Meaning::Rows)
+    }
 }
 
 /// One message of a protocol.
@@ -132,7 +164,7 @@ pub enum Meaning {
     /// From the server: rows of the oldest open exchange.
     Rows(u64),
     /// From the server: the oldest open exchange has failed, and more of its response should come.
-    Failed(Error),
+    Failed(Box<Error>),
     /// From the server: the oldest open exchange has its whole response.
     Done(Outcome),
     /// From a server that speaks first: a `connect` exchange of its own, which rides on the TCP handshake.
@@ -193,7 +225,7 @@ pub struct Outcome {
     /// Rows that came with this message (added to those counted before).
     pub rows: Option<u64>,
     pub affected_rows: Option<u64>,
-    pub error: Option<Error>,
+    pub error: Option<Box<Error>>,
 }
 
 /// An error the server answered with.

@@ -49,7 +49,10 @@ const MASK: &str = "***";
 
 /// Does the text hold a credential?
 pub fn inside(text: &[u8]) -> bool {
-    text.iter().any(|byte| b"=:@'\" ".contains(byte)) && !places(text).is_empty()
+    let holds = |signs: fn(&u8) -> bool| text.iter().any(signs);
+    holds(|byte| b"=:@'\" ".contains(byte))
+        && holds(|byte| byte.is_ascii_alphabetic() || *byte == b'@')
+        && !places(text).is_empty()
 }
 
 /// The text with its credentials masked.

@@ -39,6 +39,7 @@ use super::fold::{Effect, List, Rows, Show};
 use super::lexer::{Dialect, DoubleQuotes, Kind, Lexer, Token};
 use super::made_up::MadeUp;
 use super::secrets::Secrets;
+use super::template;
 use super::visible;
 
 /// The longest fingerprint, in bytes, its `…` included.
@@ -58,6 +59,16 @@ pub struct Fingerprinter {
     /// The statement as it was sent, without its passwords.
     pub raw: String,
     secrets: Vec<Range<usize>>,
+    values: Values,
+}
+
+/// What was removed from the statement that was read last.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// Where its literals stand, as far as a template goes.
+    pub literals: Vec<Range<usize>>,
+    /// It held others, too: secrets, and names that were made up.
+    pub others: bool,
 }
 
 /// What a reading of a statement found.
@@ -122,10 +133,18 @@ impl Fingerprinter {
         !self.secrets.is_empty()
     }
 
+    /// The places of its literals, if nothing else was removed from it.
+    pub fn only_literals(&self) -> Option<&[Range<usize>]> {
+        let others = self.values.others || self.holds_secrets();
+        (!others).then_some(&self.values.literals)
+    }
+
     fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>, text: &[u8]) -> Reading {
         self.fingerprint.clear();
         self.secrets.clear();
-        let mut composer = Composer::new(dialect, &mut self.fingerprint, &mut self.secrets);
+        self.values.literals.clear();
+        self.values.others = false;
+        let mut composer = Composer::new(dialect, &mut self.fingerprint, &mut self.secrets, &mut self.values);
         composer.all(lexer, text)
     }
 }
@@ -210,6 +229,7 @@ struct Composer<'a> {
     text: &'a mut String,
     /// Where the passwords stand, as far as the statement can be shown.
     places: &'a mut Vec<Range<usize>>,
+    values: &'a mut Values,
     secrets: Secrets,
     made_up: MadeUp,
     rows: Rows,
@@ -227,11 +247,17 @@ struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    fn new(dialect: Dialect, text: &'a mut String, places: &'a mut Vec<Range<usize>>) -> Composer<'a> {
+    fn new(
+        dialect: Dialect,
+        text: &'a mut String,
+        places: &'a mut Vec<Range<usize>>,
+        values: &'a mut Values,
+    ) -> Composer<'a> {
         Composer {
             dialect,
             text,
             places,
+            values,
             secrets: Secrets::default(),
             made_up: MadeUp::default(),
             rows: Rows::default(),
@@ -286,6 +312,7 @@ impl<'a> Composer<'a> {
             return kind;
         }
         self.literals.add(token.bytes);
+        self.values.others = true;
         Kind::Placeholder
     }
 
@@ -318,6 +345,7 @@ impl<'a> Composer<'a> {
 
     fn secret(&mut self, token: &Token<'_>) {
         self.literals.add(MASKED.as_bytes());
+        self.values.others = true;
         if token.start <= LONGEST_RAW {
             self.places.push(token.start..token.end());
         }
@@ -325,6 +353,9 @@ impl<'a> Composer<'a> {
 
     fn literal(&mut self, token: &Token<'_>) {
         self.literals.add(token.bytes);
+        if token.end() <= template::LONGEST {
+            self.values.literals.push(token.start..token.end());
+        }
         let shown = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
         if token.start <= LONGEST_RAW && credentials::inside(without_quotes(shown)) {
             self.places.push(token.start..token.end());

@@ -31,7 +31,7 @@ use fingerprint::{Fingerprinter, Hash};
 pub use kind::StatementKind;
 pub use lexer::{Dialect, DoubleQuotes, HashSign};
 pub use named::{Names, Use};
-use template::Templates;
+use template::{Meant, Templates};
 
 /// A statement as an exchange remembers it: numbers into [`Statements`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,18 +88,34 @@ impl Statements {
 
     /// The statement in `text`. The dialect settles what the text leaves open: is `"smith"` a name or a string?
     pub fn sql_in(&mut self, dialect: Dialect, text: &[u8]) -> Sql {
-        if let Some((fingerprint, parameters)) = self.templates.find(dialect, text).filter(|_| !self.show_literals) {
-            return Sql { fingerprint, text: fingerprint, parameters, tags: self.tags_of(text) };
+        if !self.show_literals
+            && let Some((Meant { fingerprint, tags }, parameters)) = self.templates.find(dialect, text)
+        {
+            return Sql { fingerprint, text: fingerprint, parameters, tags };
         }
         let parameters = self.reader.read(dialect, text);
+        let overflowed = self.overflowed;
         let fingerprint = self.fingerprint();
         if self.reader.holds_secrets() {
             self.secretive.insert(fingerprint);
         }
-        self.templates.learn(dialect, text, fingerprint, parameters);
         let tags = self.tags_of(text);
-        let text = if self.show_literals { self.raw(text, fingerprint) } else { fingerprint };
-        Sql { fingerprint, text, parameters, tags }
+        if self.show_literals {
+            return Sql { fingerprint, text: self.raw(text, fingerprint), parameters, tags };
+        }
+        if self.overflowed == overflowed {
+            self.learn(dialect, text, Meant { fingerprint, tags });
+        }
+        Sql { fingerprint, text: fingerprint, parameters, tags }
+    }
+
+    /// Remember the statement that was read last, unless other literals could change more of it than the parameters.
+    fn learn(&mut self, dialect: Dialect, text: &[u8], means: Meant) {
+        let Some(literals) = self.reader.only_literals() else { return };
+        let comment = tags::place(text).unwrap_or_default();
+        if !literals.iter().any(|literal| comment.contains(&literal.start)) {
+            self.templates.learn(dialect, text, literals, means);
+        }
     }
 
     /// `sql`, executed with the bind values in `bytes`.

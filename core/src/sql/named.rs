@@ -123,14 +123,17 @@ const WORDS: [&[u8]; 5] = [b"prepare", b"execute", b"deallocate", b"discard", b"
 
 /// Most texts name nothing: those that begin otherwise, and have no second statement that might.
 fn may_name(text: &[u8]) -> bool {
-    let begins =
-        |text: &[u8], word: &[u8]| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
     let first = text.trim_ascii_start();
     let mut later = memchr::memchr_iter(b';', text);
-    WORDS.iter().any(|word| begins(first, word))
+    begins_with_word(first)
         || first.starts_with(b"/*")
         || first.starts_with(b"--")
-        || later.any(|end| WORDS.iter().any(|word| begins(text[end + 1..].trim_ascii_start(), word)))
+        || later.any(|end| begins_with_word(text[end + 1..].trim_ascii_start()))
+}
+
+fn begins_with_word(text: &[u8]) -> bool {
+    let begins = |word: &&[u8]| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    matches!(text.first(), Some(b'p' | b'P' | b'e' | b'E' | b'd' | b'D')) && WORDS.iter().any(begins)
 }
 
 fn steps(dialect: Dialect, text: &[u8]) -> Vec<Step<'_>> {

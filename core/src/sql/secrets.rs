@@ -168,9 +168,7 @@ impl Secrets {
             State::Identified
         } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
             State::Function { depth: 0 }
-        } else if kind == Kind::Literal
-            && NAMES.iter().any(|name| ends_with(without_quotes(token.bytes), name.as_bytes()))
-        {
+        } else if kind == Kind::Literal && names_one(without_quotes(token.bytes)) {
             State::NamedInText { comma: false }
         } else if !names_a_secret(token, kind) {
             State::Nothing
@@ -226,8 +224,12 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
         Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
         _ => return false,
     };
-    let ends = NAMES.iter().any(|ending| ends_with(name, ending.as_bytes()));
-    ends || begins_with(name, b"password_") || name.eq_ignore_ascii_case(b"pass")
+    names_one(name) || begins_with(name, b"password_") || name.eq_ignore_ascii_case(b"pass")
+}
+
+/// Does the inside of a literal name a secret?
+pub fn names_one(inside: &[u8]) -> bool {
+    NAMES.iter().any(|name| ends_with(inside, name.as_bytes()))
 }
 
 fn begins_with(name: &[u8], beginning: &[u8]) -> bool {

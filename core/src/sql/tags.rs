@@ -10,6 +10,8 @@
 //! Values stay URL-encoded, as they were sent, so that no quote or comma of theirs ends them early. The comment stands
 //! at the end of the statement or before it; nothing else of the statement is looked at.
 
+use std::ops::Range;
+
 use memchr::memmem::{find, rfind};
 
 use super::credentials;
@@ -30,6 +32,13 @@ pub fn tags(text: &[u8], all: bool) -> String {
     tags.dedup_by_key(|(key, _)| *key);
     let shown = |value: &str| if all { credentials::mask(value) } else { credentials::mask(path_of(value)) };
     tags.iter().map(|(key, value)| format!("{key}='{}'", shown(value))).collect::<Vec<_>>().join(",")
+}
+
+/// Where the comment stands that is read.
+pub fn place(text: &[u8]) -> Option<Range<usize>> {
+    let comment = comment(text)?;
+    let start = comment.as_ptr() as usize - text.as_ptr() as usize;
+    Some(start..start + comment.len())
 }
 
 /// A route without what is asked of it: `?token=x` is of one request.

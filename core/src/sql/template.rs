@@ -1,102 +1,174 @@
-//! The loop's short cut: a statement that differs from an earlier one only in its numbers has the same fingerprint.
+//! The loop's short cut: a statement that differs from an earlier one only in its literals has the same fingerprint.
 //!
-//! An N+1 loop sends the same text with other numbers thousands of times. A template remembers one text and where its
-//! numbers stand; a new text that equals it everywhere else needs no second reading.
+//! An N+1 loop sends the same text with other values thousands of times. A template remembers one text and where its
+//! literals stand; a new text that equals it everywhere else needs no second reading. That holds for plain literals
+//! only: runs of digits, and strings of printable ASCII that hold no quote, no backslash and nothing that could name or
+//! be a secret, both with nothing beside them that could make them part of another token.
+
+use std::ops::Range;
 
 use super::fingerprint::Hash;
 use super::lexer::Dialect;
+use super::{credentials, secrets};
 
-/// Templates kept: as many as a loop body usually has statements.
+/// Templates are found by the text before the first literal: in so many sets, of so many each.
+const SETS: usize = 128;
 const KEPT: usize = 8;
-/// Longer texts are rarely sent in a loop, and comparing them would cost as much as it saves.
-const LONGEST: usize = 4096;
+/// Longer texts are rarely sent in a loop.
+pub const LONGEST: usize = 4096;
 
-/// The latest templates, the newest overwriting the oldest.
+/// The latest templates of each set, the newest overwriting the oldest.
 #[derive(Debug, Default)]
 pub struct Templates {
+    sets: Vec<Set>,
+    /// Where the last match was.
+    latest: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct Set {
     kept: Vec<Template>,
-    next: usize,
-    /// Where the last match was: a loop asks for the same one again.
-    latest: usize,
+    oldest: usize,
 }
 
 #[derive(Debug)]
 struct Template {
     dialect: Dialect,
     text: Vec<u8>,
-    /// Begin and end of each number in `text`.
-    numbers: Vec<(usize, usize)>,
-    fingerprint: u32,
+    literals: Vec<Literal>,
+    means: Meant,
+    /// Which template was asked for after this one: the statements of a loop come in the same order again.
+    next: Option<(usize, usize)>,
+}
+
+/// Where a literal stands in a text.
+#[derive(Clone, Copy, Debug)]
+struct Literal {
+    begin: u16,
+    end: u16,
+}
+
+/// What all texts of a template share.
+#[derive(Clone, Copy, Debug)]
+pub struct Meant {
+    pub fingerprint: u32,
+    pub tags: u32,
 }
 
 impl Templates {
-    /// The fingerprint of `text` and the hash of its literals, if it is a known text with other numbers.
-    pub fn find(&mut self, dialect: Dialect, text: &[u8]) -> Option<(u32, u64)> {
-        let places = (self.latest..self.kept.len()).chain(0..self.latest);
-        let (place, parameters) =
-            places.filter_map(|place| Some((place, self.kept.get(place)?.matches(dialect, text)?))).next()?;
-        self.latest = place;
-        Some((self.kept[place].fingerprint, parameters))
+    /// What `text` means and the hash of its literals, if it is a known text with other values.
+    pub fn find(&mut self, dialect: Dialect, text: &[u8]) -> Option<(Meant, u64)> {
+        let expected = self.latest.and_then(|latest| self.at(latest)?.next);
+        let (place, parameters) = self.matches(expected, dialect, text).or_else(|| {
+            let set = set_of(text);
+            (0..KEPT).find_map(|way| self.matches(Some((set, way)), dialect, text))
+        })?;
+        self.follows(place);
+        Some((self.at(place)?.means, parameters))
     }
 
-    /// Remember a text whose only literals are plain numbers: their hash is that of all its literals.
-    pub fn learn(&mut self, dialect: Dialect, text: &[u8], fingerprint: u32, parameters: u64) {
-        if text.len() > LONGEST || parameters == 0 {
+    /// Remember a text whose literals stand at these places, if all of them are plain.
+    pub fn learn(&mut self, dialect: Dialect, text: &[u8], literals: &[Range<usize>], means: Meant) {
+        if text.len() > LONGEST || !literals.iter().all(|place| is_plain(text, place)) {
             return;
         }
-        let numbers: Vec<_> = plain_numbers(text).collect();
-        if hash(text, &numbers) != parameters {
-            return;
+        if self.sets.is_empty() {
+            self.sets.resize_with(SETS, Set::default);
         }
-        let template = Template { dialect, text: text.to_vec(), numbers, fingerprint };
-        if self.kept.len() < KEPT {
-            self.kept.push(template);
-        } else {
-            self.kept[self.next] = template;
+        let place = set_of(text);
+        let set = &mut self.sets[place];
+        let literals = literals.iter().map(|place| Literal { begin: place.start as u16, end: place.end as u16 });
+        if set.kept.len() < KEPT {
+            let (text, literals) = (text.to_vec(), literals.collect());
+            set.kept.push(Template { dialect, text, literals, means, next: None });
+            let newest = set.kept.len() - 1;
+            return self.follows((place, newest));
         }
-        self.latest = self.next;
-        self.next = (self.next + 1) % KEPT;
+        let oldest = set.oldest;
+        set.oldest = (oldest + 1) % KEPT;
+        let template = &mut set.kept[oldest];
+        (template.dialect, template.means, template.next) = (dialect, means, None);
+        template.text.clear();
+        template.text.extend_from_slice(text);
+        template.literals.clear();
+        template.literals.extend(literals);
+        self.follows((place, oldest));
+    }
+
+    fn at(&self, (set, way): (usize, usize)) -> Option<&Template> {
+        self.sets.get(set)?.kept.get(way)
+    }
+
+    #[inline]
+    fn matches(&self, place: Option<(usize, usize)>, dialect: Dialect, text: &[u8]) -> Option<((usize, usize), u64)> {
+        let place = place?;
+        Some((place, self.at(place)?.matches(dialect, text)?))
+    }
+
+    /// This template was asked for now.
+    fn follows(&mut self, place: (usize, usize)) {
+        let before = self.latest.replace(place).and_then(|(set, way)| self.sets.get_mut(set)?.kept.get_mut(way));
+        if let Some(before) = before {
+            before.next = Some(place);
+        }
     }
 }
 
 impl Template {
-    /// The hash of the numbers of `text`, if it equals the template everywhere else.
+    /// The hash of the literals of `text`, if it equals the template everywhere else.
     fn matches(&self, dialect: Dialect, text: &[u8]) -> Option<u64> {
-        let mut literals = Hash::from(0);
+        let mut literals = Hash::default();
         let (mut rest, mut from) = (text, 0);
-        for &(begin, end) in self.numbers.iter().filter(|_| dialect == self.dialect) {
+        for literal in &self.literals {
+            let (begin, end) = (usize::from(literal.begin), usize::from(literal.end));
             rest = rest.strip_prefix(&self.text[from..begin])?;
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if digits == 0 {
-                return None;
-            }
-            literals.add(&rest[..digits]);
-            (rest, from) = (&rest[digits..], end);
+            let length = plain_literal(rest, self.text[begin] == QUOTE)?;
+            literals.add(&rest[..length]);
+            (rest, from) = (&rest[length..], end);
         }
-        (dialect == self.dialect && rest == &self.text[from..]).then(|| literals.value())
+        (rest == &self.text[from..] && dialect == self.dialect).then(|| literals.value())
     }
 }
 
-fn hash(text: &[u8], numbers: &[(usize, usize)]) -> u64 {
-    let mut literals = Hash::from(0);
-    numbers.iter().for_each(|&(begin, end)| literals.add(&text[begin..end]));
-    literals.value()
+const QUOTE: u8 = b'\'';
+
+/// The set of a text: a hash of what stands before its first literal.
+fn set_of(text: &[u8]) -> usize {
+    let mut hash = 0_u32;
+    let mut previous = b' ';
+    for &byte in text {
+        if byte == QUOTE || byte.is_ascii_digit() && stands_apart(previous) {
+            break;
+        }
+        hash = (hash.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);
+        previous = byte;
+    }
+    (hash >> 16) as usize % SETS
 }
 
-/// Runs of digits that nothing beside them can make part of another token.
-fn plain_numbers(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < text.len() {
-            let begin = at + text[at..].iter().position(u8::is_ascii_digit)?;
-            at = begin + text[begin..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let before = begin.checked_sub(1).map(|before| text[before]);
-            if [before, text.get(at).copied()].into_iter().flatten().all(stands_apart) {
-                return Some((begin, at));
-            }
-        }
-        None
-    })
+/// Is the literal at `place` one that may be replaced by another one?
+fn is_plain(text: &[u8], place: &Range<usize>) -> bool {
+    let literal = &text[place.clone()];
+    let beside = [place.start.checked_sub(1).map(|before| text[before]), text.get(place.end).copied()];
+    beside.into_iter().flatten().all(stands_apart)
+        && plain_literal(literal, literal.first() == Some(&QUOTE)) == Some(literal.len())
+}
+
+/// The length of the plain literal that begins here: a string, or else a run of digits.
+fn plain_literal(text: &[u8], is_string: bool) -> Option<usize> {
+    if !is_string {
+        let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        return (digits > 0).then_some(digits);
+    }
+    let (QUOTE, inside) = text.split_first().map(|(first, inside)| (*first, inside))? else { return None };
+    let length = memchr::memchr(QUOTE, inside)?;
+    is_harmless(&inside[..length]).then_some(length + 2)
+}
+
+/// Can the inside of a string neither end elsewhere, nor be or name a secret?
+fn is_harmless(inside: &[u8]) -> bool {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'\\';
+    inside.iter().all(is_plain) && !secrets::names_one(inside) && !credentials::inside(inside)
 }
 
 fn stands_apart(byte: u8) -> bool {
@@ -110,19 +182,23 @@ mod tests {
     use crate::protocols::{mysql, postgresql};
     use crate::sql::Statements;
 
-    /// What reading the text anew says.
-    fn anew(text: &str) -> (String, u64) {
-        let mut statements = Statements::new(false);
+    /// What is said of a text: its fingerprint, parameters and tags.
+    fn said(statements: &mut Statements, text: &str) -> (String, u64, Option<String>) {
         let sql = statements.sql_in(mysql::DIALECT, text.as_bytes());
-        (statements.text(sql.fingerprint).to_owned(), sql.parameters)
+        let tags = statements.tags().nth(sql.tags as usize).map(str::to_owned);
+        (statements.text(sql.fingerprint).to_owned(), sql.parameters, tags)
+    }
+
+    /// What reading the text anew says.
+    fn anew(text: &str) -> (String, u64, Option<String>) {
+        said(&mut Statements::new(false), text)
     }
 
     /// What is said after `first` has been read.
-    fn after(first: &str, text: &str) -> (String, u64) {
+    fn after(first: &str, text: &str) -> (String, u64, Option<String>) {
         let mut statements = Statements::new(false);
-        statements.sql_in(mysql::DIALECT, first.as_bytes());
-        let sql = statements.sql_in(mysql::DIALECT, text.as_bytes());
-        (statements.text(sql.fingerprint).to_owned(), sql.parameters)
+        said(&mut statements, first);
+        said(&mut statements, text)
     }
 
     #[test]
@@ -164,7 +240,132 @@ mod tests {
         assert_ne!(statements.text(one.fingerprint), statements.text(other.fingerprint));
     }
 
+    #[test]
+    fn other_strings_give_the_same_fingerprint_and_their_own_parameters() {
+        let (first, second) =
+            ("select a from t where b = 'x' and c = 1", "select a from t where b = 'Jo O. Y' and c = 2");
+        assert_eq!(after(first, second), anew(second));
+        assert_ne!(anew(first).1, anew(second).1);
+    }
+
+    #[test]
+    fn a_string_that_is_or_names_a_secret_is_read_anew() {
+        let (first, secret) = ("select f('a', 'b')", "select f('ann_password', 'hush')");
+        assert_eq!(after(first, secret), anew(secret));
+        for connection in ["select f('host=db password=x', 'b')", "select f('ann:x@db', 'b')"] {
+            let mut statements = Statements::new(false);
+            statements.sql_in(mysql::DIALECT, first.as_bytes());
+            let sql = statements.sql_in(mysql::DIALECT, connection.as_bytes());
+            assert_eq!(statements.error(Some(sql), "1064", "near hush"), "1064: ?");
+        }
+    }
+
+    #[test]
+    fn many_statements_of_a_loop_are_known_again() {
+        let mut statements = Statements::new(false);
+        let text =
+            |number: usize, value: usize| format!("select c{number} from t where b = {value} and d = 'x{value}'");
+        let mut read = |value| -> Vec<u32> {
+            (0..50)
+                .map(|number| statements.sql_in(mysql::DIALECT, text(number, value).as_bytes()).fingerprint)
+                .collect()
+        };
+        let first = read(1);
+        assert_eq!(read(2), first);
+        assert_eq!(statements.templates.sets.iter().map(|set| set.kept.len()).sum::<usize>(), 50);
+    }
+
+    #[test]
+    fn tags_in_a_comment_belong_to_the_text() {
+        let mut statements = Statements::new(false);
+        let mut tags = |text: &str| statements.sql_in(mysql::DIALECT, text.as_bytes()).tags;
+        let one = tags("select 1 /*route='/a'*/");
+        assert_eq!(tags("select 2 /*route='/a'*/"), one);
+        assert_ne!(tags("select 2 /*route='/b'*/"), one);
+        assert_ne!(tags("/*x*/ select '/*', 3 /*controller='5'*/"), tags("/*x*/ select '/*', 3 /*controller='6'*/"));
+    }
+
+    /// Values of literals: harmless ones, and ones that are not.
+    const VALUES: &[&str] = &[
+        "1",
+        "42",
+        "007",
+        "1e5",
+        "-3",
+        "0x1f",
+        "'a'",
+        "''",
+        "'it''s'",
+        "'a\\'",
+        "'2024-01-01 10:00'",
+        "'my_token'",
+        "'pwd=x'",
+        "'a@b'",
+        "'a/b@c'",
+        "'é'",
+        "'",
+        "\"a\"",
+        "null",
+        "x'1f'",
+        "'--'",
+        "'/*'",
+        "'*/'",
+        "'x' 'y'",
+        "?",
+    ];
+    const PARTS: &[&str] = &[
+        "select ",
+        "a",
+        " = ",
+        "=",
+        ", ",
+        "(",
+        ") ",
+        " in (",
+        "f(",
+        " and b = ",
+        " where c < ",
+        "; ",
+        "/* x */ ",
+        " -- y\n",
+        "limit ",
+        "values (",
+        "), (",
+        "set ",
+        "password ",
+        "identified by ",
+        "interval ",
+        "savepoint ",
+        "/*route='/a'*/",
+        "/*+ h(",
+        ") */",
+        "array[",
+        "]",
+        ".",
+        "::text ",
+        "e",
+        "t1 ",
+        "\"",
+        "`b` ",
+    ];
+
     proptest! {
+        #[test]
+        fn any_values_in_a_known_text_say_what_reading_anew_says(
+            parts in prop::collection::vec((prop::sample::select(PARTS), any::<bool>()), 1..12),
+            first in prop::collection::vec(prop::sample::select(VALUES), 12),
+            second in prop::collection::vec(prop::sample::select(VALUES), 12),
+        ) {
+            let filled = |values: &[&str]| -> String {
+                let value = |(place, &(part, filled)): (usize, &(&str, bool))| {
+                    if filled { format!("{part}{}", values[place]) } else { (*part).to_owned() }
+                };
+                parts.iter().enumerate().map(value).collect()
+            };
+            let (first, second) = (filled(&first), filled(&second));
+            prop_assert_eq!(after(&first, &second), anew(&second), "{} {}", first, second);
+        }
+
         #[test]
         fn a_template_says_what_reading_anew_says(
             first in "[a-z0-9 '`=(),.\"*/!-]{0,40}", changes in prop::collection::vec((0usize..40, "[0-9]{1,3}"), 0..4),

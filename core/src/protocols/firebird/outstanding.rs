@@ -26,7 +26,7 @@ pub struct Outstanding {
     /// It shares its exchange with the request behind it.
     pub merged: bool,
     /// What went wrong in the request that this one shares its exchange with.
-    pub error: Option<Error>,
+    pub error: Option<Box<Error>>,
     /// More data than this cannot come.
     pub limit: usize,
 }
@@ -122,7 +122,7 @@ impl Queue {
     }
 
     /// The oldest request failed, and the one it shares its exchange with is still to be answered.
-    pub fn pass_on(&mut self, error: Option<Error>) {
+    pub fn pass_on(&mut self, error: Option<Box<Error>>) {
         if let Some(first) = self.0.front_mut() {
             first.error = error;
         }

@@ -41,7 +41,7 @@ pub enum Answer<'a> {
     Dialogue,
     BatchStates {
         affected: u64,
-        error: Option<crate::protocols::Error>,
+        error: Option<Box<crate::protocols::Error>>,
     },
     InlineBlob,
     Dummy,

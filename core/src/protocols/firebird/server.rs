@@ -169,7 +169,7 @@ impl Firebird {
     fn rejected(&mut self) -> Meaning {
         let error =
             Error { code: "reject".into(), message: "the server speaks none of the offered protocol versions".into() };
-        self.done(Outcome { error: Some(error), ..Outcome::default() })
+        self.done(Outcome { error: Some(Box::new(error)), ..Outcome::default() })
     }
 
     /// The oldest request has its whole answer; its exchange goes on if it shares one with the next request.
@@ -195,8 +195,9 @@ fn rows_end() -> Outcome {
     Outcome { rows: Some(0), ..Outcome::default() }
 }
 
-fn bounded(error: Error) -> Error {
-    Error { message: Statements::message(&error.message), ..error }
+fn bounded(mut error: Box<Error>) -> Box<Error> {
+    error.message = Statements::message(&error.message);
+    error
 }
 
 /// The name of a variant, without the data in it.

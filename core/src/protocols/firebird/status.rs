@@ -91,7 +91,7 @@ impl<'a> Status<'a> {
     }
 
     /// The error as people know it. `None` for success.
-    pub fn error(&self) -> Option<Error> {
+    pub fn error(&self) -> Option<Box<Error>> {
         const GENERAL: [u32; 2] = [335_544_569, 335_544_436];
         let telling = self.errors.iter().find(|part| !GENERAL.contains(&part.code)).or(self.errors.first())?;
         let code = match self.sqlstate() {
@@ -108,7 +108,7 @@ impl<'a> Status<'a> {
                 break;
             }
         }
-        Some(Error { code, message: message.chars().take(MESSAGE_MAX).collect() })
+        Some(Box::new(Error { code, message: message.chars().take(MESSAGE_MAX).collect() }))
     }
 
     /// What the server sent, or what the first code that has one stands for.

@@ -46,12 +46,19 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// The packet that `bytes` begin with.
+    #[inline]
     pub fn read(bytes: &'a [u8]) -> Result<Packet<'a>, TooShort> {
         let mut cursor = Cursor::new(bytes);
         let length = cursor.u24_le("packet length")?;
         let sequence = cursor.u8("sequence number")?;
         let payload = cursor.take_up_to(length as usize);
         Ok(Packet { sequence, length, payload })
+    }
+
+    /// The same, if all of it is there.
+    #[inline]
+    pub fn whole(bytes: &'a [u8]) -> Option<Packet<'a>> {
+        Packet::read(bytes).ok().filter(Packet::is_whole)
     }
 
     pub fn first(&self) -> Option<u8> {
@@ -91,12 +98,12 @@ impl<'a> Packet<'a> {
     }
 
     /// What an ERR packet says.
-    pub fn error(&self) -> Error {
+    pub fn error(&self) -> Box<Error> {
         let mut cursor = Cursor::new(self.payload.get(1..).unwrap_or_default());
         let number = cursor.u16_le("error code").map_or_else(|_| "?".into(), |code| code.to_string());
         let state = (cursor.peek_u8() == Some(b'#')).then(|| text(&cursor.take_up_to(6)[1..]));
         let code = state.map_or_else(|| number.clone(), |state| format!("{number} ({state})"));
-        Error { code, message: Statements::message(&text(cursor.rest())) }
+        Box::new(Error { code, message: Statements::message(&text(cursor.rest())) })
     }
 }
 

@@ -27,7 +27,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Protocol, Start, Verdict};
+use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Passed, Protocol, Start, Verdict};
 use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
@@ -138,6 +138,10 @@ impl Decoder for Mysql {
             Side::Client => self.client(&packet, context),
             Side::Server => self.server(&packet, context),
         }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> Passed {
+        Mysql::pass(self, bytes)
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {

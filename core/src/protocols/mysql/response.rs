@@ -139,6 +139,31 @@ impl Response {
         matches!(self.reply, Reply::Infile | Reply::Authentication)
     }
 
+    /// Take in a whole packet that is certainly only more of the answer: is it a row that counts? `None`: it may be
+    /// anything else.
+    #[inline]
+    pub fn pass(&mut self, packet: &Packet<'_>, layout: &mut Layout) -> Option<bool> {
+        let first = packet.first().filter(|first| *first != framing::ERR)?;
+        match self.reply {
+            _ if self.continues || packet.continues() => None,
+            Reply::Row => (first != framing::EOF).then_some(self.counts_rows),
+            Reply::Definition { left, then: Then::Rows } if !packet.is_eof() => {
+                self.reply = after_definition(left, Then::Rows, layout);
+                Some(false)
+            }
+            Reply::DefinitionsEnd { then: Then::Rows } if packet.is_eof() && !self.cursor => {
+                layout.deprecate_eof = Some(false);
+                self.reply = Reply::Row;
+                Some(false)
+            }
+            Reply::First(Answer::Results) => {
+                self.result_set(ResultHeader::read(packet)?, layout);
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
     /// The next packet of the server.
     pub fn step(&mut self, packet: &Packet<'_>, layout: &mut Layout) -> Result<Step, Lost> {
         let Some(first) = packet.first() else {
@@ -244,10 +269,7 @@ impl Response {
         if packet.is_eof() {
             return Err(Lost(format!("the definitions end while {left} are still to come")));
         }
-        self.reply = match left {
-            0 | 1 => after_last_definition(then, layout),
-            _ => Reply::Definition { left: left - 1, then },
-        };
+        self.reply = after_definition(left, then, layout);
         // Where it is not known yet whether an EOF follows, it is not waited for unless the client waits for something else, too.
         let ends = self.reply == Reply::DefinitionsEnd { then: Then::Nothing } && layout.deprecate_eof != Some(false);
         Ok(if ends { Step::Done(self.outcome()) } else { Step::More })
@@ -306,6 +328,14 @@ impl Response {
 
 fn unexpected(first: u8) -> Lost {
     Lost(format!("an answer cannot begin with {first:#04x} here"))
+}
+
+/// What follows a definition where so many were left.
+fn after_definition(left: u64, then: Then, layout: &Layout) -> Reply {
+    match left {
+        0 | 1 => after_last_definition(then, layout),
+        _ => Reply::Definition { left: left - 1, then },
+    }
 }
 
 /// What follows the last definition of a group.

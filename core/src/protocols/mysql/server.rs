@@ -6,7 +6,7 @@ use super::login::Greeting;
 use super::response::{Reply, Response, Step, Success};
 use super::{Mysql, Phase};
 use crate::cursor::Lost;
-use crate::protocols::{Context, Layer, Meaning, Outcome};
+use crate::protocols::{Context, Layer, Meaning, Outcome, Passed};
 
 /// Enough of a server's packet for any error message, status or statement number.
 const SERVER_HEAD: usize = HEADER + 2048;
@@ -42,6 +42,24 @@ impl Mysql {
             self.check(packet, "server", response.sequence)?;
         }
         self.answer(packet, context)
+    }
+
+    /// Packets that are only more of the oldest answer: most of them are rows.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> Passed {
+        let mut passed = Passed::default();
+        let Some(response) = self.open.front_mut() else { return passed };
+        if self.phase == Phase::Greeting || self.late_eof.is_some() {
+            return passed;
+        }
+        while let Some(packet) = bytes.get(passed.length..).and_then(Packet::whole) {
+            if !self.compressed && packet.sequence != response.sequence {
+                break;
+            }
+            let Some(is_row) = response.pass(&packet, &mut self.layout) else { break };
+            response.sequence = packet.sequence.wrapping_add(1);
+            passed.add(HEADER + packet.payload.len(), is_row.then_some(1));
+        }
+        passed
     }
 
     fn greeting(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {

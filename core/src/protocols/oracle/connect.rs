@@ -83,10 +83,10 @@ pub fn text(body: &[u8], reasons: usize) -> Option<&[u8]> {
 }
 
 /// Why the listener refused; `None` for an answer to a ping of the listener.
-pub fn refusal(text: &[u8]) -> Option<Error> {
+pub fn refusal(text: &[u8]) -> Option<Box<Error>> {
     let number: u32 = value(&String::from_utf8_lossy(text), "ERR").and_then(|number| number.parse().ok()).unwrap_or(0);
-    (number != 0)
-        .then(|| Error { code: format!("ORA-{number:05}"), message: "the listener refused the connection".into() })
+    let error = || Error { code: format!("ORA-{number:05}"), message: "the listener refused the connection".into() };
+    (number != 0).then(|| Box::new(error()))
 }
 
 /// Who connects to what, as the connect data says.

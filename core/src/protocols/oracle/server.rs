@@ -87,7 +87,7 @@ impl Oracle {
         self.connected(None)
     }
 
-    fn connected(&mut self, error: Option<Error>) -> Meaning {
+    fn connected(&mut self, error: Option<Box<Error>>) -> Meaning {
         if self.is_asked_to_connect() { self.done(Outcome { error, ..Outcome::default() }) } else { Meaning::Unrelated }
     }
 
@@ -262,9 +262,9 @@ impl Oracle {
 }
 
 /// The code of the error, and its message without the code.
-fn error(end: &EndOfCall<'_>) -> Error {
+fn error(end: &EndOfCall<'_>) -> Box<Error> {
     let code = format!("ORA-{:05}", end.error);
     let text = String::from_utf8_lossy(&end.message[..end.message.len().min(MESSAGE_KEPT)]);
     let text = text.trim().trim_start_matches(code.as_str()).trim_start_matches(": ");
-    Error { message: Statements::message(text), code }
+    Box::new(Error { message: Statements::message(text), code })
 }

@@ -8,7 +8,7 @@
 //! however the packets fell.
 
 use super::DIALECT;
-use super::framing::{HEADER, text};
+use super::framing::{HEADER, NAME_MAX, text};
 use super::names::{Names, Portal};
 use super::server::{Answer, Answers};
 use crate::cursor::{Cursor, Lost};
@@ -20,7 +20,7 @@ pub struct Requests {
     names: Names,
     /// The number of the newest exchange.
     exchange: u32,
-    group: Option<Group>,
+    group: Group,
     /// Something was sent that no Sync and no Flush has followed yet.
     unflushed: bool,
     /// Something was sent that no Sync has followed yet, or perhaps was.
@@ -28,12 +28,35 @@ pub struct Requests {
 }
 
 /// The messages of the extended protocol that are one exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Default)]
 struct Group {
-    kind: Kind,
+    /// `None`: there is none, the next message begins one.
+    kind: Option<Kind>,
     /// The statement it is about, once one is named.
-    statement: Option<Box<[u8]>>,
-    portal: Option<Box<[u8]>>,
+    statement: Name,
+    portal: Name,
+}
+
+/// The name of a statement or portal, once there is one; the buffer serves for the next one, too.
+#[derive(Debug, Default)]
+struct Name {
+    is_given: bool,
+    bytes: Vec<u8>,
+}
+
+impl Name {
+    fn get(&self) -> Option<&[u8]> {
+        self.is_given.then_some(&self.bytes)
+    }
+
+    fn set(&mut self, name: Option<&[u8]>) {
+        if self.bytes.capacity() > NAME_MAX {
+            self.bytes = Vec::new();
+        }
+        self.is_given = name.is_some();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(name.unwrap_or_default());
+    }
 }
 
 /// What a group is, in the order in which one grows out of the other.
@@ -82,26 +105,38 @@ struct Step<'a> {
 impl Group {
     /// Does the step serve the same execution?
     fn takes(&self, step: &Step<'_>) -> bool {
-        let same_statement = self.statement.is_none() || self.statement.as_deref() == step.statement;
-        let same_portal = self.portal.as_deref() == step.portal;
+        let Some(kind) = self.kind else { return false };
+        let same_statement = || self.statement.get().is_none_or(|name| Some(name) == step.statement);
+        let same_portal = || self.portal.get() == step.portal;
         match step.answer {
             Answer::Close => true,
-            _ if self.kind == Kind::Close => true,
-            Answer::Bind => self.kind < Kind::Bind && same_statement,
-            Answer::Describe if step.portal.is_some() => self.kind == Kind::Bind && same_portal,
-            Answer::Describe => self.kind < Kind::Bind && same_statement,
-            Answer::Execute => self.kind == Kind::Bind && same_portal,
+            _ if kind == Kind::Close => true,
+            Answer::Bind => kind < Kind::Bind && same_statement(),
+            Answer::Describe if step.portal.is_some() => kind == Kind::Bind && same_portal(),
+            Answer::Describe => kind < Kind::Bind && same_statement(),
+            Answer::Execute => kind == Kind::Bind && same_portal(),
             _ => false,
         }
     }
 
+    /// A new one begins with this step.
+    fn begin(&mut self, step: &Step<'_>) {
+        self.kind = Some(step.kind);
+        self.statement.set(step.statement.filter(|_| step.answer != Answer::Close));
+        self.portal.set(step.portal.filter(|_| step.answer != Answer::Close));
+    }
+
     /// True when the step makes it something else.
     fn take(&mut self, step: &Step<'_>) -> bool {
-        let grows = step.kind > self.kind;
-        self.kind = self.kind.max(step.kind);
+        let grows = Some(step.kind) > self.kind;
+        self.kind = self.kind.max(Some(step.kind));
         if step.answer != Answer::Close {
-            self.statement = step.statement.map(Box::from).or(self.statement.take());
-            self.portal = step.portal.map(Box::from).or(self.portal.take());
+            if step.statement.is_some() {
+                self.statement.set(step.statement);
+            }
+            if step.portal.is_some() {
+                self.portal.set(step.portal);
+            }
         }
         grows
     }
@@ -111,7 +146,7 @@ impl Requests {
     /// What was open is forgotten; statements that were prepared are still there, but for the unnamed one: its name may
     /// have been given anew.
     pub fn resume(&mut self) {
-        self.group = None;
+        self.group.kind = None;
         self.unflushed = false;
         self.unsynced = true;
         self.names.forget_unnamed();
@@ -183,7 +218,7 @@ impl Requests {
 
     fn begin(&mut self) {
         self.exchange = self.exchange.wrapping_add(1);
-        self.group = None;
+        self.group.kind = None;
     }
 
     /// The server keeps its answers until a Sync or Flush: the client does not wait before that.
@@ -192,12 +227,12 @@ impl Requests {
     }
 
     fn sync(&mut self, answers: &mut Answers) -> Result<Meaning, Lost> {
-        if self.group.is_none() || !answers.is_newest(self.exchange) {
+        if self.group.kind.is_none() || !answers.is_newest(self.exchange) {
             // One that ends nothing asks whether the server is there (sqlx).
             let purpose = if self.unsynced { Purpose::Other } else { Purpose::Ping };
             return self.cycle(Request::new("sync", purpose), Answer::Sync, answers);
         }
-        self.group = None;
+        self.group.kind = None;
         self.unflushed = false;
         self.unsynced = false;
         answers.expect(Answer::Sync, self.exchange)?;
@@ -211,12 +246,12 @@ impl Requests {
 
     fn extended(&mut self, step: Step<'_>, answers: &mut Answers) -> Result<Meaning, Lost> {
         let is_open = answers.is_newest(self.exchange);
-        let meaning = match &mut self.group {
-            Some(group) if is_open && group.takes(&step) => match group.take(&step) {
-                true => step.kind.becomes(step.sql),
-                false => Meaning::MoreWithoutWait,
-            },
-            _ => self.new_group(&step),
+        let meaning = if !is_open || !self.group.takes(&step) {
+            self.new_group(&step)
+        } else if self.group.take(&step) {
+            step.kind.becomes(step.sql)
+        } else {
+            Meaning::MoreWithoutWait
         };
         self.unflushed = true;
         self.unsynced = true;
@@ -226,11 +261,7 @@ impl Requests {
 
     fn new_group(&mut self, step: &Step<'_>) -> Meaning {
         self.begin();
-        self.group = Some(Group {
-            kind: step.kind,
-            statement: step.statement.filter(|_| step.answer != Answer::Close).map(Box::from),
-            portal: step.portal.filter(|_| step.answer != Answer::Close).map(Box::from),
-        });
+        self.group.begin(step);
         let request = Request { sql: step.sql, awaits: self.awaits(), ..step.kind.request() };
         Meaning::Request(request)
     }

@@ -45,11 +45,11 @@ impl Report<'_> {
             || matches!(self.state, b"57P01" | b"57P02" | b"57P03" | b"57P04" | b"57P05" | b"25P03" | b"25P04")
     }
 
-    pub fn error(&self) -> Error {
-        Error {
+    pub fn error(&self) -> Box<Error> {
+        Box::new(Error {
             code: String::from_utf8_lossy(self.state).into_owned(),
             message: Statements::message(&String::from_utf8_lossy(self.message)),
-        }
+        })
     }
 }
 
@@ -71,11 +71,11 @@ pub fn old_frame(bytes: &[u8]) -> Result<Option<Frame>, Lost> {
 }
 
 /// An error of protocol 2, `FATAL:  text`, has no SQLSTATE.
-pub fn old_error(bytes: &[u8]) -> Error {
+pub fn old_error(bytes: &[u8]) -> Box<Error> {
     let text = String::from_utf8_lossy(bytes.get(1..).unwrap_or_default());
     let text = text.trim_end_matches(['\0', '\n']);
     let (code, message) = text.split_once(':').unwrap_or(("ERROR", text));
-    Error { code: code.to_owned(), message: Statements::message(message.trim_start()) }
+    Box::new(Error { code: code.to_owned(), message: Statements::message(message.trim_start()) })
 }
 
 /// Distinguishes the two kinds once the whole message is there.

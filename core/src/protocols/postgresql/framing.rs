@@ -59,6 +59,14 @@ pub fn frame(side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
     Ok(Frame::Message { head, length })
 }
 
+/// The tag of the server's message that begins here, what its meaning depends on and its length, if all of it is there.
+#[inline]
+pub fn whole(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
+    let (tag, length) = header(Side::Server, bytes)?;
+    let head = length.min(head_of(Side::Server, tag));
+    bytes.get(..length).map(|message| (tag, &message[..head], length))
+}
+
 fn length_of(bytes: &[u8]) -> Result<u32, Lost> {
     let mut cursor = Cursor::new(bytes);
     cursor.skip(1, "tag")?;

@@ -25,8 +25,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use super::opaque::{self, Opaque, Tls};
 use super::{
-    Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Protocol, Purpose, Request, Start,
-    Verdict,
+    Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
+    Start, Verdict,
 };
 use crate::cursor::Lost;
 use crate::side::Side;
@@ -176,7 +176,7 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 /// An error of either protocol version, as it may come before a session has begun.
-fn any_error(message: &Message<'_>) -> super::Error {
+fn any_error(message: &Message<'_>) -> Box<super::Error> {
     if error::is_old(message.bytes) {
         return error::old_error(message.bytes);
     }
@@ -210,6 +210,10 @@ impl Decoder for Postgresql {
             (Side::Client, Phase::Session) => self.requests.message(message, &mut self.answers, context),
             (Side::Server, _) => self.server(message, context),
         }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> Passed {
+        if matches!(self.phase, Phase::Session) { self.answers.pass(bytes) } else { Passed::default() }
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {

@@ -14,8 +14,8 @@ const MAX_NAMES: usize = 16_384;
 
 #[derive(Debug, Default)]
 pub struct Names {
-    statements: HashMap<Box<[u8]>, Option<Sql>>,
-    portals: HashMap<Box<[u8]>, Portal>,
+    statements: Named<Option<Sql>>,
+    portals: Named<Portal>,
     /// Names were closed, or given in a text: one may be given again, and that may be missed.
     change: bool,
     /// The exchange whose text is being read.
@@ -43,31 +43,31 @@ pub struct Portal {
 
 impl Names {
     pub fn prepare(&mut self, name: &[u8], sql: Option<Sql>) {
-        put(&mut self.statements, name, sql);
+        self.statements.put(name, sql);
     }
 
     /// What a name stands for. One that was prepared before the capture began is shown by its name.
     pub fn statement(&mut self, name: &[u8], statements: &mut Statements) -> Option<Sql> {
-        let name = key(name);
         if let Some(sql) = self.statements.get(name) {
             return *sql;
         }
+        let name = key(name);
         let sql = (!name.is_empty()).then(|| statements.sql_in(DIALECT, &[b"EXECUTE ", name].concat()));
-        put(&mut self.statements, name, sql);
+        self.statements.put(name, sql);
         sql
     }
 
     pub fn bind(&mut self, name: &[u8], sql: Option<Sql>) {
-        put(&mut self.portals, name, Portal { sql, executed: false });
+        self.portals.put(name, Portal { sql, executed: false });
     }
 
     pub fn portal(&self, name: &[u8]) -> Option<Sql> {
-        self.portals.get(key(name))?.sql
+        self.portals.get(name)?.sql
     }
 
     /// The portal as it was before this run.
     pub fn execute(&mut self, name: &[u8]) -> Option<Portal> {
-        let portal = self.portals.get_mut(key(name))?;
+        let portal = self.portals.get_mut(name)?;
         let before = *portal;
         portal.executed = true;
         Some(before)
@@ -86,7 +86,7 @@ impl Names {
             return self.statements.clear();
         }
         match before {
-            Some(sql) => put(&mut self.statements, &name, sql),
+            Some(sql) => self.statements.put(&name, sql),
             None => _ = self.statements.remove(&name),
         }
     }
@@ -99,16 +99,16 @@ impl Names {
     }
 
     pub fn forget_unnamed(&mut self) {
-        self.statements.remove(&[][..]);
-        self.portals.remove(&[][..]);
+        self.statements.remove(&[]);
+        self.portals.remove(&[]);
     }
 
     pub fn close(&mut self, is_portal: bool, name: &[u8]) -> Option<Sql> {
         if is_portal {
-            return self.portals.remove(key(name))?.sql;
+            return self.portals.remove(name)?.sql;
         }
         self.change |= !name.is_empty();
-        self.statements.remove(key(name))?
+        self.statements.remove(name)?
     }
 }
 
@@ -124,7 +124,7 @@ impl sql::Names for Names {
     }
 
     fn get(&self, name: &[u8]) -> Option<Sql> {
-        *self.statements.get(key(name))?
+        *self.statements.get(name)?
     }
 
     fn remove(&mut self, name: &[u8]) -> Option<Sql> {
@@ -136,16 +136,51 @@ impl sql::Names for Names {
     }
 }
 
-fn put<Value>(map: &mut HashMap<Box<[u8]>, Value>, name: &[u8], value: Value) {
-    let name = key(name);
-    if let Some(old) = map.get_mut(name) {
-        *old = value;
-        return;
+/// What names stand for. Most sessions use few but the empty one, which is found without a look-up.
+#[derive(Debug)]
+struct Named<Value> {
+    unnamed: Option<Value>,
+    named: HashMap<Box<[u8]>, Value>,
+}
+
+impl<Value> Default for Named<Value> {
+    fn default() -> Self {
+        Named { unnamed: None, named: HashMap::new() }
     }
-    if map.len() >= MAX_NAMES {
-        map.clear();
+}
+
+impl<Value> Named<Value> {
+    fn get(&self, name: &[u8]) -> Option<&Value> {
+        if name.is_empty() { self.unnamed.as_ref() } else { self.named.get(key(name)) }
     }
-    map.insert(name.into(), value);
+
+    fn get_mut(&mut self, name: &[u8]) -> Option<&mut Value> {
+        if name.is_empty() { self.unnamed.as_mut() } else { self.named.get_mut(key(name)) }
+    }
+
+    fn put(&mut self, name: &[u8], value: Value) {
+        if let Some(old) = self.get_mut(name) {
+            *old = value;
+            return;
+        }
+        if self.named.len() + usize::from(self.unnamed.is_some()) >= MAX_NAMES {
+            self.clear();
+        }
+        if name.is_empty() {
+            self.unnamed = Some(value);
+        } else {
+            self.named.insert(key(name).into(), value);
+        }
+    }
+
+    fn remove(&mut self, name: &[u8]) -> Option<Value> {
+        if name.is_empty() { self.unnamed.take() } else { self.named.remove(key(name)) }
+    }
+
+    fn clear(&mut self) {
+        self.unnamed = None;
+        self.named.clear();
+    }
 }
 
 fn key(name: &[u8]) -> &[u8] {

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 
 use super::error;
-use super::framing::HEADER;
+use super::framing::{self, HEADER};
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome};
+use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome, Passed};
 
 /// More unanswered messages than any pipeline has.
 const MAX_UNANSWERED: usize = 1 << 18;
@@ -35,6 +35,10 @@ pub enum Answer {
 impl Answer {
     fn is_ready(self) -> bool {
         matches!(self, Answer::Startup | Answer::Query | Answer::Function | Answer::Sync)
+    }
+
+    fn has_results(self) -> bool {
+        matches!(self, Answer::Query | Answer::Execute)
     }
 }
 
@@ -120,18 +124,42 @@ impl Answers {
             // The rest of an answer whose question was not captured.
             return Ok(Meaning::Unrelated);
         };
-        self.answer(tag, oldest, body, context)
+        if (tag, oldest.has_results()) == (b'W', true) {
+            return Ok(self.copy_both(context));
+        }
+        self.answer(tag, oldest, body)
             .ok_or_else(|| Lost(format!("{:?} came as the answer to {oldest:?}", char::from(tag))))?
     }
 
+    /// Messages that are only more of the oldest answer: most of them are rows.
+    pub fn pass(&mut self, bytes: &[u8]) -> Passed {
+        let mut passed = Passed::default();
+        while let Some((tag, message, length)) = bytes.get(passed.length..).and_then(framing::whole) {
+            let Some(oldest) = self.oldest().filter(|oldest| self.goes_on_with(tag, *oldest)) else { break };
+            let body = message.get(HEADER..).unwrap_or_default();
+            let rows = match self.answer(tag, oldest, body) {
+                Some(Ok(Meaning::Rows(rows))) => Some(rows),
+                _ => None,
+            };
+            passed.add(length, rows);
+        }
+        passed
+    }
+
+    /// Is the message certainly part of the oldest answer, with more of its exchange to come?
+    fn goes_on_with(&self, tag: u8, oldest: Answer) -> bool {
+        use Answer::*;
+        match (tag, oldest) {
+            (b'D' | b'd' | b'T', Query | Execute) | (b'C', Query) => true,
+            (b'1', Parse) | (b'2', Bind) | (b'3', Close) | (b'T' | b'n', Describe) | (b'C', Execute) => {
+                self.queue.get(1).map(|next| next.exchange) == self.oldest_exchange()
+            }
+            _ => false,
+        }
+    }
+
     /// The meaning of a message while `oldest` waits for its answer; `None`: it is no answer to that.
-    fn answer(
-        &mut self,
-        tag: u8,
-        oldest: Answer,
-        body: &[u8],
-        context: &mut Context<'_>,
-    ) -> Option<Result<Meaning, Lost>> {
+    fn answer(&mut self, tag: u8, oldest: Answer, body: &[u8]) -> Option<Result<Meaning, Lost>> {
         use Answer::*;
         Some(Ok(match (tag, oldest) {
             (b'Z', _) => return Some(self.ready()),
@@ -147,7 +175,6 @@ impl Answers {
             (b'V', Function) => Meaning::More,
             (b'G', Query | Execute) => self.copy_in(),
             (b'H', Query | Execute) => self.copy_out(),
-            (b'W', Query | Execute) => self.copy_both(context),
             (b'd' | b'c', Query | Execute) => Meaning::More,
             _ => return None,
         }))
@@ -171,13 +198,12 @@ impl Answers {
             return Err(Lost("ReadyForQuery came before the answers to what was asked".into()));
         };
         self.skipping = false;
-        let mut meanings = Vec::new();
-        for _ in 0..=place {
-            if let done @ Meaning::Done(_) = self.answered() {
-                meanings.push(done);
-            }
-        }
-        Ok(if meanings.len() == 1 { meanings.remove(0) } else { Meaning::Several(meanings) })
+        let mut done = (0..=place).filter_map(|_| Some(self.answered()).filter(|meaning| *meaning != Meaning::More));
+        let (first, second) = (done.next(), done.next());
+        Ok(match (first, second) {
+            (Some(only), None) => only,
+            (first, second) => Meaning::Several(first.into_iter().chain(second).chain(done).collect()),
+        })
     }
 
     fn suspended(&mut self) -> Meaning {
@@ -257,7 +283,7 @@ impl Answers {
     }
 
     /// Nothing more will come for the oldest exchange.
-    fn ends(&mut self, error: Error) -> Meaning {
+    fn ends(&mut self, error: Box<Error>) -> Meaning {
         let exchange = self.queue.front().map(|awaited| awaited.exchange);
         while self.queue.front().map(|awaited| awaited.exchange) == exchange && !self.queue.is_empty() {
             self.queue.pop_front();
@@ -266,7 +292,7 @@ impl Answers {
     }
 
     /// The rest of the oldest exchange gets no answer, but for its Sync.
-    fn skip(&mut self, error: Error) -> Meaning {
+    fn skip(&mut self, error: Box<Error>) -> Meaning {
         self.skipping = true;
         let exchange = self.queue.front().map(|awaited| awaited.exchange);
         while let Some(awaited) = self.queue.front().filter(|awaited| Some(awaited.exchange) == exchange) {
@@ -278,7 +304,7 @@ impl Answers {
         self.failed(error)
     }
 
-    fn failed(&mut self, error: Error) -> Meaning {
+    fn failed(&mut self, error: Box<Error>) -> Meaning {
         Meaning::Done(Outcome { error: Some(error), ..std::mem::take(&mut self.outcome) })
     }
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::protocols::pass_tests;
 use crate::session::Session;
 use crate::sql::{Sql, Statements};
 use Side::{Client, Server};
@@ -784,6 +785,19 @@ proptest! {
         let mut cuts = cuts.into_iter().cycle();
         let parts = meanings(&dialogue(), |_| cuts.next().unwrap());
         prop_assert_eq!(parts, meanings(&dialogue(), |length| length));
+    }
+
+    #[test]
+    fn messages_that_are_passed_over_mean_what_they_mean_one_by_one(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let mut turns = dialogue();
+        for (turn, place, byte) in flips {
+            *place.get_mut(turn.get_mut(&mut turns).1.as_mut_slice()) = byte;
+        }
+        let new = || Postgresql::new(Phase::Startup);
+        let told = |passes| pass_tests::meanings(&mut new(), &turns, passes);
+        prop_assert_eq!(told(true), told(false));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::protocols::pass_tests::meanings;
 
 /// A dialogue with something of everything, turn by turn.
 fn long_dialogue() -> Vec<(Side, Vec<u8>)> {
@@ -81,6 +82,19 @@ proptest! {
     #[test]
     fn any_split_means_the_same(sizes in prop::collection::vec(1usize..4000, 1..20)) {
         prop_assert_eq!(in_pieces(&sizes), in_pieces(&[usize::MAX]));
+    }
+
+    #[test]
+    fn packets_that_are_passed_over_mean_what_they_mean_one_by_one(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        beginning in 0u8..2,
+    ) {
+        let mut turns = long_dialogue();
+        for (turn, place, byte) in flips {
+            *place.get_mut(turn.get_mut(&mut turns).1.as_mut_slice()) = byte;
+        }
+        let new = || Mysql::new([Beginning::Greeting, Beginning::Compressed][usize::from(beginning)]);
+        prop_assert_eq!(meanings(&mut new(), &turns, true), meanings(&mut new(), &turns, false));
     }
 
     #[test]

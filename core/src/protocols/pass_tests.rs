@@ -1,0 +1,47 @@
+//! Messages that are passed over at once mean what they mean one by one.
+
+use super::{Context, Decoder, Frame, Meaning, Message, Passed};
+use crate::session::Session;
+use crate::side::Side;
+use crate::sql::Statements;
+
+/// What a dialogue means, read with [`Decoder::pass`] or message by message. What of an answer only goes on is added up.
+pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bool) -> Vec<String> {
+    let (mut session, mut statements) = (Session::default(), Statements::new(true));
+    let (mut told, mut going_on) = (Vec::new(), Passed::default());
+    for (side, bytes) in turns {
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let passed = if passes && *side == Side::Server { decoder.pass(rest) } else { Passed::default() };
+            if passed.length > 0 {
+                going_on.add(passed.length, passed.rows);
+                rest = &rest[passed.length..];
+                continue;
+            }
+            let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
+            let read = match decoder.frame(*side, rest) {
+                Ok(Frame::Message { head, length }) if length <= rest.len() as u64 => {
+                    let message = Message { side: *side, bytes: &rest[..head], length, cut: false };
+                    rest = &rest[length as usize..];
+                    decoder.message(&message, &mut context).map(|meaning| (meaning, length as usize))
+                }
+                Ok(_) => break,
+                Err(lost) => Err(lost),
+            };
+            match (side, read) {
+                (Side::Server, Ok((Meaning::More, length))) => going_on.add(length, None),
+                (Side::Server, Ok((Meaning::Rows(rows), length))) => going_on.add(length, Some(rows)),
+                (_, Ok((meaning, length))) => {
+                    told.push(format!("{:?}; {meaning:?}, {length} bytes", std::mem::take(&mut going_on)));
+                }
+                (_, Err(lost)) => {
+                    told.push(format!("{:?}; {lost:?}", std::mem::take(&mut going_on)));
+                    decoder.resume();
+                    break;
+                }
+            }
+        }
+    }
+    told.push(format!("{going_on:?}; {session:?}"));
+    told
+}
