@@ -8,25 +8,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
-from functools import singledispatch
+from functools import cache, singledispatch
 from html import escape
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["Displayed", "Plotted", "as_chart", "as_html", "finite", "plain", "shown_by"]
+__all__ = ["VALUES", "Displayed", "Plotted", "as_chart", "as_html", "fields_of", "finite", "plain", "shown_by"]
 
 _REPORTS: set[str] = set()
 
 
 def plain(value: Any) -> Any:
     """Return dataclasses and tuples as dictionaries and lists, all the way down."""
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    kind = type(value)
+    if kind in VALUES:
+        return value
+    if names := fields_of(kind):  # type: ignore[arg-type]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return value
+
+
+VALUES = frozenset((str, int, float, bool, type(None)))
+"""What JSON holds as it is."""
+
+
+@cache
+def fields_of(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields; none of another type's."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def finite(value: float) -> float | None:
@@ -66,8 +79,13 @@ class Displayed:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object."""
-        result: dict[str, Any] = plain(self)
-        return {"schema": self.schema} | result if self.schema else result
+        result: dict[str, Any] = plain(self.parts())
+        return result
+
+    def parts(self) -> dict[str, Any]:
+        """The JSON object's values by their keys, as they are in the result."""
+        schema = {"schema": self.schema} if self.schema else {}
+        return schema | {name: getattr(self, name) for name in fields_of(type(self))}  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
         _all_registered()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -61,11 +62,13 @@ def tcp_results(recording: Recording) -> Iterator[TcpResult]:
         *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets"),
         *("reordered_packets", "duplicate_acks", "gaps", "zero_windows", "timeouts", "stalls", "clock_steps"),
     )
-    values = {
-        name: columns.column(table, name).ints(MISSING) for name in (*limits, *counts, "timeout_ns", "stalled_ns")
+    numbers = {
+        name: columns.column(table, name).ints(MISSING)[rows] for name in (*limits, *counts, "timeout_ns", "stalled_ns")
     }
-    for row in map(int, rows):
-        one = {name: int(column[row]) for name, column in values.items()}
-        timeout_ms, stalled_ms = (one.pop(name) / 1e6 for name in ("timeout_ns", "stalled_ns"))
-        seen = {name: None if name in limits and value == MISSING else value for name, value in one.items()}
-        yield TcpResult(timeout_ms=timeout_ms, stalled_ms=stalled_ms, **seen)  # type: ignore[arg-type]
+    values: dict[str, list[Any]] = {name: column.tolist() for name, column in numbers.items()}
+    for name in limits:
+        values[name] = [None if limit == MISSING else limit for limit in values[name]]
+    values["timeout_ms"], values["stalled_ms"] = (
+        (numbers[name] / 1e6).tolist() for name in ("timeout_ns", "stalled_ns")
+    )
+    return map(TcpResult, *(values[field.name] for field in fields(TcpResult)))

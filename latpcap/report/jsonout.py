@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from latpcap.display import Displayed
+from latpcap.display import VALUES, Displayed, fields_of
 from latpcap.tables.table import Table
 
 __all__ = ["dump", "render"]
@@ -17,7 +17,7 @@ DIGITS = 9
 
 def render(result: Displayed | Table) -> str | Iterator[str | bytes]:
     """Return the result as JSON; a table, which may be large, in pieces."""
-    return _rows(result) if isinstance(result, Table) else dump(result.to_dict())
+    return _rows(result) if isinstance(result, Table) else dump(result.parts())
 
 
 def _rows(table: Table) -> Iterator[str | bytes]:
@@ -37,20 +37,29 @@ def dump(value: dict[str, Any]) -> str:
 
 
 def _lines(value: Any) -> str:
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list | tuple) or not value:
         return _json(value)
     return "[\n" + ",\n".join(f"    {_json(row)}" for row in value) + "\n  ]"
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_rounded(value), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(_rounded(value))
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
+    """Numbers rounded, and all as `plain` has it: in one go, as a result may have a million rows."""
+    kind = type(value)
+    if kind is float:
         return round(value, DIGITS)
+    if kind in VALUES:
+        return value
+    if names := fields_of(kind):  # type: ignore[arg-type]
+        return {name: _rounded(getattr(value, name)) for name in names}
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
+        return {key: round(item, DIGITS) if type(item) is float else _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return value
+    return round(value, DIGITS) if isinstance(value, float) else value

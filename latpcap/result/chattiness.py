@@ -5,12 +5,17 @@ Each ratio is `None` where there is nothing to divide by: no transaction was tol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from latpcap.display import Displayed, finite
+import numpy as np
+
+from latpcap.display import Displayed
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
+from latpcap.result.rows import finite_all, objects, ratios
+from latpcap.tables.columns import Bools
 from latpcap.units import format_ratio
 
 __all__ = [
@@ -76,11 +81,10 @@ def ratio(total: float, divisor: float) -> float | None:
     return total / divisor if divisor > 0 else None
 
 
-def connection_chattiness(
-    groups: ChattinessGroups, row: int, runtime_s: float, *, knows_network: bool
-) -> ConnectionChattiness:
-    """The figures of one connection."""
-    return ConnectionChattiness(**_figures(groups, row, runtime_s if knows_network else None))  # type: ignore[arg-type]
+def connection_chattiness(groups: ChattinessGroups, runtime_s: float, known: Bools) -> Iterator[ConnectionChattiness]:
+    """The figures of each connection; those of the network where it is `known`."""
+    figures = _figures(groups, runtime_s, known)
+    return map(ConnectionChattiness, *(figures[field.name] for field in fields(ConnectionChattiness)))
 
 
 def chattiness(
@@ -88,13 +92,13 @@ def chattiness(
 ) -> Chattiness:
     """The figures of the recording; its share of the network is that of the summary, TCP handshakes included."""
     runtime_s = float(groups.duration_s[0])
-    figures = _figures(groups, 0, None) | {
+    figures = {name: next(iter(values)) for name, values in _figures(groups, 0.0, np.zeros(1, bool)).items()} | {
         "network_share": network_share,
         "network_s": None if network_share is None else network_share * runtime_s,
     }
     trips = sum(route.round_trips for route in routes)
     return Chattiness(
-        **figures,  # type: ignore[arg-type]
+        **figures,
         round_trips=int(groups.round_trips[0]),
         runtime_s=runtime_s,
         routes=len(routes),
@@ -105,25 +109,23 @@ def chattiness(
     )
 
 
-def _figures(groups: ChattinessGroups, row: int, runtime_s: float | None) -> dict[str, object]:
-    """Each figure by its name; without a runtime none of the network."""
-    trips, transactions = int(groups.round_trips[row]), int(groups.transactions[row])
-    in_transactions, rows = int(groups.transaction_round_trips[row]), int(groups.rows[row])
-    network_s = float(groups.network_s[row])
+def _figures(groups: ChattinessGroups, runtime_s: float, known: Bools) -> dict[str, Iterable[Any]]:
+    """The figures of each row by their names; those of the network where it is `known`."""
+    trips, network_s = groups.round_trips, np.where(known, groups.network_s, np.nan)
     return {
-        "round_trips_per_s": ratio(trips, float(groups.duration_s[row])),
-        "transactions": transactions,
-        "transaction_round_trips": in_transactions,
-        "round_trips_per_transaction": ratio(in_transactions, transactions),
-        "statements_outside": int(groups.statements_outside[row]),
-        "rows": rows,
-        "round_trips_per_row": ratio(int(groups.readable_round_trips[row]), rows),
-        "request_bytes_per_round_trip": ratio(int(groups.request_bytes[row]), trips),
-        "response_bytes_per_round_trip": ratio(int(groups.response_bytes[row]), trips),
-        "network_s": None if runtime_s is None else network_s,
-        "network_share": None if runtime_s is None else ratio(network_s, runtime_s),
-        "delta_ms": {name: finite(values[row]) for name, values in groups.delta_ms.items()},
-        "client_ms": {name: finite(values[row]) for name, values in groups.client_ms.items()},
+        "round_trips_per_s": ratios(trips, groups.duration_s),
+        "transactions": groups.transactions.tolist(),
+        "transaction_round_trips": groups.transaction_round_trips.tolist(),
+        "round_trips_per_transaction": ratios(groups.transaction_round_trips, groups.transactions),
+        "statements_outside": groups.statements_outside.tolist(),
+        "rows": groups.rows.tolist(),
+        "round_trips_per_row": ratios(groups.readable_round_trips, groups.rows),
+        "request_bytes_per_round_trip": ratios(groups.request_bytes, trips),
+        "response_bytes_per_round_trip": ratios(groups.response_bytes, trips),
+        "network_s": finite_all(network_s),
+        "network_share": ratios(network_s, np.full(len(trips), runtime_s)),
+        "delta_ms": objects(groups.delta_ms),
+        "client_ms": objects(groups.client_ms),
     }
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from latpcap.display import finite
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
+from latpcap.result.rows import finite_all
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -109,35 +109,31 @@ def connection_results(
     replication = columns.column(table, "replication").values
     cancels = columns.column(table, "cancels").ints(-1)
     start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
-    for index, (row, tcp) in enumerate(zip(map(int, rows), tcp_results(recording), strict=True)):
-        yield ConnectionResult(
-            **{name: values[row] for name, values in texts.items()},  # type: ignore[arg-type]
-            **{name: int(values[row]) for name, values in numbers.items()},  # type: ignore[arg-type]
-            replication=bool(replication[row]),
-            cancels=int(cancels[row]) if cancels[row] >= 0 else None,
-            start=start[row] or "",
-            end=end[row] or "",
-            rtt=_rtt(baselines, index),
-            tcp=tcp,
-            chattiness=connection_chattiness(
-                groups,
-                index,
-                recording.runtime_s,
-                knows_network=knows_network and bool(np.isfinite(baselines.baseline[index])),
-            ),
-        )
+    known = np.isfinite(baselines.baseline) & knows_network
+    values: dict[str, Iterable[Any]] = {
+        **{name: [texts[row] for row in rows.tolist()] for name, texts in texts.items()},
+        **{name: column[rows].tolist() for name, column in numbers.items()},
+        "replication": replication[rows].tolist(),
+        "cancels": [stream if stream >= 0 else None for stream in cancels[rows].tolist()],
+        "start": [start[row] or "" for row in rows.tolist()],
+        "end": [end[row] or "" for row in rows.tolist()],
+        "rtt": _rtts(baselines),
+        "tcp": tcp_results(recording),
+        "chattiness": connection_chattiness(groups, recording.runtime_s, known),
+    }
+    return map(ConnectionResult, *(values[field.name] for field in fields(ConnectionResult)))
 
 
 def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
     """The paths, those with most connections first."""
     counts = np.bincount(found.paths.of_connection, minlength=len(found.paths))
-    periods = _periods(recording, found)
+    periods, rtts = _periods(recording, found), list(_rtts(found.of_paths))
     for path in map(int, np.argsort(-counts, kind="stable")):
         yield PathResult(
             client=found.paths.client[path],
             server=found.paths.server[path],
             connections=int(counts[path]),
-            rtt=_rtt(found.of_paths, path),
+            rtt=rtts[path],
             periods=periods.get(path, ()),
         )
 
@@ -152,13 +148,14 @@ def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodRes
     )
     start = np.maximum(changes.begin_of_period, 0) + recording.start_ns
     begin = np.datetime_as_string(start.view("datetime64[ns]"), unit="ns")
+    rtts = list(_rtts(found.of_periods))
     return {
         path: tuple(
             PeriodResult(
                 begin=f"{begin[period]}Z",
                 shown_by=changes.shown_text(period - path - 1) if period > changes.first[path] else None,
                 round_trips=int(trips[period]),
-                rtt=_rtt(found.of_periods, period),
+                rtt=rtts[period],
             )
             for period in range(int(changes.first[path]), int(changes.first[path + 1]))
         )
@@ -166,21 +163,11 @@ def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodRes
     }
 
 
-def _rtt(baselines: Baselines, index: int) -> RttResult:
-    def ms(values: NDArray[np.float64]) -> float | None:
-        return finite(values[index] / 1e6)
-
-    return RttResult(
-        baseline_ms=ms(baselines.baseline),
-        low_ms=ms(baselines.low),
-        high_ms=ms(baselines.high),
-        method=baselines.method_name(index),
-        reason=baselines.reason_text(index),
-        handshake_ms=ms(baselines.handshake),
-        in_stream_min_ms=ms(baselines.in_stream_min),
-        in_stream_median_ms=ms(baselines.in_stream_median),
-        in_stream_mean_ms=ms(baselines.in_stream_mean),
-        response_floor_ms=ms(baselines.floor),
-        samples=int(baselines.samples[index]),
-        position=baselines.position_name(index),
-    )
+def _rtts(baselines: Baselines) -> Iterator[RttResult]:
+    """The RTT of each connection, path or period."""
+    times = ("baseline", "low", "high", "handshake", "in_stream_min", "in_stream_median", "in_stream_mean")
+    values: dict[str, list[Any]] = {f"{name}_ms": finite_all(getattr(baselines, name) / 1e6) for name in times}
+    values["response_floor_ms"] = finite_all(baselines.floor / 1e6)
+    values["method"], values["reason"], values["position"] = (list(texts) for texts in baselines.words())
+    values["samples"] = baselines.samples.astype(np.int64).tolist()
+    return map(RttResult, *(values[field.name] for field in fields(RttResult)))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.display import finite
 from latpcap.measures.statements import TIMES, StatementGroups
-from latpcap.result.chattiness import ratio
+from latpcap.result.rows import objects, ratios
 from latpcap.tables.columns import Column
 from latpcap.tables.recording import MISSING
 from latpcap.tables.times import iso
@@ -56,34 +56,24 @@ def statement_results(groups: StatementGroups, start_ns: int) -> Iterator[Statem
     cost = groups.network_s + groups.service_s
     reached, whole = np.cumsum(cost), float(cost.sum())
     first_seen, last_seen = (_moments(times, start_ns) for times in (groups.first_seen, groups.last_seen))
-    for row in range(len(groups)):
-        executions, trips, rows = int(groups.executions[row]), int(groups.round_trips[row]), groups.rows[row]
-        request_bytes, response_bytes = int(groups.request_bytes[row]), int(groups.response_bytes[row])
-        yield StatementResult(
-            fingerprint=groups.fingerprint[row],
-            text=groups.text[row],
-            protocol=groups.protocol[row],
-            executions=executions,
-            exchanges=int(groups.exchanges[row]),
-            round_trips=trips,
-            rows=rows,
-            affected_rows=groups.affected_rows[row],
-            request_bytes=request_bytes,
-            response_bytes=response_bytes,
-            network_s=float(groups.network_s[row]),
-            service_s=float(groups.service_s[row]),
-            share=ratio(float(cost[row]), whole),
-            cumulative_share=ratio(float(reached[row]), whole),
-            round_trips_per_execution=ratio(trips, executions),
-            round_trips_per_row=ratio(trips, rows or 0),
-            request_bytes_per_round_trip=ratio(request_bytes, trips),
-            response_bytes_per_round_trip=ratio(response_bytes, trips),
-            **{
-                times: {name: finite(values[row]) for name, values in getattr(groups, times).items()} for times in TIMES
-            },
-            first_seen=first_seen[row],
-            last_seen=last_seen[row],
-        )
+    rows = np.array([count or 0 for count in groups.rows], float)
+    trips = groups.round_trips
+    values: dict[str, Iterable[Any]] = {
+        **{name: getattr(groups, name) for name in ("fingerprint", "text", "protocol", "rows", "affected_rows")},
+        **{name: getattr(groups, name).tolist() for name in ("executions", "exchanges", "round_trips")},
+        **{name: getattr(groups, name).tolist() for name in ("request_bytes", "response_bytes")},
+        **{name: getattr(groups, name).tolist() for name in ("network_s", "service_s")},
+        "share": ratios(cost, np.full(len(cost), whole)),
+        "cumulative_share": ratios(reached, np.full(len(cost), whole)),
+        "round_trips_per_execution": ratios(trips, groups.executions),
+        "round_trips_per_row": ratios(trips, rows),
+        "request_bytes_per_round_trip": ratios(groups.request_bytes, trips),
+        "response_bytes_per_round_trip": ratios(groups.response_bytes, trips),
+        **{times: objects(getattr(groups, times)) for times in TIMES},
+        "first_seen": first_seen,
+        "last_seen": last_seen,
+    }
+    return map(StatementResult, *(values[field.name] for field in fields(StatementResult)))
 
 
 def _moments(times: NDArray[np.int64], start_ns: int) -> list[str | None]:

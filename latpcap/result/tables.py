@@ -11,6 +11,7 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from numpy.typing import NDArray
 
+from latpcap.display import plain
 from latpcap.findings import FindingResult
 from latpcap.measures.chattiness import PACE_QUANTILES
 from latpcap.measures.health import HealthNote
@@ -62,7 +63,7 @@ def connection_table(measures: Measures) -> Table:
     """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
     rows = []
     for result in measures.connections():
-        row = asdict(result)
+        row = plain(result)
         rtt = {f"rtt_{name}": value for name, value in row.pop("rtt").items()}
         tcp = {f"tcp_{name}": value for name, value in row.pop("tcp").items()}
         rows.append(row | rtt | tcp | _flat_times(row.pop("chattiness")))
@@ -72,14 +73,14 @@ def connection_table(measures: Measures) -> Table:
 def statement_table(measures: Measures) -> Table:
     """One row a statement, the costliest first; percentiles with their name before them."""
     results = statement_results(measures.statements, measures.recording.start_ns)
-    return _rows_table([_flat_times(asdict(result)) for result in results], _STATEMENT_TYPES, "statements")
+    return _rows_table([_flat_times(plain(result)) for result in results], _STATEMENT_TYPES, "statements")
 
 
 def grouped_table(measures: Measures, grouping: str) -> Table:
     """The figures of a statement for each user, database, client, application or server; null where it is not known."""
     names, groups = group_by(measures.recording, measures.timeline, grouping)
     results = statement_results(groups, measures.recording.start_ns)
-    rows = [_flat_times(asdict(result)) | {grouping: name} for name, result in zip(names, results, strict=True)]
+    rows = [_flat_times(plain(result)) | {grouping: name} for name, result in zip(names, results, strict=True)]
     types = {grouping: _TEXT} | {name: kind for name, kind in _STATEMENT_TYPES.items() if name not in _OF_STATEMENTS}
     return _rows_table(rows, types, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
 

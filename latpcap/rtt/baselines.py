@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -111,6 +112,15 @@ class Baselines:
     def near(self) -> Floats:
         """The baseline's part between the capture point and the client; 0 where there is no baseline."""
         return np.nan_to_num(self.baseline * self.near_share)
+
+    def words(self) -> tuple[Iterator[str], Iterator[str], Iterator[str]]:
+        """Method, reason and position of each in words."""
+        method, reason, position = (values.tolist() for values in (self.method, self.reason, self.position))
+        return (
+            map(METHOD_NAMES.__getitem__, method),
+            map(REASON_TEXTS.__getitem__, reason),
+            map(POSITIONS.__getitem__, position),
+        )
 
     def method_name(self, index: int) -> str:
         """The method in words."""

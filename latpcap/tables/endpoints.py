@@ -76,7 +76,7 @@ def host_of(endpoint: str) -> str:
     >>> host_of("10.0.0.5:3306"), host_of("[fd00::1]:3306")
     ('10.0.0.5', 'fd00::1')
     """
-    return _split(endpoint)[0]
+    return endpoint.rpartition(":")[0].strip("[]")
 
 
 @lru_cache(maxsize=4096)

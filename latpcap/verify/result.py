@@ -87,7 +87,7 @@ class Verification(Displayed):
         """No difference is unexplained."""
         return not any(measure.unexplained for measure in self.measures)
 
-    def to_dict(self) -> dict[str, Any]:
+    def parts(self) -> dict[str, Any]:
         """The JSON object of `latpcap verify --json`."""
         return {
             "schema": self.schema,
