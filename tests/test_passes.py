@@ -58,4 +58,24 @@ def test_places_beyond_a_column_are_refused(order: list[int], starts: list[int])
 
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="one length"):
-        passes.ordered(np.zeros(2), np.zeros(3))
+        passes.ordered(np.zeros(2, int), np.zeros(3, int))
+
+
+def test_fractions_are_refused_rather_than_cut() -> None:
+    with pytest.raises(TypeError, match="safe"):
+        passes.ordered(np.array([0.5, 0.25]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_connection_continues_the_lane_that_was_left_last(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    start = random.integers(0, 100, 60)
+    end = start + random.integers(0, 20, 60)
+    free: list[tuple[int, int]] = []
+    expected = np.zeros(60, int)
+    for row in np.argsort(start, kind="stable"):
+        over = [lane for lane in free if lane[0] <= start[row]]
+        number = max(over)[1] if over else len(free)
+        expected[row] = number
+        free = [lane for lane in free if lane[1] != number] + [(int(end[row]), number)]
+    assert passes.lanes(start, end).tolist() == expected.tolist()

@@ -99,8 +99,8 @@ def _session(evidence: Evidence, connection: int) -> Session:
     row = int(recording.database_rows[connection])
     table = recording.all_connections_table
     application, version = (columns.texts(table, name)[row] or "" for name in ("application", "server_version"))
-    statements = evidence.exchanges.fingerprint[
-        (evidence.exchanges.connection == connection) & (evidence.exchanges.fingerprint >= 0)
-    ]
+    begin, end = np.searchsorted(evidence.exchanges.connection, (connection, connection + 1))
+    statements = evidence.exchanges.fingerprint[begin:end]
+    statements = statements[statements >= 0]
     first_text = evidence.text(int(statements[0])) if len(statements) else ""
     return Session(recording.connections.protocol[connection], application, version, first_text)

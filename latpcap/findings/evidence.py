@@ -206,9 +206,16 @@ class Evidence:
     @cached_property
     def leader(self) -> Ints:
         """The exchange whose round trip each shares, having been sent before that was answered; -1 for none."""
-        own = self.exchanges.wait.where("own".__eq__)
+        own, shared = (self.exchanges.wait.where(word.__eq__) for word in ("own", "shared"))
+        if not shared.any():
+            return np.full(len(own), -1)
         before = passes.last_known(np.where(own, np.arange(len(own)), -1), self.exchanges.connection)
-        return np.where(self.exchanges.wait.where("shared".__eq__), before, -1)
+        return np.where(shared, before, -1)
+
+    @cached_property
+    def sharing(self) -> Ints:
+        """The exchanges that share the round trip of a leader."""
+        return np.flatnonzero(self.leader >= 0)
 
     @cached_property
     def unit(self) -> Ints:
@@ -259,9 +266,14 @@ class Evidence:
 
     def serving_unseen(self, executions: Ints) -> Ints:
         """The exchanges that serve one of `executions` (rows) and wait for nothing themselves, ascending."""
+        return np.flatnonzero(self.serves(executions) & ~self.waits)
+
+    def serves(self, executions: Ints) -> Bools:
+        """Each exchange serves one of `executions` (rows)."""
         wanted = np.zeros(len(self.exchanges) + 1, bool)
         wanted[executions] = True
-        return np.flatnonzero(wanted[self.unit] & ~self.waits)
+        found: Bools = wanted[self.unit]
+        return found
 
     @cached_property
     def is_waited_for(self) -> Bools:

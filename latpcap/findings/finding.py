@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
+from latpcap.tables import passes
 
 __all__ = ["NOTHING", "Candidate", "Effect", "Finding", "Pattern", "Takes", "effect_of"]
 
@@ -164,7 +165,7 @@ def effect_of(
     A round trip that is shared with an exchange which stays is not saved: `executions` are those that go with `rows`.
     What serves one of them and waits for nothing goes along.
     """
-    order = np.argsort(rows, kind="stable")
+    order = passes.ordered(rows)
     rows = np.asarray(rows, np.int64)
     trips = evidence.exchanges.round_trips[rows].astype(float)
     along = evidence.serving_unseen(rows if executions is None else executions) if along is None else along
@@ -183,12 +184,14 @@ def effect_of(
 
 def _leads_what_stays(evidence: Evidence, rows: Ints, executions: Ints | None) -> NDArray[np.bool_]:
     """Which of `rows`, all that goes, share their round trip with an exchange that stays."""
-    size = len(evidence.exchanges)
-    gone = np.zeros(size + 1, bool)
+    leads = np.zeros(len(evidence.exchanges), bool)
+    sharing = evidence.sharing
+    if not len(sharing):
+        return leads[rows]
+    gone = np.zeros(len(evidence.exchanges), bool)
     gone[rows] = True
-    goes_with = np.zeros(size + 1, bool)
-    goes_with[rows if executions is None else executions] = executions is not None
-    stays = (evidence.leader >= 0) & ~gone[:size] & ~goes_with[evidence.unit]
-    leads = np.zeros(size, bool)
-    leads[evidence.leader[stays]] = True
+    stays = ~gone[sharing]
+    if executions is not None:
+        stays &= ~evidence.serves(executions)[sharing]
+    leads[evidence.leader[sharing[stays]]] = True
     return leads[rows]

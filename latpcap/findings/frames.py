@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import columns
+from latpcap.tables import columns, passes
+from latpcap.tables.columns import Ints
+from latpcap.tables.quantiles import running_maximum
 
 __all__ = ["MAX_STRETCHES", "Frames", "display_filter", "frames_of_connections", "frames_of_exchanges", "short_filter"]
 
@@ -38,11 +39,28 @@ class Frames:
     last: int
 
 
-def frames_of_exchanges(evidence: Evidence, rows: NDArray[np.int64]) -> list[Frames]:
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """The stretches of a finding, in the order of streams and frames."""
+
+    stream: Ints
+    first: Ints
+    last: Ints
+
+    def first_of(self, most: int) -> list[Frames]:
+        """The first of them, at most so many."""
+        parts = (values[:most].tolist() for values in (self.stream, self.first, self.last))
+        return [Frames(*each) for each in zip(*parts, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+def frames_of_exchanges(evidence: Evidence, rows: Ints) -> Stretches:
     """The stretches that hold the exchanges `rows`."""
     rows = rows[(evidence.first_frame[rows] >= 0) & (evidence.last_frame[rows] >= 0)]
     if len(rows) == 0:
-        return []
+        return Stretches(rows, rows, rows)
     waited = evidence.waited
     connection = evidence.exchanges.connection[rows]
     others_between = waited[rows[1:] - 1] > waited[rows[:-1]]
@@ -54,26 +72,21 @@ def frames_of_exchanges(evidence: Evidence, rows: NDArray[np.int64]) -> list[Fra
     return _merged(stream, first, last)
 
 
-def frames_of_connections(evidence: Evidence, connections: NDArray[np.int64]) -> list[Frames]:
+def frames_of_connections(evidence: Evidence, connections: Ints) -> Stretches:
     """Whole connections, from their first packet to their last."""
     recording = evidence.recording
     table, rows = recording.all_connections_table, recording.database_rows[connections]
     first, last = (columns.column(table, name).ints(-1)[rows] for name in ("first_frame", "last_frame"))
-    return [
-        Frames(*map(int, each)) for each in zip(recording.connections.stream[connections], first, last, strict=True)
-    ]
+    return Stretches(recording.connections.stream[connections], first, last)
 
 
-def _merged(stream: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]) -> list[Frames]:
+def _merged(stream: Ints, first: Ints, last: Ints) -> Stretches:
     """Stretches in order, those that touch joined (exchanges may share a packet)."""
-    merged: list[Frames] = []
-    for row in np.lexsort((first, stream)):
-        new = Frames(int(stream[row]), int(first[row]), int(last[row]))
-        if merged and merged[-1].stream == new.stream and new.first <= merged[-1].last + 1:
-            merged[-1] = Frames(new.stream, merged[-1].first, max(merged[-1].last, new.last))
-        else:
-            merged.append(new)
-    return merged
+    order = passes.ordered(stream, first)
+    stream, first, reached = stream[order], first[order], running_maximum(stream[order], last[order])
+    apart = (stream[1:] != stream[:-1]) | (first[1:] > reached[:-1] + 1)
+    begins = np.flatnonzero(np.concatenate(([True], apart)))
+    return Stretches(stream[begins], first[begins], reached[np.append(begins[1:], len(order)) - 1])
 
 
 def display_filter(frames: Sequence[Frames], whole: bool) -> str:

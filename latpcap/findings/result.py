@@ -100,9 +100,9 @@ def finding_results(
     for saving in savings.savings([*asked, savings.base.baseline_ms] if known else [], ranked):
         finding = saving.finding
         whole = len(finding.effect.closed) > 0
-        connection = np.unique(evidence.exchanges.connection[finding.shown])
+        connection = np.flatnonzero(np.bincount(evidence.exchanges.connection[finding.shown]))
         frames = frames_of_connections(evidence, connection) if whole else frames_of_exchanges(evidence, finding.shown)
-        shown = frames[:MAX_STRETCHES]
+        shown = frames.first_of(MAX_STRETCHES)
         result = FindingResult(
             code=finding.code,
             title=finding.title,

@@ -27,6 +27,7 @@ from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Baselines, Estimate, Method
+from latpcap.tables.passes import numbered
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -340,8 +341,7 @@ def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
 def _kinds(exchanges: Exchanges) -> Ints:
     """One number for each statement, and for each command without one."""
     kind = np.where(exchanges.fingerprint >= 0, exchanges.fingerprint, -1 - exchanges.command.codes)
-    _, numbers = np.unique(kind, return_inverse=True)
-    return numbers.astype(np.int64)
+    return numbered(kind)
 
 
 def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:

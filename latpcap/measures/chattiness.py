@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.transactions import transactions
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped, quantiles
 from latpcap.tables.recording import Exchanges, Recording
@@ -65,7 +66,7 @@ def by_connection(recording: Recording, network_ns: NDArray[np.generic]) -> Chat
     inside = told.of_exchange >= 0
 
     def total(values: NDArray[np.generic]) -> Ints:
-        return np.bincount(groups, values, count).astype(np.int64)
+        return passes.sums(groups, values, count)[0]
 
     def trips(of: Bools) -> Ints:
         return total(np.where(of, exchanges.round_trips, 0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.passes import ordered
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Recording
 
@@ -54,7 +55,7 @@ def _said(recording: Recording) -> Ints:
 
 def _next(hosts: Ints, opened: Ints, host: Ints, after: Ints) -> Ints:
     """When each `host` opened a connection next `after` a time; `MISSING` for never."""
-    order = np.lexsort((opened, hosts))
+    order = ordered(hosts, opened)
     _, places = np.unique(np.concatenate((opened[order], after)), return_inverse=True)
     width = len(places) + 1
     keys = hosts[order] * width + places[: len(order)]

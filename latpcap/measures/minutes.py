@@ -14,6 +14,7 @@ import numpy as np
 from latpcap.errors import UsageError
 from latpcap.measures.statements import response_ns
 from latpcap.rtt import Estimate
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Recording
@@ -89,11 +90,12 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         return np.clip((times + offset) // width, 0, count - 1)
 
     exchanges = recording.exchanges
-    seen = np.flatnonzero(exchanges.begin != MISSING)
-    row = at(exchanges.begin[seen])
+    begin = exchanges.begin
+    seen = np.flatnonzero(begin != MISSING)
+    row = at(begin[seen])
 
     def total(values: Ints | Bools) -> Ints:
-        sums: Ints = np.bincount(row, values[seen], count).astype(np.int64)
+        sums, _ = passes.sums(row, values[seen], count)
         return sums
 
     trips, baseline = exchanges.round_trips[seen], rtt.each_baseline[seen]
@@ -105,7 +107,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     alone = (waited[seen] >= 0) & (trips == 1)
     sample_time, sample = _samples(recording, rtt)
     samples = Grouped.of(at(sample_time), sample, count)
-    pairs = np.unique(row * len(recording.connections) + exchanges.connection[seen])
+    order, starts = passes.grouped(row, exchanges.connection[seen])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(row[known], (trips * baseline)[known], count) / np.bincount(row[known], trips[known], count)
     return Minutes(
@@ -122,7 +124,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         exchanges=np.bincount(row, minlength=count),
         errors=total(exchanges.failed),
         retransmissions=total(exchanges.retransmissions),
-        connections=np.bincount(pairs // max(len(recording.connections), 1), minlength=count),
+        connections=np.bincount(row[order[starts[:-1]]], minlength=count),
     )
 
 

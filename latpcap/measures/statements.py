@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
+from latpcap.tables import passes
 from latpcap.tables.columns import Column, take
 from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
@@ -100,12 +101,13 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
     present, groups = _number(keys)
     count = len(present)
 
-    def total(values: NDArray[np.generic]) -> Floats:
-        return np.bincount(groups, values, count).astype(float)
+    def total(values: NDArray[np.generic]) -> Ints:
+        return passes.sums(groups, values, count)[0]
 
-    network, service = total(timeline.network_ns) / 1e9, total(timeline.service_ns) / 1e9
+    network, service = (np.bincount(groups, ns, count) / 1e9 for ns in (timeline.network_ns, timeline.service_ns))
     executed = exchanges.is_execution
-    timed = executed | (total(executed) == 0)[groups]
+    executions = total(executed)
+    timed = executed | (executions == 0)[groups]
     order = np.argsort(-(network + service), kind="stable")
 
     def times(name: str, spans: Ints) -> dict[str, Floats]:
@@ -122,13 +124,13 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         fingerprint=list(fingerprint),
         text=[shown or statement or name for shown, statement, name in zip(text, fingerprint, command, strict=True)],
         protocol=[recording.connections.protocol[connection] for connection in exchanges.connection[first]],
-        executions=total(executed).astype(np.int64)[order],
+        executions=executions[order],
         exchanges=np.bincount(groups, minlength=count)[order],
-        round_trips=total(exchanges.round_trips).astype(np.int64)[order],
+        round_trips=total(exchanges.round_trips)[order],
         rows=_sums(groups, exchanges.rows, count, order),
         affected_rows=_sums(groups, exchanges.affected_rows, count, order),
-        request_bytes=total(exchanges.request_bytes).astype(np.int64)[order],
-        response_bytes=total(exchanges.response_bytes).astype(np.int64)[order],
+        request_bytes=total(exchanges.request_bytes)[order],
+        response_bytes=total(exchanges.response_bytes)[order],
         network_s=network[order],
         service_s=service[order],
         response_ms=times("response_ms", response_ns(exchanges)),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from latpcap.measures.asked import IDLE_S, TaskBy
-from latpcap.measures.concurrency import lanes, side_by_side
+from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.shared_time import SharedTime
@@ -27,6 +27,7 @@ from latpcap.rtt import Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.endpoints import host_of
+from latpcap.tables.passes import lanes, ordered
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -99,7 +100,7 @@ def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskB
     waits = _waits(recording, rtt)
     clients, names = _clients(recording)
     worker = _workers(waits, clients, idle_ns)
-    order = np.lexsort((waits.begin, worker))
+    order = ordered(worker, waits.begin)
     waits, worker = waits.picked(order), worker[order]
     begin = waits.begin - _shift(waits, worker)
     other = np.diff(worker, prepend=-1) != 0
@@ -118,7 +119,7 @@ def count_tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S) -> 
     connections = recording.connections
     seen = connections.syn != MISSING
     seen[recording.exchanges.connection] = True
-    return len(np.unique(_clients(recording)[0][seen]))
+    return int(np.count_nonzero(np.bincount(_clients(recording)[0][seen])))
 
 
 def _may_rest(recording: Recording, idle_ns: int) -> bool:
@@ -126,12 +127,13 @@ def _may_rest(recording: Recording, idle_ns: int) -> bool:
     exchanges = recording.exchanges
     if len(exchanges) == 0 or exchanges.delta.max() > idle_ns:
         return True
-    used, first = np.unique(exchanges.connection, return_index=True)
+    first = np.flatnonzero(np.diff(exchanges.connection, prepend=-1))
+    used = exchanges.connection[first]
     begin, end = np.minimum.reduceat(exchanges.begin, first), np.maximum.reduceat(exchanges.end, first)
     if begin.min() == MISSING:
         return True
     client = _clients(recording)[0][used]
-    order = np.lexsort((begin, client))
+    order = ordered(client, begin)
     ended = running_maximum(client[order], end[order])
     gaps = begin[order][1:] - ended[:-1]
     return bool((gaps[np.diff(client[order]) == 0] > idle_ns).any())
@@ -183,7 +185,7 @@ def _waits(recording: Recording, rtt: Estimate) -> _Waits:
     waited = np.concatenate((_waited(exchanges, near[rtt.of_exchanges]), whole))
     exchange = np.concatenate((np.arange(len(exchanges)), np.full(len(opened) + len(bye), -1)))
     half = near[phase] // 2
-    order = np.lexsort((exchange, begin, connection))
+    order = ordered(connection, begin, exchange)
     waits = _Waits(connection, phase, begin - half, end + half, trips, waited, exchange).picked(order)
     return _cut(waits)
 
@@ -240,7 +242,7 @@ def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
     begin, end = waits.begin - by_client, waits.end - by_client
     lane = _lanes(waits, clients, begin, end)[waits.connection]
     _, worker = np.unique(client * (int(lane.max(initial=0)) + 1) + lane, return_inverse=True)
-    order = np.lexsort((begin, worker))
+    order = ordered(worker, begin)
     ended = running_maximum(worker[order], end[order])
     rest_begin, rest_end = ended[:-1], begin[order][1:]
     rests = (np.diff(worker[order]) == 0) & (rest_end - rest_begin > idle_ns)
@@ -265,7 +267,7 @@ def _lanes(waits: _Waits, clients: Ints, begin: Ints, end: Ints) -> Ints:
         first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, MISSING)
         np.minimum.at(first, waits.connection, begin)
         np.maximum.at(last, waits.connection, end)
-        lane[beside] = 1 + lanes(first[beside].astype(float), last[beside].astype(float))
+        lane[beside] = 1 + lanes(first[beside], last[beside])
     return lane
 
 
@@ -407,7 +409,7 @@ def _shares(waits: _Waits, worker: Ints, idle_ns: int) -> tuple[Floats, Floats]:
         return np.ones(len(begin)), np.ones(len(begin))
     alone = shared.worth(begin, length)
     beside = side_by_side(waits.connection, length, alone, int(waits.connection.max()) + 1)
-    order = np.lexsort((begin, waits.connection))
+    order = ordered(waits.connection, begin)
     following = np.empty_like(begin)
     same = np.diff(waits.connection[order], append=-1) == 0
     following[order] = np.where(same, np.roll(begin[order], -1), (begin + length)[order])
@@ -430,6 +432,6 @@ def _only(route: Ints, task: Ints, count: int) -> Ints:
 
 def _distinct(values: Ints, task: Ints, count: int) -> Ints:
     """How many different `values` each task has."""
-    order = np.lexsort((values, task))
+    order = ordered(task, values)
     new = (np.diff(task[order], prepend=-1) != 0) | (np.diff(values[order], prepend=-1) != 0)
     return np.bincount(task[order][new], minlength=count)

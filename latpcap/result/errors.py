@@ -219,5 +219,5 @@ def _frame(number: int) -> int | None:
 
 
 def _filter(evidence: Evidence, rows: Ints) -> str:
-    frames = frames_of_exchanges(evidence, rows[:MAX_STRETCHES])
+    frames = frames_of_exchanges(evidence, rows[:MAX_STRETCHES]).first_of(MAX_STRETCHES)
     return display_filter(frames, whole=False) if frames else ""

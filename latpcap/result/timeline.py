@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
 from latpcap.tables.columns import Floats, Ints
+from latpcap.tables.passes import lanes
 from latpcap.tables.recording import Connections, Exchanges, Recording
 
 __all__ = ["LANES", "ONE_BY_ONE", "STRETCHES", "timeline"]
@@ -87,7 +87,7 @@ def _lanes(connections: Connections) -> Ints:
     """A lane for each connection; where they are many, those that follow each other share one."""
     if len(connections) <= LANES:
         return np.arange(len(connections))
-    return lanes(connections.start.astype(float), connections.end.astype(float))
+    return lanes(connections.start, connections.end)
 
 
 def _busiest(lane: Ints) -> Ints:

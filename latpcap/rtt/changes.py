@@ -24,6 +24,7 @@ from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
 from latpcap.rtt.phases import Changes, Shown
 from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["find"]
@@ -98,7 +99,7 @@ class _Measured:
     @cached_property
     def _sorted(self) -> tuple[Ints, Ints]:
         path = self._path[self._values.connection]
-        order = np.lexsort((self._values.time, path))
+        order = ordered(path, self._values.time)
         return order, np.searchsorted(path[order], np.arange(self._count + 1))
 
     def of(self, path: int) -> _Series:

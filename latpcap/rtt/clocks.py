@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.passes import ordered
 from latpcap.tables.recording import Readings
 
 __all__ = ["Clocks", "SendersClocks"]
@@ -41,7 +42,7 @@ class Clocks:
     def _sorted(self) -> tuple[Ints, Ints]:
         readings = self._readings
         path = self._path[readings.connection]
-        order = np.lexsort((readings.time, readings.connection, readings.by_server, path))
+        order = ordered(path, readings.by_server, readings.connection, readings.time)
         return order, np.searchsorted(path[order], np.arange(self._count + 1))
 
     def of(self, path: int) -> SendersClocks:

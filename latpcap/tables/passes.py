@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from latpcap import _core
 from latpcap.tables.columns import Bools, Ints
 
-__all__ = ["counted", "distinct", "grouped", "last_known", "numbered", "ordered", "serving", "sums"]
+__all__ = ["counted", "distinct", "grouped", "lanes", "last_known", "numbered", "ordered", "serving", "sums"]
 
 Integers = NDArray[Any]
 
@@ -64,6 +64,19 @@ def distinct(values: Integers, starts: Integers) -> Ints:
     return _core.distinct(_ints(values), _ints(starts))
 
 
+def lanes(start: Integers, end: Integers) -> Ints:
+    """The lane of each connection, numbered from 0.
+
+    A connection continues the lane whose last connection ended most recently before it began (docs/model.md C.5, the
+    last-completion rule); where none is free it opens a lane. A connection for every query makes one lane, eight
+    workers make eight.
+
+    >>> lanes(np.array([0, 1, 5, 6]), np.array([4, 3, 7, 8])).tolist()
+    [0, 1, 0, 1]
+    """
+    return _core.lanes(_ints(start), _ints(end))
+
+
 def last_known(values: Integers, key: Integers) -> Ints:
     """The last value ≥ 0 at or before each place within its run of equal `key`; -1 where there is none.
 
@@ -91,6 +104,6 @@ def sums(group: Integers, values: Integers, count: int, known: Bools | None = No
 
 
 def _ints(values: Integers) -> Ints:
-    """As the core takes them: copied only where they are narrower, or no one piece."""
+    """As the core takes them: copied only where they are narrower, or no one piece. Fractions are refused."""
     values = values.view(np.int64) if values.dtype == np.uint64 else values
-    return np.ascontiguousarray(values, np.int64)
+    return np.ascontiguousarray(values.astype(np.int64, casting="safe", copy=False))

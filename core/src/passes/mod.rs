@@ -5,11 +5,13 @@
 //! 32 bits.
 
 mod groups;
+mod lanes;
 mod order;
 mod runs;
 mod sums;
 
 pub use groups::{Groups, distinct};
+pub use lanes::lanes;
 pub use order::order;
 pub use runs::{last_known, serving};
 pub use sums::{Known, sums};

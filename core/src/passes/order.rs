@@ -14,33 +14,35 @@ pub fn order(keys: &[&[i64]], rows: usize) -> Vec<u32> {
 }
 
 fn by_key(key: &[i64], order: &mut Vec<u32>, spare: &mut Vec<u32>) {
-    let values = || order.iter().map(|&row| key[row as usize]);
-    if values().is_sorted() {
+    if order.iter().map(|&row| key[row as usize]).is_sorted() {
         return;
     }
     let least = key.iter().copied().min().unwrap_or(0);
     let widest = key.iter().map(|&value| value.abs_diff(least)).max().unwrap_or(0);
-    for shift in (0..u64::BITS - widest.leading_zeros()).step_by(DIGIT as usize) {
+    let shifts: Vec<u32> = (0..u64::BITS - widest.leading_zeros()).step_by(DIGIT as usize).collect();
+    let mut buckets = vec![[0_u32; 1 << DIGIT]; shifts.len()];
+    for &value in key {
+        for (counts, shift) in buckets.iter_mut().zip(&shifts) {
+            counts[digit(value.abs_diff(least), *shift)] += 1;
+        }
+    }
+    for (counts, shift) in buckets.iter_mut().zip(shifts) {
         spare.resize(order.len(), 0);
-        by_digit(|row| (key[row as usize].abs_diff(least) >> shift) as usize & ((1 << DIGIT) - 1), order, spare);
+        let mut begin = 0;
+        for count in counts.iter_mut() {
+            begin += std::mem::replace(count, begin);
+        }
+        for &row in order.iter() {
+            let next = &mut counts[digit(key[row as usize].abs_diff(least), shift)];
+            spare[*next as usize] = row;
+            *next += 1;
+        }
         std::mem::swap(order, spare);
     }
 }
 
-fn by_digit(digit: impl Fn(u32) -> usize, order: &[u32], sorted: &mut [u32]) {
-    let mut next = [0; 1 << DIGIT];
-    for &row in order {
-        next[digit(row)] += 1;
-    }
-    let mut begin = 0;
-    for place in &mut next {
-        begin += std::mem::replace(place, begin);
-    }
-    for &row in order {
-        let place = &mut next[digit(row)];
-        sorted[*place] = row;
-        *place += 1;
-    }
+fn digit(value: u64, shift: u32) -> usize {
+    (value >> shift) as usize & ((1 << DIGIT) - 1)
 }
 
 #[cfg(test)]

@@ -40,6 +40,14 @@ pub fn distinct<'py>(py: Python<'py>, values: Ints<'py>, starts: Ints<'py>) -> P
     Ok(py.detach(|| passes::distinct(values, starts)).into_pyarray(py))
 }
 
+/// The lane of each connection by when it begins and ends: see `crate::passes::lanes`.
+#[pyfunction]
+pub fn lanes<'py>(py: Python<'py>, start: Ints<'py>, end: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let (start, end) = (start.as_slice()?, end.as_slice()?);
+    same_length([start.len(), end.len()])?;
+    Ok(py.detach(|| passes::lanes(start, end)).into_pyarray(py))
+}
+
 /// The last value that is not negative at or before each row of its run of equal `key`; -1 where there is none.
 #[pyfunction]
 pub fn last_known<'py>(py: Python<'py>, values: Ints<'py>, key: Ints<'py>) -> PyResult<NewInts<'py>> {

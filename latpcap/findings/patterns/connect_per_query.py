@@ -12,10 +12,10 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
-from latpcap.measures.concurrency import lanes
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.endpoints import host_of
+from latpcap.tables.passes import lanes, ordered
 from latpcap.units import counted
 
 MIN_CONNECTIONS = 5
@@ -36,7 +36,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     costs = _costs(evidence)
     clients = np.array([host_of(connections.client[number]) for number in used])
     servers = np.array([connections.server[number] for number in used])
-    if len(used) == 0:
+    if len(used) < MIN_CONNECTIONS:
         return
     pairs = Groups.of(used, _codes(clients), _codes(servers))
     for number in np.flatnonzero(pairs.sizes >= MIN_CONNECTIONS):
@@ -101,12 +101,10 @@ def _used(evidence: Evidence) -> Bools:
 
 def _reopened(evidence: Evidence, mine: Ints) -> Ints:
     """Of the connections that follow each other, all but the first: it could have served the others."""
-    start, end = (
-        times[mine].astype(float)
-        for times in (evidence.recording.connections.start, evidence.recording.connections.end)
-    )
-    lane = lanes(start, end)
-    order = np.lexsort((start, lane))
+    connections = evidence.recording.connections
+    start = connections.start[mine]
+    lane = lanes(start, connections.end[mine])
+    order = ordered(lane, start)
     first = np.diff(lane[order], prepend=-1) != 0
     return np.sort(mine[order[~first]])
 

@@ -28,10 +28,8 @@ MAX_BETWEEN = 8
 class Loops(NamedTuple):
     """Runs of one statement with changing parameters within a stretch of work."""
 
-    rows: Ints
-    """The executions, ordered by loop."""
-    loop: Ints
-    """The loop of each of `rows`, numbered from 0."""
+    groups: Groups
+    """The executions of each loop."""
     source: Ints
     """The execution that brought the rows each loop goes through; -1 where it was not captured."""
 
@@ -42,26 +40,25 @@ TAKES = Takes(client=1.0, service=0.5)
 
 def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
     """One candidate a repeated statement. `keys`: how many keys an IN-list asks for; by default a join asks for all."""
-    loops = find_loops(evidence)
+    loops, source = find_loops(evidence)
     exchanges = evidence.exchanges
-    statement = exchanges.fingerprint[loops.rows]
-    for number in most_frequent(statement):
-        mine = statement == number
-        repeats = loops.rows[mine]
-        sources = np.unique(loops.source[loops.loop[mine]])
-        gone = _removed(repeats, loops.loop[mine], loops.source, keys)
-        source = evidence.text(int(exchanges.fingerprint[sources[-1]])) if sources[-1] >= 0 else None
+    statement = exchanges.fingerprint[loops.firsts]
+    for number in most_frequent(exchanges.fingerprint[loops.rows]):
+        mine = loops.where(statement == number)
+        sources = source[statement == number]
+        gone = _removed(mine, sources, keys)
+        last = int(sources.max())
         yield Candidate(
-            shown=evidence.serving(repeats),
+            shown=evidence.serving(mine.rows),
             effect=effect_of(evidence, TAKES, evidence.serving(gone), executions=gone),
             fingerprint=number,
             facts={
-                "repeats": len(repeats),
-                "distinct_parameters": _distinct(evidence, repeats),
-                "source": source,
-                "loops": len(np.unique(loops.loop[mine])),
+                "repeats": len(mine.rows),
+                "distinct_parameters": _distinct(evidence, mine.rows),
+                "source": evidence.text(int(exchanges.fingerprint[last])) if last >= 0 else None,
+                "loops": len(mine),
             },
-            fix=ADVICE.sentence(evidence, exchanges.connection[repeats]),
+            fix=ADVICE.sentence(evidence, exchanges.connection[mine.rows]),
         )
 
 
@@ -71,17 +68,15 @@ def _distinct(evidence: Evidence, repeats: Ints) -> int | None:
     return len(passes.counted(evidence.parameter_numbers[repeats])[0]) if known else None
 
 
-def _removed(repeats: Ints, loop: Ints, source: Ints, keys: int | None) -> Ints:
+def _removed(loops: Groups, source: Ints, keys: int | None) -> Ints:
     """The repeats that a fix removes.
 
     A join removes all of them; an IN-list leaves one in `keys`, and so does a join whose source was not captured leave
     one.
     """
-    first = np.flatnonzero(np.diff(loop, prepend=-1) != 0)
-    place = np.arange(len(repeats)) - np.repeat(first, np.diff(first, append=len(repeats)))
-    length = len(repeats) + 1 if keys is None else keys
-    joined = (source[loop] >= 0) & (keys is None)
-    gone: Ints = repeats[joined | (place % length > 0)]
+    length = len(loops.rows) + 1 if keys is None else keys
+    joined = np.repeat((source >= 0) & (keys is None), loops.sizes)
+    gone: Ints = loops.rows[joined | (loops.places % length > 0)]
     return gone
 
 
@@ -101,8 +96,7 @@ def find_loops(evidence: Evidence) -> Loops:
         & _opens_stretch(evidence, groups)
     )
     keep = fitting | late
-    kept = groups.where(keep)
-    return Loops(kept.rows, kept.ids, np.where(fitting, source, -1)[keep])
+    return Loops(groups.where(keep), np.where(fitting, source, -1)[keep])
 
 
 def _various(evidence: Evidence, groups: Groups) -> Bools:

@@ -66,13 +66,13 @@ def _repeated(evidence: Evidence) -> tuple[Groups, Ints]:
 
 def _preparing(evidence: Evidence, prepares: Ints) -> Ints:
     """The prepares and describes of the executions that `prepares` serve."""
-    return np.flatnonzero(np.isin(evidence.unit, evidence.unit[prepares]) & evidence.is_prepare)
+    return np.flatnonzero(evidence.serves(evidence.unit[prepares]) & evidence.is_prepare)
 
 
 def _closing(evidence: Evidence, prepares: Ints) -> Ints:
     """The closes that the server answers: of the executions that `prepares` serve."""
     closes = evidence.is_close & (evidence.exchanges.response != MISSING)
-    return np.flatnonzero(np.isin(evidence.unit, evidence.unit[prepares]) & closes)
+    return np.flatnonzero(evidence.serves(evidence.unit[prepares]) & closes)
 
 
 def _closing_unseen(evidence: Evidence, prepares: Ints) -> Ints:
