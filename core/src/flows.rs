@@ -17,7 +17,7 @@ use crate::stream::{Connection, Connections, RttSample};
 use crate::table::{ExchangeColumns, Tables};
 use crate::unread::Unread;
 
-/// What one RTT sample takes.
+/// What one RTT sample takes where it is analysed; here it is kept in less.
 const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
 
 /// What a user may ask of the reading.
@@ -43,9 +43,8 @@ struct Clock {
 impl Clock {
     /// What to add to the segment's time, and to the later ones.
     #[inline]
-    fn correction(&mut self, segment: &Segment<'_>, fresh: bool, connection: &mut Connection) -> i64 {
-        let time_ns = segment.time_ns.saturating_add(self.offset_ns);
-        if let Some(more_ns) = connection.clock_step(&Segment { time_ns, ..*segment }, fresh) {
+    fn correction(&mut self, side: Side, segment: &Segment<'_>, fresh: bool, connection: &mut Connection) -> i64 {
+        if let Some(more_ns) = connection.clock_step(side, segment, self.offset_ns, fresh) {
             self.steps += 1;
             self.offset_ns = self.offset_ns.saturating_add(more_ns);
         }
@@ -109,9 +108,10 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let conversation = &mut self.conversations[number];
-        let fresh = connection.is_fresh(segment);
+        let side = connection.side(segment);
+        let fresh = connection.is_fresh(side, segment);
         let corrected;
-        let offset_ns = self.clock.correction(segment, fresh, connection);
+        let offset_ns = self.clock.correction(side, segment, fresh, connection);
         let time_ns = possible_time(segment.time_ns.saturating_add(offset_ns));
         let segment = match time_ns == segment.time_ns {
             true => segment,
@@ -123,8 +123,7 @@ impl Flows<'_> {
         if connection.forget_times_before(self.clock.steps) {
             conversation.clock_stepped();
         }
-        let samples = connection.samples.len();
-        let Some(arrival) = connection.accept(segment, fresh) else { return };
+        let Some(arrival) = connection.accept(side, segment, fresh) else { return };
         if arrival.retransmission {
             conversation.retransmission();
         }
@@ -132,17 +131,16 @@ impl Flows<'_> {
             conversation.read(&chunk, &mut self.statements);
         }
         if segment.flags.0 & (Flags::FIN | Flags::RST) != 0 {
-            let side = connection.side(segment);
             conversation.hung_up(side, connection.streams.acknowledged(side.other()));
         }
         if arrival.stalled_ns > 0 {
-            conversation.stalled(connection.side(segment), arrival.stalled_ns);
+            conversation.stalled(side, arrival.stalled_ns);
         }
         while let Some(chunk) = connection.streams.release() {
             conversation.read(&chunk, &mut self.statements);
         }
-        if connection.samples.len() > samples {
-            self.sample(number);
+        if let Some(sample) = arrival.sample {
+            self.sample(number, side.other(), sample);
         }
         let more = self.exchanges.take(number, &mut self.conversations[number], &self.statements);
         self.count(number);
@@ -160,13 +158,12 @@ impl Flows<'_> {
         self.full
     }
 
-    /// One more RTT sample, kept if there is room.
-    fn sample(&mut self, number: usize) {
+    /// One more RTT sample of what this side sent, kept if there is room.
+    fn sample(&mut self, number: usize, side: Side, sample: RttSample) {
         if (self.samples + 1) * SAMPLE_BYTES <= self.options.limits.samples {
             self.samples += 1;
-            return;
+            return self.connections.get_mut(number).samples.push(side, sample);
         }
-        self.connections.get_mut(number).samples.pop();
         self.notes.add(NoteCode::TooManySamples, || {
             format!("RTT samples beyond the first {} are left out; give more --memory", self.samples)
         });

@@ -7,6 +7,7 @@ pub enum Side {
 }
 
 impl Side {
+    #[inline]
     pub fn other(self) -> Side {
         match self {
             Side::Client => Side::Server,

@@ -189,8 +189,9 @@ fn as_turns(packets: &[Owned]) -> Vec<Vec<u8>> {
         let connection = connections.get_mut(number);
         let port = connection.server.port;
         let seen = seen.entry(number).or_insert_with(|| Seen::new(port));
-        let fresh = connection.is_fresh(&segment);
-        let accepted = connection.accept(&segment, fresh);
+        let side = connection.side(&segment);
+        let fresh = connection.is_fresh(side, &segment);
+        let accepted = connection.accept(side, &segment, fresh);
         if let Some(chunk) = accepted.and_then(|arrival| arrival.chunk) {
             seen.take(chunk.side, chunk.bytes);
         }

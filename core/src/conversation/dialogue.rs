@@ -62,8 +62,15 @@ impl Dialogue {
 
     /// Take in the next bytes of one side.
     pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
-        let side = if self.swapped { chunk.side.other() } else { chunk.side };
-        let chunk = &Chunk { side, ..*chunk };
+        match self.swapped {
+            true => self.read_of(&Chunk { side: chunk.side.other(), ..*chunk }, statements),
+            false => self.read_of(chunk, statements),
+        }
+    }
+
+    /// The next bytes of the side that is named in them.
+    fn read_of(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+        let side = chunk.side;
         if side == Side::Server && std::mem::take(&mut self.asked_on) && chunk.lost == 0 {
             self.pairing.distrust_next(1);
         }
@@ -93,6 +100,7 @@ impl Dialogue {
         self.inboxes.iter_mut().for_each(Inbox::shrink);
     }
 
+    #[inline]
     fn inbox(&mut self, side: Side) -> &mut Inbox {
         &mut self.inboxes[side as usize]
     }
@@ -221,6 +229,7 @@ impl Dialogue {
     }
 
     /// Read one message of which `here` bytes are at hand. True when what follows it is wrapped or unwrapped anew.
+    #[inline]
     fn message(
         &mut self,
         chunk: &Chunk<'_>,
@@ -233,9 +242,10 @@ impl Dialogue {
         let meaning = self.decoder.message(message, &mut context)?;
         let switch = context.switch;
         self.pairing.transaction = self.session.transaction;
-        self.inbox(message.side).body = message.length - here;
         if message.length > here {
-            self.inbox(message.side).pending = Some(Pending { meaning, origin, length: message.length, switch });
+            let inbox = self.inbox(message.side);
+            inbox.body = message.length - here;
+            inbox.pending = Some(Pending { meaning, origin, length: message.length, switch });
             return Ok(false);
         }
         let span = self.span(chunk, origin, message.length);
@@ -243,6 +253,7 @@ impl Dialogue {
         Ok(self.switch(switch))
     }
 
+    #[inline]
     fn span(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> MessageSpan {
         MessageSpan {
             side: chunk.side,
@@ -256,8 +267,12 @@ impl Dialogue {
     }
 
     /// From here on the bytes are something else, on both sides; true if they are.
+    #[inline]
     fn switch(&mut self, layer: Option<Layer>) -> bool {
-        let Some(layer) = layer else { return false };
+        layer.map(|layer| self.begin(layer)).is_some()
+    }
+
+    fn begin(&mut self, layer: Layer) {
         match layer {
             Layer::Wrapped(wrapping) => {
                 self.session.compression.get_or_insert(wrapping.name);
@@ -279,7 +294,6 @@ impl Dialogue {
                 self.decoder = Box::new(Push);
             }
         }
-        true
     }
 
     fn wrap(&mut self, layer: impl Fn() -> Option<Box<dyn Unwrap>>) {

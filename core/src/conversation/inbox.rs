@@ -15,6 +15,7 @@ pub struct Origin {
 }
 
 impl Origin {
+    #[inline]
     pub fn of(chunk: &Chunk<'_>) -> Origin {
         Origin { mark: chunk.mark, acknowledged: chunk.acknowledged, offset: chunk.offset }
     }
@@ -47,6 +48,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }

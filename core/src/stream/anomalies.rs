@@ -55,6 +55,21 @@ impl Tally {
 }
 
 impl Anomalies {
+    pub fn timed_out(&mut self, frame: u64, silent_ns: i64) {
+        self.timeouts.add(frame);
+        self.timeout_ns += silent_ns;
+    }
+
+    pub fn stalled(&mut self, frame: u64, stalled_ns: i64) {
+        self.stalls.add(frame);
+        self.stalled_ns += stalled_ns;
+    }
+
+    pub fn clock_stepped(&mut self, frame: u64, more_ns: i64) {
+        self.clock_steps.add(frame);
+        self.clock_stepped_ns = self.clock_stepped_ns.saturating_add(more_ns.saturating_abs());
+    }
+
     /// Adds another connection's.
     pub fn join(&mut self, other: &Anomalies) {
         self.duplicates.join(other.duplicates);

@@ -1,7 +1,6 @@
 //! Does the capture's clock run evenly? The packets themselves show it: later ones of a side must not be earlier, and the
 //! sender's own clock (the TCP timestamps option, RFC 7323 §3) must agree with the capture's.
 
-use crate::packet::Segment;
 use crate::side::Side;
 
 /// Packets of several queues or interfaces are out of order by less.
@@ -34,29 +33,29 @@ struct Tick {
 
 impl Clocks {
     /// What to add to the times from this segment on, where the capture's clock was set since the side's packet before.
-    /// `fresh`: the segment brings something new, so it was sent after the others.
+    /// `timestamp`: the sender's clock, where the segment tells it; `fresh`: it brings something new, so it was sent after the others.
     #[inline]
-    pub fn step(&mut self, side: Side, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
+    pub fn step(&mut self, side: Side, time_ns: i64, timestamp: Option<u32>, fresh: bool) -> Option<i64> {
         let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
         let sender = &mut self.sides[side as usize];
-        let is_before = |last_ns: i64| segment.time_ns.saturating_add(BACK_NS) < last_ns;
+        let is_before = |last_ns: i64| time_ns.saturating_add(BACK_NS) < last_ns;
         let back = latest_ns.filter(|_| fresh && sender.last_ns.is_some_and(is_before));
-        let step = sender.disagreement(segment).or(back.map(|latest_ns| latest_ns.saturating_sub(segment.time_ns)));
+        let told = timestamp.and_then(|value| sender.disagreement(Tick { time_ns, value }));
+        let step = told.or(back.map(|latest_ns| latest_ns.saturating_sub(time_ns)));
         if let Some(more_ns) = step {
-            let anew = Sender { last_ns: segment.time_ns.checked_add(more_ns), ..Sender::default() };
+            let anew = Sender { last_ns: time_ns.checked_add(more_ns), ..Sender::default() };
             self.sides = [anew, anew];
         } else if fresh {
-            sender.last_ns = Some(segment.time_ns);
+            sender.last_ns = Some(time_ns);
         }
         step
     }
 }
 
 impl Sender {
-    /// Takes the segment's timestamp: what the time since the last one lacks by the sender's clock, where that is much.
+    /// Takes a segment's timestamp: what the time since the last one lacks by the sender's clock, where that is much.
     #[inline]
-    fn disagreement(&mut self, segment: &Segment<'_>) -> Option<i64> {
-        let now = Tick { time_ns: segment.time_ns, value: segment.timestamp? };
+    fn disagreement(&mut self, now: Tick) -> Option<i64> {
         let (Some(first), Some(last)) = (self.first, self.last) else {
             (self.first, self.last) = (Some(now), Some(now));
             return None;
@@ -70,22 +69,28 @@ impl Sender {
             return None;
         }
         let (timed_ns, timed_ticks) = first.until(last);
-        let sender_ns = |rate: i64| ticks.saturating_mul(1_000_000_000 / rate);
-        let lacks_ns = |rate| sender_ns(rate).saturating_sub(passed_ns);
-        // A twentieth for what the rate is off.
-        let disagrees = |rate: i64| lacks_ns(rate).saturating_abs() > STEP_NS.max(sender_ns(rate) / 20);
-        let nearest = |measured| near(measured).min_by_key(|rate| rate.abs_diff(measured));
-        let measured = measured_rate(timed_ns, timed_ticks);
-        match measured.and_then(|measured| Some((measured, nearest(measured)?))) {
-            // It may be any of the near ones, or none of them.
-            Some((measured, nearest)) => near(measured).chain([measured]).all(disagrees).then(|| lacks_ns(nearest)),
-            // Even the slowest clock would have ticked.
-            None => (passed_ns > sender_ns(2).saturating_add(4 * STEP_NS)).then_some(-passed_ns),
-        }
+        lacking(passed_ns, ticks, measured_rate(timed_ns, timed_ticks))
+    }
+}
+
+/// What the time that passed lacks by a clock that ticked so often meanwhile, where that is much.
+#[cold]
+fn lacking(passed_ns: i64, ticks: i64, measured: Option<i64>) -> Option<i64> {
+    let sender_ns = |rate: i64| ticks.saturating_mul(1_000_000_000 / rate);
+    let lacks_ns = |rate| sender_ns(rate).saturating_sub(passed_ns);
+    // A twentieth for what the rate is off.
+    let disagrees = |rate: i64| lacks_ns(rate).saturating_abs() > STEP_NS.max(sender_ns(rate) / 20);
+    let nearest = |measured| near(measured).min_by_key(|rate| rate.abs_diff(measured));
+    match measured.and_then(|measured| Some((measured, nearest(measured)?))) {
+        // It may be any of the near ones, or none of them.
+        Some((measured, nearest)) => near(measured).chain([measured]).all(disagrees).then(|| lacks_ns(nearest)),
+        // Even the slowest clock would have ticked.
+        None => (passed_ns > sender_ns(2).saturating_add(4 * STEP_NS)).then_some(-passed_ns),
     }
 }
 
 impl Tick {
+    #[inline]
     fn until(self, later: Tick) -> (i64, i64) {
         let ticks = later.value.wrapping_sub(self.value) as i32;
         (later.time_ns.saturating_sub(self.time_ns), i64::from(ticks))
@@ -106,22 +111,13 @@ fn near(measured: i64) -> impl Iterator<Item = i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Flags;
-    use crate::stream::tests::segment;
 
     const MS: i64 = 1_000_000;
-
-    fn at(ms: i64) -> Segment<'static> {
-        Segment { time_ns: ms * MS, ..segment(Flags::ACK) }
-    }
 
     /// What is added at each packet, in ms; times and timestamps are in ms, too, `None` for no option.
     fn steps(packets: &[(i64, Option<u32>)]) -> Vec<i64> {
         let mut clocks = Clocks::default();
-        let mut step = |&(ms, timestamp)| {
-            let segment = Segment { timestamp, ..at(ms) };
-            clocks.step(Side::Client, &segment, true).unwrap_or(0) / MS
-        };
+        let mut step = |&(ms, timestamp)| clocks.step(Side::Client, ms * MS, timestamp, true).unwrap_or(0) / MS;
         packets.iter().map(&mut step).collect()
     }
 
@@ -161,16 +157,16 @@ mod tests {
     #[test]
     fn one_step_is_found_once() {
         let mut clocks = Clocks::default();
-        assert_eq!(clocks.step(Side::Client, &at(100), true), None);
-        assert_eq!(clocks.step(Side::Server, &at(101), true), None);
-        assert_eq!(clocks.step(Side::Client, &at(50), true), Some(51 * MS));
-        assert_eq!(clocks.step(Side::Server, &at(51 + 51), true), None);
+        assert_eq!(clocks.step(Side::Client, 100 * MS, None, true), None);
+        assert_eq!(clocks.step(Side::Server, 101 * MS, None, true), None);
+        assert_eq!(clocks.step(Side::Client, 50 * MS, None, true), Some(51 * MS));
+        assert_eq!(clocks.step(Side::Server, (51 + 51) * MS, None, true), None);
     }
 
     #[test]
     fn packets_that_were_captured_late_set_no_clock() {
         let mut clocks = Clocks::default();
-        clocks.step(Side::Client, &at(100), true);
-        assert_eq!(clocks.step(Side::Client, &at(90), false), None);
+        clocks.step(Side::Client, 100 * MS, None, true);
+        assert_eq!(clocks.step(Side::Client, 90 * MS, None, false), None);
     }
 }

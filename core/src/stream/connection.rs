@@ -1,6 +1,7 @@
 //! The table of TCP connections, numbered as Wireshark numbers them (`tcp.stream`).
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use super::advertised::Advertised;
 use super::anomalies::Anomalies;
@@ -10,6 +11,7 @@ use super::pace::{self, Pace};
 use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
+use super::samples::Samples;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -32,15 +34,16 @@ pub struct Connection {
     pub last_frame: u64,
     pub last_data_ns: Option<i64>,
     pub streams: Reassembly,
-    /// Clean in-stream samples, with the side whose data was acknowledged.
-    pub samples: Vec<(Side, RttSample)>,
+    /// What it shows of the RTT while it lasts.
+    pub samples: Samples,
     /// The fastest acknowledgment of each side's data that carried data itself: the RTT to the other side is no longer.
     pub fastest_answer_ns: [Option<i64>; 2],
     /// What the client's clock, and the server's, read.
     pub readings: [Readings; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
-    pub anomalies: Anomalies,
+    /// Most connections have none.
+    anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
     clocks: Clocks,
     known_steps: u32,
@@ -55,6 +58,8 @@ pub struct Arrival<'a> {
     pub retransmission: bool,
     /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
+    /// What its acknowledgment tells of the RTT to its sender.
+    pub sample: Option<RttSample>,
 }
 
 /// When the packets of the TCP handshake passed.
@@ -110,11 +115,11 @@ impl Connection {
             last_frame: segment.frame,
             last_data_ns: None,
             streams: Reassembly::default(),
-            samples: Vec::new(),
+            samples: Samples::default(),
             fastest_answer_ns: [None; 2],
             readings: Default::default(),
             packets: [0; 2],
-            anomalies: Anomalies::default(),
+            anomalies: None,
             duplicates: Duplicates::default(),
             clocks: Clocks::default(),
             known_steps: 0,
@@ -126,7 +131,17 @@ impl Connection {
     #[inline]
     pub fn kept_bytes(&self) -> usize {
         let readings: usize = self.readings.iter().map(Readings::kept_bytes).sum();
-        size_of::<Connection>() + PLACE + self.duplicates.kept_bytes() + readings
+        let anomalies = self.anomalies.as_ref().map_or(0, |_| size_of::<Anomalies>());
+        size_of::<Connection>() + PLACE + anomalies + self.duplicates.kept_bytes() + readings
+    }
+
+    pub fn anomalies(&self) -> Anomalies {
+        self.anomalies.as_deref().copied().unwrap_or_default()
+    }
+
+    #[cold]
+    fn anomalies_mut(&mut self) -> &mut Anomalies {
+        self.anomalies.get_or_insert_default()
     }
 
     pub fn state(&self) -> State {
@@ -139,22 +154,30 @@ impl Connection {
         }
     }
 
+    /// Does the segment travel between the same two ends?
+    #[inline]
+    fn connects(&self, segment: &Segment<'_>) -> bool {
+        (segment.source == self.client && segment.destination == self.server)
+            || (segment.source == self.server && segment.destination == self.client)
+    }
+
     /// Which side sent this segment.
+    #[inline]
     pub fn side(&self, segment: &Segment<'_>) -> Side {
         if segment.source == self.client { Side::Client } else { Side::Server }
     }
 
-    /// The next segment of this connection; see [`Reassembly::accept`]. A copy of a packet that was there before brings
+    /// The next segment of this connection, sent by `side`; see [`Reassembly::accept`]. A copy of a packet that was there before brings
     /// nothing. `fresh`: see [`Connection::is_fresh`].
-    pub fn accept<'a>(&mut self, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
-        let side = self.side(segment);
-        if !fresh && self.duplicates.hold(segment) {
-            self.anomalies.duplicates.add(segment.frame);
+    #[inline]
+    pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
+        if !fresh && self.duplicates.hold(side, segment) {
+            self.anomalies_mut().duplicates.add(segment.frame);
             return None;
         }
-        self.duplicates.remember(segment);
+        self.duplicates.remember(side, segment);
         self.packets[side as usize] += 1;
-        if self.handshake.ack_ns.is_none() || segment.flags.has(Flags::SYN) {
+        if self.handshake.goes_on_with(segment) {
             self.handshake(side, segment);
         }
         if segment.flags.has(Flags::FIN) {
@@ -170,42 +193,44 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
         }
-        match accepted.acknowledged {
+        let sample = match accepted.acknowledged {
             Some(Acknowledged::Sample(sample)) => {
-                self.samples.push((side.other(), sample));
                 self.acknowledged(side.other(), sample);
+                Some(sample)
             }
             Some(Acknowledged::Bound(rtt_ns)) => {
                 let fastest_ns = &mut self.fastest_answer_ns[side.other() as usize];
                 *fastest_ns = Some(fastest_ns.map_or(rtt_ns, |fastest_ns| fastest_ns.min(rtt_ns)));
+                None
             }
-            None => {}
-        }
+            None => None,
+        };
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns })
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, sample })
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.
     #[inline]
-    pub fn is_fresh(&self, segment: &Segment<'_>) -> bool {
-        !self.streams.brings_nothing_new(self.side(segment), segment)
+    pub fn is_fresh(&self, side: Side, segment: &Segment<'_>) -> bool {
+        !self.streams.brings_nothing_new(side, segment)
     }
 
-    /// What to add to the times from this segment on: the capture's clock was set before it.
+    /// What to add to the times from this segment on, beside `offset_ns`: the capture's clock was set before it.
     #[inline]
-    pub fn clock_step(&mut self, segment: &Segment<'_>, fresh: bool) -> Option<i64> {
-        let step = self.clocks.step(self.side(segment), segment, fresh);
+    pub fn clock_step(&mut self, side: Side, segment: &Segment<'_>, offset_ns: i64, fresh: bool) -> Option<i64> {
+        let time_ns = segment.time_ns.saturating_add(offset_ns);
+        let step = self.clocks.step(side, time_ns, segment.timestamp, fresh);
         if let Some(more_ns) = step {
-            self.anomalies.clock_steps.add(segment.frame);
-            self.anomalies.clock_stepped_ns = self.anomalies.clock_stepped_ns.saturating_add(more_ns.saturating_abs());
+            self.anomalies_mut().clock_stepped(segment.frame, more_ns);
         }
         step
     }
 
     /// Has the clock been set since the connection's last packet, when this many steps were known? Then nothing that
     /// is under way can be timed.
+    #[inline]
     pub fn forget_times_before(&mut self, steps: u32) -> bool {
         let is_new = std::mem::replace(&mut self.known_steps, steps) != steps;
         if is_new {
@@ -220,8 +245,7 @@ impl Connection {
         let again = self.handshake.note(side, segment);
         let silent_ns = segment.time_ns.saturating_sub(self.last_ns);
         if again && silent_ns >= pace::TIMEOUT_NS {
-            self.anomalies.timeouts.add(segment.frame);
-            self.anomalies.timeout_ns += silent_ns;
+            self.anomalies_mut().timed_out(segment.frame, silent_ns);
         }
         if let Some(rtt_ns) = self.handshake.rtt_ns() {
             self.streams.soonest_retransmission_ns = rtt_ns;
@@ -242,51 +266,56 @@ impl Connection {
     }
 
     /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
+    #[inline]
     fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
         let (frame, time_ns) = (segment.frame, segment.time_ns);
         if accepted.duplicate_ack {
-            self.anomalies.duplicate_acks.add(frame);
+            self.anomalies_mut().duplicate_acks.add(frame);
         }
         if segment.wire_length == 0 {
             return 0;
         }
         self.paces[side.other() as usize].peer_sent();
-        let near_ns = self.bound_ns(side);
-        let pace = &mut self.paces[side as usize];
         match accepted.sending {
             Sending::New => {
                 self.readings[side as usize].note(segment);
-                let stalled_ns = pace.sent_new(time_ns, near_ns).unwrap_or(0);
-                if stalled_ns > 0 {
-                    self.anomalies.stalls.add(frame);
-                    self.anomalies.stalled_ns += stalled_ns;
-                }
-                return stalled_ns;
+                return self.sent_new(side, segment);
             }
             Sending::Again => {
-                if let Some(silent_ns) = pace.sent_again(time_ns) {
-                    self.anomalies.timeouts.add(frame);
-                    self.anomalies.timeout_ns += silent_ns;
+                if let Some(silent_ns) = self.paces[side as usize].sent_again(time_ns) {
+                    self.anomalies_mut().timed_out(frame, silent_ns);
                 }
             }
-            Sending::Overtaken => self.anomalies.reordered.add(frame),
+            Sending::Overtaken => self.anomalies_mut().reordered.add(frame),
             Sending::Nothing => {}
         }
         0
     }
 
+    /// How long a delayed acknowledgment had held the new data back.
+    #[inline]
+    fn sent_new(&mut self, side: Side, segment: &Segment<'_>) -> i64 {
+        let near_ns = self.paces[side as usize].is_held().then(|| self.bound_ns(side)).flatten();
+        let Some(stalled_ns) = self.paces[side as usize].sent_new(segment.time_ns, near_ns) else { return 0 };
+        if stalled_ns > 0 {
+            self.anomalies_mut().stalled(segment.frame, stalled_ns);
+        }
+        stalled_ns
+    }
+
     /// What the headers alone show.
+    #[inline]
     fn headers(&mut self, side: Side, segment: &Segment<'_>) {
         let length = segment.wire_length;
         if segment.payload.len() < length as usize {
-            self.anomalies.cut.add(segment.frame);
+            self.anomalies_mut().cut.add(segment.frame);
         }
         if self.advertised.maximum_segment_size(side.other()).is_some_and(|most| length > u32::from(most)) {
-            self.anomalies.offloaded.add(segment.frame);
+            self.anomalies_mut().offloaded.add(segment.frame);
         }
         let closes = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) != 0;
         if segment.window == 0 && !closes {
-            self.anomalies.zero_windows.add(segment.frame);
+            self.anomalies_mut().zero_windows.add(segment.frame);
         }
     }
 
@@ -299,13 +328,17 @@ impl Connection {
         self.fin_ns.swap(0, 1);
         self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);
-        for (side, _) in &mut self.samples {
-            *side = side.other();
-        }
+        self.samples.swap_sides();
     }
 }
 
 impl Handshake {
+    /// Can the segment be a part of it that is still to come, or come again?
+    #[inline]
+    fn goes_on_with(&self, segment: &Segment<'_>) -> bool {
+        segment.flags.has(Flags::SYN) || (self.ack_ns.is_none() && self.syn_ack_ns.is_some())
+    }
+
     /// Takes a segment; true for a SYN or SYN/ACK that was sent before.
     fn note(&mut self, side: Side, segment: &Segment<'_>) -> bool {
         let time = Some(segment.time_ns);
@@ -377,47 +410,51 @@ const PLACE: usize = 160;
 #[derive(Default)]
 pub struct Connections {
     all: Vec<Connection>,
-    newest: HashMap<(Endpoint, Endpoint), usize>,
+    newest: HashMap<Ends, u32, ahash::RandomState>,
     /// The connection of the last segment: most often the next one's too.
-    last: Option<((Endpoint, Endpoint), usize)>,
+    last: usize,
 }
 
 impl Connections {
     /// The number of the connection that this segment belongs to; a new one where it begins one, if there is room.
+    #[inline]
     pub fn number_of(
         &mut self,
         segment: &Segment<'_>,
         has_room: bool,
         is_server_port: &dyn Fn(u16) -> bool,
     ) -> Option<usize> {
-        let key = ordered(segment.source, segment.destination);
-        let known = match self.last {
-            Some((last, number)) if last == key => Some(number),
-            _ => self.newest.get(&key).copied(),
+        let known = match self.all.get(self.last) {
+            Some(last) if last.connects(segment) => Some(self.last),
+            _ => self.newest.get(&Ends::of(segment)).map(|&number| number as usize),
         };
         let number = match known {
             Some(number) if !self.begins_anew(number, segment) => number,
             _ if !has_room => return None,
-            _ => self.add(key, Connection::new(segment, is_server_port)),
+            _ => self.add(segment, is_server_port),
         };
-        self.last = Some((key, number));
+        self.last = number;
         Some(number)
     }
 
     /// Ports are used again: a SYN with another initial sequence number is another connection.
+    #[inline]
     fn begins_anew(&self, number: usize, segment: &Segment<'_>) -> bool {
-        let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
-        let connection = &self.all[number];
-        opens && connection.streams.is_new_connection(connection.side(segment), segment.sequence)
+        let opens = segment.flags.0 & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        opens && {
+            let connection = &self.all[number];
+            connection.streams.is_new_connection(connection.side(segment), segment.sequence)
+        }
     }
 
-    fn add(&mut self, key: (Endpoint, Endpoint), connection: Connection) -> usize {
+    fn add(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> usize {
         let number = self.all.len();
-        self.all.push(connection);
-        self.newest.insert(key, number);
+        self.all.push(Connection::new(segment, is_server_port));
+        self.newest.insert(Ends::of(segment), number as u32);
         number
     }
 
+    #[inline]
     pub fn get_mut(&mut self, number: usize) -> &mut Connection {
         &mut self.all[number]
     }
@@ -435,6 +472,22 @@ impl Connections {
     }
 }
 
-fn ordered(one: Endpoint, other: Endpoint) -> (Endpoint, Endpoint) {
-    if one <= other { (one, other) } else { (other, one) }
+/// The two ends of a connection, whoever of them sent: equal for both directions, and quick to hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ends {
+    addresses: [u128; 2],
+    /// Both ports, and whether each address is one of IPv6.
+    ports: u64,
+}
+
+impl Ends {
+    fn of(segment: &Segment<'_>) -> Ends {
+        let number = |end: Endpoint| match end.address {
+            IpAddr::V4(address) => (u128::from(address.to_bits()), u64::from(end.port)),
+            IpAddr::V6(address) => (address.to_bits(), u64::from(end.port) | 1 << 16),
+        };
+        let (source, destination) = (number(segment.source), number(segment.destination));
+        let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
+        Ends { addresses: [low.0, high.0], ports: low.1 << 32 | high.1 }
+    }
 }

@@ -5,9 +5,11 @@
 //! microseconds, while no retransmission timer is below a few milliseconds.
 
 use crate::packet::{Flags, Segment};
+use crate::side::Side;
 
 /// Segments of a connection that are remembered.
 const REMEMBERED: usize = 32;
+const GROWTH: usize = 4;
 /// Identifications may come again, but not before the shortest retransmission time-out (200 ms) has passed.
 const NUMBERED_COPY_NS: u64 = 100_000_000;
 const UNNUMBERED_COPY_NS: u64 = 1_000_000;
@@ -25,9 +27,9 @@ struct Print {
     sequence: u32,
     acknowledgment: u32,
     length: u32,
-    source_port: u16,
     identification: u16,
     flags: u8,
+    side: Side,
 }
 
 impl Duplicates {
@@ -37,19 +39,28 @@ impl Duplicates {
     }
 
     #[inline]
-    pub fn remember(&mut self, segment: &Segment<'_>) {
-        let print = Print::of(segment);
+    pub fn remember(&mut self, side: Side, segment: &Segment<'_>) {
+        let print = Print::of(side, segment);
         if self.recent.len() < REMEMBERED {
-            self.recent.push(print);
+            self.keep(print);
         } else {
             self.recent[self.oldest] = print;
             self.oldest = (self.oldest + 1) % REMEMBERED;
         }
     }
 
+    /// Many connections are short: no room is kept for more than a few further segments.
+    #[cold]
+    fn keep(&mut self, print: Print) {
+        if self.recent.len() == self.recent.capacity() {
+            self.recent.reserve_exact(GROWTH);
+        }
+        self.recent.push(print);
+    }
+
     /// Has this very packet been there before?
-    pub fn hold(&self, segment: &Segment<'_>) -> bool {
-        let print = Print::of(segment);
+    pub fn hold(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let print = Print::of(side, segment);
         let limit_ns = match (print.identification, print.takes_sequence_numbers()) {
             (1.., _) => NUMBERED_COPY_NS,
             (0, true) => UNNUMBERED_COPY_NS,
@@ -61,13 +72,13 @@ impl Duplicates {
 
 impl Print {
     #[inline]
-    fn of(segment: &Segment<'_>) -> Print {
+    fn of(side: Side, segment: &Segment<'_>) -> Print {
         Print {
             time_ns: segment.time_ns,
             sequence: segment.sequence,
             acknowledgment: segment.acknowledgment,
             length: segment.wire_length,
-            source_port: segment.source.port,
+            side,
             identification: segment.identification,
             flags: segment.flags.0,
         }
@@ -83,7 +94,7 @@ impl Print {
             && self.length == other.length
             && self.identification == other.identification
             && self.flags == other.flags
-            && self.source_port == other.source_port
+            && self.side == other.side
     }
 }
 
@@ -95,10 +106,10 @@ mod tests {
     fn is_copy(change: impl Fn(&mut Segment<'static>)) -> bool {
         let first = Segment { identification: 7, wire_length: 10, ..segment(Flags::ACK) };
         let mut duplicates = Duplicates::default();
-        duplicates.remember(&first);
+        duplicates.remember(Side::Client, &first);
         let mut second = Segment { time_ns: first.time_ns + 50_000, ..first };
         change(&mut second);
-        duplicates.hold(&second)
+        duplicates.hold(Side::Client, &second)
     }
 
     #[test]
@@ -121,8 +132,8 @@ mod tests {
         let hold = |length, later_ns| {
             let first = Segment { wire_length: length, ..segment(Flags::ACK) };
             let mut duplicates = Duplicates::default();
-            duplicates.remember(&first);
-            duplicates.hold(&Segment { time_ns: first.time_ns + later_ns, ..first })
+            duplicates.remember(Side::Client, &first);
+            duplicates.hold(Side::Client, &Segment { time_ns: first.time_ns + later_ns, ..first })
         };
         assert!(hold(10, 20_000));
         assert!(!hold(10, 5_000_000));
@@ -134,9 +145,13 @@ mod tests {
         let mut duplicates = Duplicates::default();
         let numbered = |identification| Segment { identification, wire_length: 1, ..segment(Flags::ACK) };
         for identification in 1..=100 {
-            duplicates.remember(&numbered(identification));
+            duplicates.remember(Side::Client, &numbered(identification));
         }
         assert_eq!(duplicates.recent.len(), REMEMBERED);
-        assert!(duplicates.hold(&numbered(100)) && duplicates.hold(&numbered(69)) && !duplicates.hold(&numbered(68)));
+        assert!(
+            duplicates.hold(Side::Client, &numbered(100))
+                && duplicates.hold(Side::Client, &numbered(69))
+                && !duplicates.hold(Side::Client, &numbered(68))
+        );
     }
 }

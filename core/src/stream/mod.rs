@@ -11,6 +11,7 @@ mod pace;
 mod readings;
 mod reassembly;
 mod rtt;
+mod samples;
 mod anomalies;
 
 pub use advertised::Advertised;
@@ -18,6 +19,7 @@ pub use anomalies::{Anomalies, Tally};
 pub use connection::{Connection, Connections, Handshake, State};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
+pub use samples::Samples;
 
 use crate::side::Side;
 

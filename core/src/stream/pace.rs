@@ -42,12 +42,20 @@ impl Pace {
     }
 
     /// The peer sent data: what this side sends now, it sends for another reason.
+    #[inline]
     pub fn peer_sent(&mut self) {
         self.held = None;
     }
 
+    /// Was this side's data acknowledged late, with nothing said since?
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// How long a delayed acknowledgment kept the new data that passes now. `near_ns`: the peer's packet passes the
     /// capture point → this side's answer does.
+    #[inline]
     pub fn sent_new(&mut self, time_ns: i64, near_ns: Option<i64>) -> Option<i64> {
         self.last_sent_ns = Some(time_ns);
         let held = self.held.take()?;

@@ -28,8 +28,8 @@ const FAST_RETRANSMISSION: u32 = 3;
 
 #[derive(Debug)]
 pub struct Reassembly {
-    client: Stream,
-    server: Stream,
+    /// What the client sends, and what the server does.
+    streams: [Stream; 2],
     /// What `release` handed out last, kept so that the chunk can borrow from it.
     released: Vec<u8>,
     waiting_bytes: usize,
@@ -114,8 +114,7 @@ impl Default for Stream {
 impl Default for Reassembly {
     fn default() -> Reassembly {
         Reassembly {
-            client: Stream::default(),
-            server: Stream::default(),
+            streams: Default::default(),
             released: Vec::new(),
             waiting_bytes: 0,
             soonest_retransmission_ns: SOONEST_RETRANSMISSION_NS,
@@ -132,8 +131,15 @@ impl Waiting {
     }
 }
 
+/// An ACK of a RST says nothing of what was received.
+#[inline]
+fn acknowledges(segment: &Segment<'_>) -> bool {
+    segment.flags.0 & (Flags::ACK | Flags::RST) == Flags::ACK
+}
+
 impl Stream {
     /// The stream offset of a sequence number, the nearest one to where the stream is; wraps at 2^32 (RFC 9293 §3.4).
+    #[inline]
     fn offset(&self, sequence: u32) -> Option<u64> {
         let expected = self.first?.wrapping_add(self.next as u32);
         let distance = sequence.wrapping_sub(expected) as i32;
@@ -165,6 +171,7 @@ impl Reassembly {
 
     /// Take a segment. Bytes that can be read at once come back; afterwards ask [`Reassembly::release`] for bytes that
     /// it set free.
+    #[inline]
     pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>) -> Accepted<'a> {
         if self.is_stray(side, segment) {
             return Accepted::default();
@@ -181,17 +188,17 @@ impl Reassembly {
         if segment.flags.has(Flags::FIN) {
             stream.end.get_or_insert(end);
         }
-        let (acknowledges_more, acknowledged) = self.acknowledge(side, segment);
+        let same_window = std::mem::replace(&mut stream.window, segment.window) == segment.window;
+        let received = self.received(side, segment);
+        let (acknowledges_more, acknowledged) = self.acknowledge(side, received, segment);
         if segment.wire_length == 0 || segment.flags.has(Flags::RST) {
-            let same_window = self.note_window(side, segment.window);
-            let duplicate_ack = same_window && !acknowledges_more && self.is_duplicate_ack(side, segment);
+            let duplicate_ack = same_window && !acknowledges_more && self.is_duplicate_ack(side, received, segment);
             return Accepted { acknowledged, duplicate_ack, ..Accepted::default() };
         }
-        self.note_window(side, segment.window);
         let sending = self.note_sending(side, offset, end, segment);
-        let chunk = self.in_order(side, offset, end, segment);
+        let chunk = self.in_order(side, offset, end, received, segment);
         if chunk.is_none() && end > self.stream(side).next {
-            self.wait(side, offset, segment);
+            self.wait(side, offset, received, segment);
         }
         Accepted { chunk, acknowledged, sending, duplicate_ack: false }
     }
@@ -220,18 +227,22 @@ impl Reassembly {
 
     /// Where ports are used again, a late segment of the connection before can follow the new SYN: it acknowledges
     /// nothing that the new connection has sent.
+    #[inline]
     fn is_stray(&self, side: Side, segment: &Segment<'_>) -> bool {
         let peer = self.stream(side.other());
-        let Some(first) = peer.first.filter(|_| self.stream(side).first.is_none() && peer.spoke) else {
+        if self.stream(side).first.is_some() {
             return false;
-        };
+        }
+        let Some(first) = peer.first.filter(|_| peer.spoke) else { return false };
         let acknowledged = START + u64::from(segment.acknowledgment.wrapping_sub(first));
         !segment.flags.has(Flags::SYN) && acknowledged > peer.highest + 1
     }
 
     /// The next bytes that an earlier segment had to wait with, or `None` when nothing is free.
+    #[inline]
     pub fn release(&mut self) -> Option<Chunk<'_>> {
-        self.release_when(false)
+        let nothing = self.waiting() == 0 && self.released.capacity() == 0;
+        if nothing { None } else { self.release_when(false) }
     }
 
     /// At the end of the recording nothing more will come: as `release`, giving up every hole.
@@ -240,8 +251,9 @@ impl Reassembly {
     }
 
     /// What is kept of segments that wait, their bookkeeping included.
+    #[inline]
     pub fn held_bytes(&self) -> usize {
-        self.waiting_bytes + (self.client.waiting.len() + self.server.waiting.len()) * WAITING_OVERHEAD
+        self.waiting_bytes + self.waiting() * WAITING_OVERHEAD
     }
 
     /// Payload bytes that this side sent, each once, seen or not.
@@ -251,7 +263,7 @@ impl Reassembly {
 
     /// The client was the server all along.
     pub fn swap_sides(&mut self) {
-        std::mem::swap(&mut self.client, &mut self.server);
+        self.streams.swap(0, 1);
     }
 
     fn release_when(&mut self, finishing: bool) -> Option<Chunk<'_>> {
@@ -270,23 +282,35 @@ impl Reassembly {
         }
     }
 
+    #[inline]
     fn stream(&self, side: Side) -> &Stream {
-        match side {
-            Side::Client => &self.client,
-            Side::Server => &self.server,
-        }
+        &self.streams[side as usize]
     }
 
+    #[inline]
     fn stream_mut(&mut self, side: Side) -> &mut Stream {
-        match side {
-            Side::Client => &mut self.client,
-            Side::Server => &mut self.server,
-        }
+        &mut self.streams[side as usize]
     }
 
-    /// What `side` acknowledges of the other side's bytes, as a stream offset; 0 where it says nothing.
+    /// Segments that wait.
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.streams[0].waiting.len() + self.streams[1].waiting.len()
+    }
+
+    /// What `side` acknowledges of the other side's bytes, as a stream offset; 0 where it says nothing. The first
+    /// acknowledgment tells where a stream begins that was not seen yet.
+    #[inline]
+    fn received(&mut self, side: Side, segment: &Segment<'_>) -> u64 {
+        if acknowledges(segment) {
+            self.stream_mut(side.other()).first.get_or_insert(segment.acknowledgment);
+        }
+        self.acknowledged_offset(side, segment)
+    }
+
+    #[inline]
     fn acknowledged_offset(&self, side: Side, segment: &Segment<'_>) -> u64 {
-        if !segment.flags.has(Flags::ACK) || segment.flags.has(Flags::RST) {
+        if !acknowledges(segment) {
             return 0;
         }
         let peer = self.stream(side.other());
@@ -294,37 +318,29 @@ impl Reassembly {
         peer.end.map_or(offset, |end| offset.min(end))
     }
 
-    /// Does the segment acknowledge more than before, and how long did that take?
-    fn acknowledge(&mut self, side: Side, segment: &Segment<'_>) -> (bool, Option<Acknowledged>) {
-        if segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::RST) {
-            self.stream_mut(side.other()).first.get_or_insert(segment.acknowledgment);
-        }
-        let offset = self.acknowledged_offset(side, segment);
+    /// `side` has received so much: is that more than before, and how long did it take?
+    #[inline]
+    fn acknowledge(&mut self, side: Side, received: u64, segment: &Segment<'_>) -> (bool, Option<Acknowledged>) {
         let peer = self.stream_mut(side.other());
-        if offset <= peer.acknowledged {
+        if received <= peer.acknowledged {
             return (false, None);
         }
-        peer.acknowledged = offset;
+        peer.acknowledged = received;
         peer.duplicate_acks = 0;
         let pure = segment.wire_length == 0 && !segment.flags.has(Flags::FIN);
-        (true, peer.in_flight.acknowledged(offset, segment.time_ns, pure))
-    }
-
-    /// Is it the same as before?
-    fn note_window(&mut self, side: Side, window: u16) -> bool {
-        std::mem::replace(&mut self.stream_mut(side).window, window) == window
+        (true, peer.in_flight.acknowledged(received, segment.time_ns, pure))
     }
 
     /// RFC 5681 §2: nothing but the acknowledgment that was there before, while data is on its way.
-    fn is_duplicate_ack(&mut self, side: Side, segment: &Segment<'_>) -> bool {
-        let offset = self.acknowledged_offset(side, segment);
+    fn is_duplicate_ack(&mut self, side: Side, received: u64, segment: &Segment<'_>) -> bool {
         let pure = segment.flags.0 & (Flags::SYN | Flags::FIN | Flags::RST) == 0;
         let peer = self.stream_mut(side.other());
-        let duplicate = pure && offset == peer.acknowledged && peer.highest > offset;
+        let duplicate = pure && received == peer.acknowledged && peer.highest > received;
         peer.duplicate_acks += u32::from(duplicate);
         duplicate
     }
 
+    #[inline]
     fn note_sending(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'_>) -> Sending {
         let soonest_ns = self.soonest_retransmission_ns;
         let stream = self.stream_mut(side);
@@ -350,13 +366,21 @@ impl Reassembly {
 
     /// The capture's clock was set: what is in flight gives no sample.
     pub fn forget_times(&mut self) {
-        self.client.in_flight = InFlight::default();
-        self.server.in_flight = InFlight::default();
+        for stream in &mut self.streams {
+            stream.in_flight = InFlight::default();
+        }
     }
 
     /// The usual case: the very bytes that come next, and nothing unseen that they answer.
-    fn in_order<'a>(&mut self, side: Side, offset: u64, end: u64, segment: &Segment<'a>) -> Option<Chunk<'a>> {
-        let acknowledged = self.acknowledged_offset(side, segment);
+    #[inline]
+    fn in_order<'a>(
+        &mut self,
+        side: Side,
+        offset: u64,
+        end: u64,
+        acknowledged: u64,
+        segment: &Segment<'a>,
+    ) -> Option<Chunk<'a>> {
         let answers_the_unseen = acknowledged > self.stream(side.other()).next;
         let stream = self.stream_mut(side);
         if offset > stream.next || end <= stream.next || answers_the_unseen {
@@ -370,10 +394,10 @@ impl Reassembly {
         Some(Chunk { side, mark, acknowledged, offset, lost: 0, bytes, cut })
     }
 
-    fn wait(&mut self, side: Side, offset: u64, segment: &Segment<'_>) {
+    fn wait(&mut self, side: Side, offset: u64, acknowledged: u64, segment: &Segment<'_>) {
         let waiting = Waiting {
             mark: Mark { frame: segment.frame, time_ns: segment.time_ns },
-            acknowledged: self.acknowledged_offset(side, segment),
+            acknowledged,
             bytes: segment.payload.to_vec(),
             cut: u64::from(segment.wire_length).saturating_sub(segment.payload.len() as u64),
         };
@@ -416,7 +440,7 @@ impl Reassembly {
     }
 
     fn patience_is_over(&self, side: Side) -> bool {
-        let segments = self.client.waiting.len() + self.server.waiting.len();
+        let segments = self.waiting();
         let stream = self.stream(side);
         let peer = self.stream(side.other());
         // In a capture of one direction nothing is acknowledged.

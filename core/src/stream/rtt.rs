@@ -43,6 +43,7 @@ struct Sent {
 }
 
 impl InFlight {
+    #[inline]
     pub fn sent(&mut self, end: u64, time_ns: i64) {
         if self.segments.len() == IN_FLIGHT {
             self.segments.pop_front();
@@ -57,6 +58,7 @@ impl InFlight {
     }
 
     /// The other side acknowledged everything before `offset`; `pure`: by a packet without data.
+    #[inline]
     pub fn acknowledged(&mut self, offset: u64, time_ns: i64, pure: bool) -> Option<Acknowledged> {
         let mut newest = None;
         let mut segments = 0;

@@ -93,7 +93,7 @@ impl Tables {
         let text = |get: fn(&Dialogue) -> Option<&str>| {
             strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
-        let anomalies = || rows.iter().map(|row| row.connection.anomalies);
+        let anomalies = || rows.iter().map(|row| row.connection.anomalies());
         let anomaly = |get: fn(Anomalies) -> Tally| numbers(anomalies().map(|anomalies| get(anomalies).count));
         let spans =
             |get: fn(Anomalies) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(anomalies().map(get))) };
@@ -173,18 +173,27 @@ impl Tables {
 
     /// One row a clean in-stream RTT sample.
     pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
-        let samples = || {
-            (0u32..).zip(self.connections.iter()).flat_map(|(stream, connection)| {
-                connection.samples.iter().map(move |&(side, sample)| (stream, side, sample))
-            })
-        };
+        let rows = self.connections.iter().map(|connection| connection.samples.len()).sum();
+        let (mut streams, mut by_server) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let (mut times_ns, mut rtts_ns) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let (mut segments, mut in_flight) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for (stream, connection) in (0u32..).zip(self.connections.iter()) {
+            for (side, sample) in connection.samples.iter() {
+                streams.push(stream);
+                by_server.push(side == Side::Client);
+                times_ns.push(sample.time_ns);
+                rtts_ns.push(sample.rtt_ns);
+                segments.push(sample.segments);
+                in_flight.push(sample.in_flight);
+            }
+        }
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from_iter_values(samples().map(|(stream, ..)| stream)))),
-            ("by_server", booleans(samples().map(|(_, side, _)| side == Side::Client))),
-            ("time", times(samples().map(|(.., sample)| Some(sample.time_ns)))),
-            ("rtt_ns", Arc::new(Int64Array::from_iter_values(samples().map(|(.., sample)| sample.rtt_ns)))),
-            ("segments", Arc::new(UInt32Array::from_iter_values(samples().map(|(.., sample)| sample.segments)))),
-            ("in_flight", Arc::new(UInt32Array::from_iter_values(samples().map(|(.., sample)| sample.in_flight)))),
+            ("stream", Arc::new(UInt32Array::from(streams))),
+            ("by_server", Arc::new(BooleanArray::from(by_server))),
+            ("time", Arc::new(Timestamps::from(times_ns).with_timezone("UTC"))),
+            ("rtt_ns", Arc::new(Int64Array::from(rtts_ns))),
+            ("segments", Arc::new(UInt32Array::from(segments))),
+            ("in_flight", Arc::new(UInt32Array::from(in_flight))),
         ])
     }
 
