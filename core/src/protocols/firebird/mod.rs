@@ -35,7 +35,7 @@ mod tests;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Context, Decoder, Frame, Meaning, Message, Opening, Protocol, Start};
+use super::{Context, Decoder, Frame, Meaning, Message, Opening, Passed, Protocol, Start};
 use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
@@ -118,6 +118,10 @@ impl Decoder for Firebird {
             Side::Client => self.client(message.bytes, context),
             Side::Server => self.server(message.bytes, context),
         }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> Passed {
+        self.rows(bytes)
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {

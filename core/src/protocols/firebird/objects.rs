@@ -2,7 +2,7 @@
 //!
 //! Handles are reused quickly. A client that has not read a handle yet says 0xFFFF: the object created last.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::rows::{Format, Messages};
@@ -38,13 +38,13 @@ impl Statement {
 
 #[derive(Debug, Default)]
 pub struct Objects {
-    statements: HashMap<StatementId, Statement>,
-    handles: HashMap<u16, StatementId>,
+    statements: BTreeMap<StatementId, Statement>,
+    handles: BTreeMap<u16, StatementId>,
     next_statement: StatementId,
     last_statement: Option<StatementId>,
-    requests: HashMap<u16, Arc<Messages>>,
+    requests: BTreeMap<u16, Arc<Messages>>,
     last_request: Option<Arc<Messages>>,
-    blobs: HashMap<u16, Option<Sql>>,
+    blobs: BTreeMap<u16, Option<Sql>>,
     /// The statement that the blob opened last belongs to.
     last_blob: Option<Sql>,
     /// The statement that rows came from last, and the last one whose rows have blobs.

@@ -114,6 +114,15 @@ pub fn extent(bytes: &[u8], asked: &Asked<'_>) -> Result<Extent, Stop> {
     Ok(Extent { head: wire.position(), length: wire.position() })
 }
 
+/// How long the fetched row is that begins here, if it is whole and its format certain.
+pub fn fetched_row(bytes: &[u8], asked: &Asked<'_>) -> Option<usize> {
+    let format = asked.format.filter(|_| !asked.maybe_plain)?;
+    let mut wire = Wire::new(bytes);
+    let is_row = wire.number("operation").ok()? == op::FETCH_RESPONSE && fetched(&mut wire).ok()?;
+    format.row(asked.version >= super::framing::PACKED_SINCE, &mut wire).ok().filter(|()| is_row)?;
+    Some(wire.position())
+}
+
 /// The packet in `bytes`, and how long it is. Of packets with rows only the head is read.
 pub fn read<'a>(bytes: &'a [u8], asked: &Asked<'_>) -> Result<(Answer<'a>, usize), Stop> {
     let mut wire = Wire::new(bytes);

@@ -6,7 +6,7 @@ use super::wire::{LAST_OBJECT, Stop};
 use super::{COMPRESS, Firebird, LAZY_SEND, TYPE_MASK, USUAL_VERSION, info};
 use crate::cursor::Lost;
 use crate::layers::DEFLATE;
-use crate::protocols::{Context, Error, Layer, Meaning, Outcome};
+use crate::protocols::{Context, Error, Layer, Meaning, Outcome, Passed};
 use crate::sql::Statements;
 
 /// Of the answer to `prepare_statement`: it is a SELECT.
@@ -18,6 +18,25 @@ const LAST_SEGMENT: u16 = 2;
 impl Firebird {
     pub(super) fn server_extent(&self, bytes: &[u8]) -> Result<(usize, usize), Stop> {
         responses::extent(bytes, &self.asked()).map(|extent| (extent.head, extent.length))
+    }
+
+    /// Fetched rows, of which nothing but their number matters.
+    pub(super) fn rows(&mut self, bytes: &[u8]) -> Passed {
+        let mut passed = Passed::default();
+        if !self.queue.first().is_some_and(|first| matches!(first.expected, Expected::Rows(_))) {
+            return passed;
+        }
+        let asked = self.asked();
+        while let Some(length) =
+            bytes.get(passed.length..).and_then(|rest| responses::fetched_row(rest, &asked))
+        {
+            passed.add(length, Some(1));
+        }
+        if passed.length > 0 {
+            self.scanned.set(0);
+            self.strays = 0;
+        }
+        passed
     }
 
     fn asked(&self) -> Asked<'_> {

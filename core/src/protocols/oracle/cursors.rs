@@ -1,6 +1,6 @@
 //! Which statement a cursor number stands for, and how many of its rows have come.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::statement::Verb;
 use crate::sql::Sql;
@@ -52,7 +52,7 @@ impl Rows {
 
 #[derive(Debug, Default)]
 pub struct Cursors {
-    entries: HashMap<u32, Entry>,
+    entries: BTreeMap<u32, Entry>,
     /// Cursors may have been executed and fetched from unseen.
     unseen: bool,
 }

@@ -323,7 +323,14 @@ fn message<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 
 /// The message begins with the code that the fields hold; other languages keep the prefix.
 fn is_message(end: &EndOfCall<'_>) -> bool {
-    end.error == 0 || end.message.starts_with(format!("ORA-{:05}", end.error).as_bytes())
+    end.error == 0 || end.message.strip_prefix(b"ORA-").is_some_and(|rest| begins_with_code(rest, end.error))
+}
+
+/// Do the digits of a code come first, five or as many as it has?
+fn begins_with_code(text: &[u8], code: u32) -> bool {
+    let digits = code.checked_ilog10().map_or(1, |log| log as usize + 1).max(5);
+    let number = |digits: &[u8]| digits.iter().fold(0, |number, digit| number * 10 + u64::from(*digit - b'0'));
+    text.get(..digits).is_some_and(|text| text.iter().all(u8::is_ascii_digit) && number(text) == u64::from(code))
 }
 
 /// Servers up to 10g: the fields behind the cursor differ, but an error's message ends the response.

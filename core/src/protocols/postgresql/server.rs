@@ -134,23 +134,29 @@ impl Answers {
     /// Messages that are only more of the oldest answer: most of them are rows.
     pub fn pass(&mut self, bytes: &[u8]) -> Passed {
         let mut passed = Passed::default();
-        while let Some((tag, message, length)) = bytes.get(passed.length..).and_then(framing::whole) {
-            let Some(oldest) = self.oldest().filter(|oldest| self.goes_on_with(tag, *oldest)) else { break };
-            let body = message.get(HEADER..).unwrap_or_default();
-            let rows = match self.answer(tag, oldest, body) {
-                Some(Ok(Meaning::Rows(rows))) => Some(rows),
-                _ => None,
+        while let Some((tag, message, length)) = bytes.get(passed.length..).and_then(framing::whole)
+            && let Some(oldest) = self.oldest()
+        {
+            let rows = match (tag, oldest.has_results()) {
+                (b'D', true) => Some(1),
+                (b'T', true) => Some(0),
+                (b'd', true) => None,
+                _ if self.goes_on_with(tag, oldest) => {
+                    self.answer(tag, oldest, message.get(HEADER..).unwrap_or_default());
+                    None
+                }
+                _ => break,
             };
             passed.add(length, rows);
         }
         passed
     }
 
-    /// Is the message certainly part of the oldest answer, with more of its exchange to come?
+    /// Does the message end a part of the oldest answer, with more of its exchange to come for sure?
     fn goes_on_with(&self, tag: u8, oldest: Answer) -> bool {
         use Answer::*;
         match (tag, oldest) {
-            (b'D' | b'd' | b'T', Query | Execute) | (b'C', Query) => true,
+            (b'C', Query) => true,
             (b'1', Parse) | (b'2', Bind) | (b'3', Close) | (b'T' | b'n', Describe) | (b'C', Execute) => {
                 self.queue.get(1).map(|next| next.exchange) == self.oldest_exchange()
             }
