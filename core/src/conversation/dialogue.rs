@@ -5,7 +5,7 @@ use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push, Tls};
-use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Passed, Protocol, Start};
+use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::Statements;
@@ -182,11 +182,11 @@ impl Dialogue {
         while at < bytes.len() && !switched {
             let rest = &bytes[at..];
             let origin = if at == 0 { first } else { Origin::of(chunk) };
-            let passed = if side == Side::Server { self.decoder.pass(rest) } else { Passed::default() };
+            let passed = self.decoder.pass(side, rest, statements);
             if passed.length > 0 {
                 self.inbox(side).need = 0;
                 let span = self.span(chunk, origin, passed.length as u64);
-                self.pairing.message(passed.meaning(), &span);
+                self.pairing.message(passed.meaning(side), &span);
                 at += passed.length;
                 continue;
             }

@@ -41,6 +41,8 @@ impl Open {
 #[derive(Default)]
 pub struct Pairing {
     open: VecDeque<Open>,
+    /// How many of them the client waits for.
+    awaited: usize,
     /// Over. The first `held` were so before this packet: whether the client waited for them shows when it speaks again.
     finished: Vec<Exchange>,
     held: usize,
@@ -128,6 +130,7 @@ impl Pairing {
                 **awaits = Awaits::Later;
             }
         }
+        self.count_awaited();
     }
 
     /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
@@ -151,7 +154,11 @@ impl Pairing {
 
     /// The client waits for an answer.
     pub fn is_awaited(&self) -> bool {
-        self.open.iter().any(Open::is_awaited)
+        self.awaited > 0
+    }
+
+    fn count_awaited(&mut self) {
+        self.awaited = self.open.iter().filter(|open| open.is_awaited()).count();
     }
 
     /// A packet was sent again while these exchanges were under way.
@@ -276,9 +283,9 @@ impl Pairing {
 
     /// Everything that is open ends with what was seen of it.
     pub fn end_all(&mut self) {
-        while let Some(mut open) = self.open.pop_front() {
+        while let Some(open) = self.open.front_mut() {
             open.exchange.complete &= open.answered && open.ends_with_next;
-            self.finish_one(open);
+            self.finish_oldest();
         }
     }
 
@@ -293,6 +300,7 @@ impl Pairing {
                 open.answered = self.hung_up.is_some_and(|acknowledged| acknowledged <= open.had_received);
             }
         }
+        self.count_awaited();
         self.end_all();
         self.spoke = true;
     }
@@ -309,7 +317,7 @@ impl Pairing {
             self.trust.asks(open.exchange.wait == Wait::Own, span.length);
         }
         if open.awaits == Awaits::Nothing {
-            self.finish_one(open);
+            self.finish(open.exchange);
         } else {
             self.push_open(open);
         }
@@ -362,6 +370,7 @@ impl Pairing {
         if self.open.capacity() == 0 {
             self.open.reserve_exact(1);
         }
+        self.awaited += usize::from(open.is_awaited());
         self.open.push_back(open);
     }
 
@@ -466,9 +475,7 @@ impl Pairing {
             if open.is_awaited() {
                 self.answered_until = span.end;
             }
-            if let Some(open) = self.open.pop_front() {
-                self.finish_one(open);
-            }
+            self.finish_oldest();
         }
     }
 
@@ -480,17 +487,26 @@ impl Pairing {
         open.exchange.end_with(outcome);
         self.answered_until = span.end;
         self.greeted = true;
-        self.finish_one(open);
+        self.finish(open.exchange);
     }
 
-    fn finish_one(&mut self, mut open: Open) {
-        open.exchange.complete &= self.trust.next();
-        open.exchange.transaction = self.transaction;
-        let response = open.exchange.response.map(|span| span.last);
-        self.previous_response = response.or(self.previous_response);
+    fn finish_oldest(&mut self) {
+        if let Some(open) = self.open.pop_front() {
+            self.awaited -= usize::from(open.is_awaited());
+            self.finish(open.exchange);
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, mut exchange: Exchange) {
+        exchange.complete &= self.trust.next();
+        exchange.transaction = self.transaction;
+        if let Some(response) = exchange.response {
+            self.previous_response = Some(response.last);
+        }
         if self.finished.capacity() == 0 {
             self.finished.reserve_exact(1);
         }
-        self.finished.push(open.exchange);
+        self.finished.push(exchange);
     }
 }

@@ -83,9 +83,10 @@ pub trait Decoder {
     /// What does this message mean for whoever waits?
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost>;
 
-    /// Take in the whole messages of the server that `bytes` begin with, as far as each is certainly nothing but more of
-    /// the oldest answer: what [`Decoder::message`] would say of them one by one. Most bytes of a capture are such rows.
-    fn pass(&mut self, _bytes: &[u8]) -> Passed {
+    /// Take in the whole messages that `bytes` begin with, as far as each certainly does nothing but go on with what is
+    /// under way: the server with the oldest answer, the client, without waiting, with its newest request. What comes
+    /// of it is what [`Decoder::message`] would say of them one by one; most bytes of a capture are such rows.
+    fn pass(&mut self, _side: Side, _bytes: &[u8], _statements: &mut Statements) -> Passed {
         Passed::default()
     }
 
@@ -112,17 +113,21 @@ pub enum Frame {
     Message { head: usize, length: u64 },
 }
 
-/// Messages of the server that were passed over at once.
+/// Messages that were passed over at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// How long they are together.
     pub length: usize,
-    /// How many rows they were, where any of them could be one.
+    /// Of a server: how many rows they were, where any of them could be one.
     pub rows: Option<u64>,
+    /// Of a client: what the newest exchange turns out to be.
+    pub becomes: Option<(&'static str, Purpose)>,
+    pub sql: Option<Sql>,
 }
 
 impl Passed {
     /// One more message, of so many bytes and perhaps with rows.
+    #[inline]
     pub fn add(&mut self, length: usize, rows: Option<u64>) {
         self.length += length;
         if let Some(rows) = rows {
@@ -130,9 +135,27 @@ impl Passed {
         }
     }
 
+    /// One more message of this meaning, which is one that goes on.
+    pub fn add_meaning(&mut self, length: usize, meaning: &Meaning) {
+        match *meaning {
+            Meaning::Rows(rows) => self.add(length, Some(rows)),
+            Meaning::Becomes { command, purpose, sql } => {
+                self.becomes = Some((command, purpose));
+                self.sql = sql.or(self.sql);
+                self.length += length;
+            }
+            _ => self.length += length,
+        }
+    }
+
     /// What all of them mean.
-    pub fn meaning(self) -> Meaning {
-        self.rows.map_or(Meaning::More, Meaning::Rows)
+    pub fn meaning(self, side: Side) -> Meaning {
+        match (side, self.rows, self.becomes) {
+            (Side::Server, Some(rows), _) => Meaning::Rows(rows),
+            (Side::Server, None, _) => Meaning::More,
+            (Side::Client, _, Some((command, purpose))) => Meaning::Becomes { command, purpose, sql: self.sql },
+            (Side::Client, _, None) => Meaning::MoreWithoutWait,
+        }
     }
 }
 

@@ -5,16 +5,16 @@ use crate::session::Session;
 use crate::side::Side;
 use crate::sql::Statements;
 
-/// What a dialogue means, read with [`Decoder::pass`] or message by message. What of an answer only goes on is added up.
+/// What a dialogue means, read with [`Decoder::pass`] or message by message. What only goes on is added up.
 pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bool) -> Vec<String> {
     let (mut session, mut statements) = (Session::default(), Statements::new(true));
     let (mut told, mut going_on) = (Vec::new(), Passed::default());
     for (side, bytes) in turns {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let passed = if passes && *side == Side::Server { decoder.pass(rest) } else { Passed::default() };
+            let passed = if passes { decoder.pass(*side, rest, &mut statements) } else { Passed::default() };
             if passed.length > 0 {
-                going_on.add(passed.length, passed.rows);
+                going_on.add_meaning(passed.length, &passed.meaning(*side));
                 rest = &rest[passed.length..];
                 continue;
             }
@@ -29,8 +29,10 @@ pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bo
                 Err(lost) => Err(lost),
             };
             match (side, read) {
-                (Side::Server, Ok((Meaning::More, length))) => going_on.add(length, None),
-                (Side::Server, Ok((Meaning::Rows(rows), length))) => going_on.add(length, Some(rows)),
+                (Side::Server, Ok((meaning @ (Meaning::More | Meaning::Rows(_)), length)))
+                | (Side::Client, Ok((meaning @ (Meaning::MoreWithoutWait | Meaning::Becomes { .. }), length))) => {
+                    going_on.add_meaning(length, &meaning);
+                }
                 (_, Ok((meaning, length))) => {
                     told.push(format!("{:?}; {meaning:?}, {length} bytes", std::mem::take(&mut going_on)));
                 }
@@ -41,7 +43,8 @@ pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bo
                 }
             }
         }
+        told.push(format!("{:?} of the {side:?}", std::mem::take(&mut going_on)));
     }
-    told.push(format!("{going_on:?}; {session:?}"));
+    told.push(format!("{session:?}"));
     told
 }

@@ -229,7 +229,8 @@ fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
 
 /// Does the inside of a literal name a secret?
 pub fn names_one(inside: &[u8]) -> bool {
-    NAMES.iter().any(|name| ends_with(inside, name.as_bytes()))
+    let may_end_one = inside.last().is_some_and(|last| b"delnstyg".contains(&last.to_ascii_lowercase()));
+    may_end_one && NAMES.iter().any(|name| ends_with(inside, name.as_bytes()))
 }
 
 fn begins_with(name: &[u8], beginning: &[u8]) -> bool {

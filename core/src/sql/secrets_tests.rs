@@ -1,6 +1,7 @@
 //! Passwords are never shown, not even with literals.
 
 use super::Statements;
+use super::{credentials, secrets};
 use crate::protocols::mysql;
 
 fn shown(statement: &str) -> String {
@@ -194,4 +195,11 @@ fn what_a_program_raises_is_shown_with_literals_only() {
 #[test]
 fn a_name_may_be_a_connection_string() {
     assert_eq!(Statements::name("pg://u:x@h\x1b"), "pg://u:***@h\u{fffd}");
+}
+
+#[test]
+fn every_name_of_a_secret_is_one() {
+    assert!(credentials::NAMES.iter().all(|name| secrets::names_one(name.as_bytes())));
+    assert!(["MY_TOKEN", "Passwort"].iter().all(|name| secrets::names_one(name.as_bytes())));
+    assert!(!["tokens", "", "pass"].iter().any(|name| secrets::names_one(name.as_bytes())));
 }

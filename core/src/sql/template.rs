@@ -20,25 +20,24 @@ pub const LONGEST: usize = 4096;
 /// The latest templates of each set, the newest overwriting the oldest.
 #[derive(Debug, Default)]
 pub struct Templates {
-    sets: Vec<Set>,
-    /// Where the last match was.
-    latest: Option<(usize, usize)>,
-}
-
-#[derive(Debug, Default)]
-struct Set {
+    /// Set by set; a place that was not used yet is empty.
     kept: Vec<Template>,
-    oldest: usize,
+    /// How many were learnt in each set.
+    learnt: Vec<usize>,
+    /// Where the last match was.
+    latest: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 struct Template {
-    dialect: Dialect,
+    /// The hash of the text before the first literal.
+    beginning: u32,
+    dialect: Option<Dialect>,
     text: Vec<u8>,
     literals: Vec<Literal>,
     means: Meant,
     /// Which template was asked for after this one: the statements of a loop come in the same order again.
-    next: Option<(usize, usize)>,
+    next: usize,
 }
 
 /// Where a literal stands in a text.
@@ -49,7 +48,7 @@ struct Literal {
 }
 
 /// What all texts of a template share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Meant {
     pub fingerprint: u32,
     pub tags: u32,
@@ -58,13 +57,21 @@ pub struct Meant {
 impl Templates {
     /// What `text` means and the hash of its literals, if it is a known text with other values.
     pub fn find(&mut self, dialect: Dialect, text: &[u8]) -> Option<(Meant, u64)> {
-        let expected = self.latest.and_then(|latest| self.at(latest)?.next);
-        let (place, parameters) = self.matches(expected, dialect, text).or_else(|| {
-            let set = set_of(text);
-            (0..KEPT).find_map(|way| self.matches(Some((set, way)), dialect, text))
-        })?;
+        let expected = self.kept.get(self.latest)?.next;
+        let (place, parameters) = match self.kept.get(expected)?.matches(dialect, text) {
+            Some(parameters) => (expected, parameters),
+            None => self.search(dialect, text)?,
+        };
         self.follows(place);
-        Some((self.at(place)?.means, parameters))
+        Some((self.kept[place].means, parameters))
+    }
+
+    fn search(&self, dialect: Dialect, text: &[u8]) -> Option<(usize, u64)> {
+        let beginning = beginning_of(text);
+        let first = set_of(beginning) * KEPT;
+        let set = self.kept.get(first..first + KEPT)?.iter().enumerate();
+        let mut alike = set.filter(|(_, template)| template.beginning == beginning);
+        alike.find_map(|(way, template)| Some((first + way, template.matches(dialect, text)?)))
     }
 
     /// Remember a text whose literals stand at these places, if all of them are plain.
@@ -72,45 +79,29 @@ impl Templates {
         if text.len() > LONGEST || !literals.iter().all(|place| is_plain(text, place)) {
             return;
         }
-        if self.sets.is_empty() {
-            self.sets.resize_with(SETS, Set::default);
+        if self.kept.is_empty() {
+            self.kept.resize_with(SETS * KEPT, Template::default);
+            self.learnt.resize(SETS, 0);
         }
-        let place = set_of(text);
-        let set = &mut self.sets[place];
-        let literals = literals.iter().map(|place| Literal { begin: place.start as u16, end: place.end as u16 });
-        if set.kept.len() < KEPT {
-            let (text, literals) = (text.to_vec(), literals.collect());
-            set.kept.push(Template { dialect, text, literals, means, next: None });
-            let newest = set.kept.len() - 1;
-            return self.follows((place, newest));
-        }
-        let oldest = set.oldest;
-        set.oldest = (oldest + 1) % KEPT;
-        let template = &mut set.kept[oldest];
-        (template.dialect, template.means, template.next) = (dialect, means, None);
+        let beginning = beginning_of(text);
+        let learnt = &mut self.learnt[set_of(beginning)];
+        let place = set_of(beginning) * KEPT + *learnt % KEPT;
+        *learnt += 1;
+        let template = &mut self.kept[place];
+        (template.beginning, template.dialect, template.means, template.next) =
+            (beginning, Some(dialect), means, place);
         template.text.clear();
         template.text.extend_from_slice(text);
         template.literals.clear();
+        let literals = literals.iter().map(|place| Literal { begin: place.start as u16, end: place.end as u16 });
         template.literals.extend(literals);
-        self.follows((place, oldest));
-    }
-
-    fn at(&self, (set, way): (usize, usize)) -> Option<&Template> {
-        self.sets.get(set)?.kept.get(way)
-    }
-
-    #[inline]
-    fn matches(&self, place: Option<(usize, usize)>, dialect: Dialect, text: &[u8]) -> Option<((usize, usize), u64)> {
-        let place = place?;
-        Some((place, self.at(place)?.matches(dialect, text)?))
+        self.follows(place);
     }
 
     /// This template was asked for now.
-    fn follows(&mut self, place: (usize, usize)) {
-        let before = self.latest.replace(place).and_then(|(set, way)| self.sets.get_mut(set)?.kept.get_mut(way));
-        if let Some(before) = before {
-            before.next = Some(place);
-        }
+    fn follows(&mut self, place: usize) {
+        self.kept[self.latest].next = place;
+        self.latest = place;
     }
 }
 
@@ -126,14 +117,18 @@ impl Template {
             literals.add(&rest[..length]);
             (rest, from) = (&rest[length..], end);
         }
-        (rest == &self.text[from..] && dialect == self.dialect).then(|| literals.value())
+        (rest == &self.text[from..] && self.dialect == Some(dialect)).then(|| literals.value())
     }
 }
 
 const QUOTE: u8 = b'\'';
 
-/// The set of a text: a hash of what stands before its first literal.
-fn set_of(text: &[u8]) -> usize {
+fn set_of(beginning: u32) -> usize {
+    (beginning >> 16) as usize % SETS
+}
+
+/// A hash of what stands before the first literal of a text.
+fn beginning_of(text: &[u8]) -> u32 {
     let mut hash = 0_u32;
     let mut previous = b' ';
     for &byte in text {
@@ -143,7 +138,7 @@ fn set_of(text: &[u8]) -> usize {
         hash = (hash.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);
         previous = byte;
     }
-    (hash >> 16) as usize % SETS
+    hash
 }
 
 /// Is the literal at `place` one that may be replaced by another one?
@@ -272,7 +267,7 @@ mod tests {
         };
         let first = read(1);
         assert_eq!(read(2), first);
-        assert_eq!(statements.templates.sets.iter().map(|set| set.kept.len()).sum::<usize>(), 50);
+        assert_eq!(statements.templates.kept.iter().filter(|template| template.dialect.is_some()).count(), 50);
     }
 
     #[test]

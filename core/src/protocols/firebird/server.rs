@@ -27,9 +27,7 @@ impl Firebird {
             return passed;
         }
         let asked = self.asked();
-        while let Some(length) =
-            bytes.get(passed.length..).and_then(|rest| responses::fetched_row(rest, &asked))
-        {
+        while let Some(length) = bytes.get(passed.length..).and_then(|rest| responses::fetched_row(rest, &asked)) {
             passed.add(length, Some(1));
         }
         if passed.length > 0 {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocols::Meaning::{self, Done, More, Rows, Unrelated};
+use crate::protocols::pass_tests;
 use crate::protocols::{Layer, Outcome, Purpose, Request, Verdict};
 use crate::session::Session;
 use crate::side::Side::{Client, Server};
@@ -585,6 +586,22 @@ proptest! {
     #[test]
     fn any_cut_is_the_same_as_whole(cuts in prop::collection::vec(1usize..80, 1..50)) {
         prop_assert_eq!(meanings_in_parts(|at| cuts[at % cuts.len()]), meanings_in_parts(|_| usize::MAX));
+    }
+
+    #[test]
+    fn rows_that_are_passed_over_mean_what_they_mean_one_by_one(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        rows in 0usize..5,
+    ) {
+        let mut turns = session();
+        let (_, fetched) = turns.iter_mut().find(|(_, bytes)| bytes.ends_with(&cursor_ends())).unwrap();
+        let end = fetched.len() - cursor_ends().len();
+        fetched.splice(end..end, row(packed(7)).repeat(rows));
+        for (turn, place, byte) in flips {
+            *place.get_mut(turn.get_mut(&mut turns).1.as_mut_slice()) = byte;
+        }
+        let told = |passes| pass_tests::meanings(&mut Firebird::default(), &turns, passes);
+        prop_assert_eq!(told(true), told(false));
     }
 
     #[test]

@@ -105,11 +105,22 @@ const COMMANDS: &[Command] = &[
     command(BULK_EXECUTE, "stmt_bulk_execute", Purpose::Execute, Answer::Results, 7..=FULL),
 ];
 
+/// Where each code stands in the list.
+static PLACES: [u8; 256] = {
+    let mut places = [u8::MAX; 256];
+    let mut place = 0;
+    while place < COMMANDS.len() {
+        places[COMMANDS[place].code as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
+
 static UNKNOWN: Command = command(0, "unknown", Purpose::Unreadable, Answer::Unknown, 1..=FULL);
 
 impl Command {
     pub fn known(code: u8) -> Option<&'static Command> {
-        COMMANDS.iter().find(|command| command.code == code)
+        COMMANDS.get(usize::from(PLACES[usize::from(code)]))
     }
 
     /// The command with this code, if the packet that was cut shows one at all.

@@ -58,7 +58,9 @@ impl<'a> Packet<'a> {
     /// The same, if all of it is there.
     #[inline]
     pub fn whole(bytes: &'a [u8]) -> Option<Packet<'a>> {
-        Packet::read(bytes).ok().filter(Packet::is_whole)
+        let (&[low, middle, high, sequence], rest) = bytes.split_first_chunk()?;
+        let length = u32::from_le_bytes([low, middle, high, 0]);
+        Some(Packet { sequence, length, payload: rest.get(..length as usize)? })
     }
 
     pub fn first(&self) -> Option<u8> {

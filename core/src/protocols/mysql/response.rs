@@ -366,6 +366,7 @@ impl ResultHeader {
         match packet.payload {
             [0, 1..=0xfa] | [0, 0xfc, _, _] => ResultHeader::flag_first(packet.payload).ok(),
             [0 | LOCAL_INFILE | framing::EOF, ..] => None,
+            [columns @ 1..=0xfa] => Some(ResultHeader { columns: u64::from(*columns), definitions: true }),
             [1, 1..=0xfa] | [1, 0xfc, _, _] => ResultHeader::flag_first(packet.payload).ok(),
             _ => ResultHeader::count_first(packet.payload).ok(),
         }

@@ -45,7 +45,7 @@ impl Mysql {
     }
 
     /// Packets that are only more of the oldest answer: most of them are rows.
-    pub(super) fn pass(&mut self, bytes: &[u8]) -> Passed {
+    pub(super) fn pass_answer(&mut self, bytes: &[u8]) -> Passed {
         let mut passed = Passed::default();
         let Some(response) = self.open.front_mut() else { return passed };
         if self.phase == Phase::Greeting || self.late_eof.is_some() {

@@ -165,17 +165,14 @@ fn text_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow
 fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(Cow<'a, [u8]>, usize)> {
     let declared = execution.text_length;
     let is_wide = matches!(execution.family, Family::Wide(_));
-    if is_wide && is_inside_text(bytes, at) {
+    let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);
+    let first = *bytes.get(at)?;
+    // Most places are refused by their first byte.
+    if first != CHUNKED && !right(first.into()) || is_wide && is_inside_text(bytes, at) {
         return None;
     }
-    let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);
     let mut cursor = Cursor::new(bytes);
     cursor.skip(at, "fields").ok()?;
-    let first = cursor.peek_u8()?;
-    // Most places are refused by their first byte.
-    if first != CHUNKED && !right(first.into()) {
-        return None;
-    }
     let text = string(&mut cursor)?;
     let read = without_zero(&text);
     let reads = right(text.len()) && !read.is_empty() && read.iter().copied().all(is_printable);
@@ -186,12 +183,15 @@ fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(C
 
 /// The declared number of printable bytes, as JDBC writes them: nothing before or after.
 fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usize)> {
+    if !starts_a_statement(*bytes.get(at)?) {
+        return None;
+    }
     let text = bytes.get(at..at.checked_add(length)?)?;
     let before = at.checked_sub(1).and_then(|at| bytes.get(at));
     let behind = bytes.get(at + length);
     // A count of 9, 10 or 13 may stand there: a text would have to go on with more than a line's end.
     let alone = [before, behind].into_iter().flatten().all(|&byte| byte < b' ');
-    let right = alone && starts_a_statement(text[0]) && text.iter().copied().all(is_printable);
+    let right = alone && text.iter().copied().all(is_printable);
     right.then_some((Cow::Borrowed(text), at + length))
 }
 

@@ -8,11 +8,12 @@
 //! however the packets fell.
 
 use super::DIALECT;
-use super::framing::{HEADER, NAME_MAX, text};
-use super::names::{Names, Portal};
+use super::framing::{self, HEADER, NAME_MAX, text};
+use super::names::Names;
 use super::server::{Answer, Answers};
 use crate::cursor::{Cursor, Lost};
-use crate::protocols::{Awaits, Context, Meaning, Message, Purpose, Request};
+use crate::protocols::{Awaits, Context, Meaning, Message, Passed, Purpose, Request};
+use crate::side::Side;
 use crate::sql::{Sql, Statements};
 
 #[derive(Debug, Default)]
@@ -99,7 +100,32 @@ struct Step<'a> {
     answer: Answer,
     statement: Option<&'a [u8]>,
     portal: Option<&'a [u8]>,
+    /// What follows the names: a text, or values.
+    rest: &'a [u8],
+    /// The statement it is about, once it was followed.
     sql: Option<Sql>,
+}
+
+impl<'a> Step<'a> {
+    /// Read a message of the extended protocol, as far as the capture has it.
+    fn read(tag: u8, body: &'a [u8]) -> Step<'a> {
+        let mut cursor = Cursor::new(body);
+        let (kind, answer, statement, portal) = match tag {
+            b'P' => (Kind::Prepare, Answer::Parse, Some(name(&mut cursor)), None),
+            b'B' => {
+                let portal = name(&mut cursor);
+                (Kind::Bind, Answer::Bind, Some(name(&mut cursor)), Some(portal))
+            }
+            b'E' => (Kind::Execute, Answer::Execute, None, Some(name(&mut cursor))),
+            _ => {
+                let (kind, answer) =
+                    if tag == b'C' { (Kind::Close, Answer::Close) } else { (Kind::Describe, Answer::Describe) };
+                let (is_portal, name) = target(&mut cursor);
+                if is_portal { (kind, answer, None, Some(name)) } else { (kind, answer, Some(name), None) }
+            }
+        };
+        Step { kind, answer, statement, portal, rest: cursor.rest(), sql: None }
+    }
 }
 
 impl Group {
@@ -187,17 +213,43 @@ impl Requests {
             b'p' => Err(Lost("a password that was not asked for".into())),
             b'd' | b'c' | b'f' => Ok(answers.copied()),
             _ => {
-                let step = self.step(tag, body, context.statements);
-                self.extended(step, answers)
+                let mut step = Step::read(tag, body);
+                self.follow(&mut step, context.statements);
+                self.extended(&step, answers)
             }
         }
+    }
+
+    /// Messages that only go on with the newest exchange.
+    pub fn pass(&mut self, bytes: &[u8], answers: &mut Answers, statements: &mut Statements) -> Passed {
+        let mut passed = Passed::default();
+        while self.group.kind.is_some() && answers.is_newest(self.exchange) && answers.has_room() {
+            let rest = bytes.get(passed.length..).unwrap_or_default();
+            let Some((tag, message, length)) = framing::whole(Side::Client, rest) else { break };
+            let meaning = match tag {
+                b'S' => self.sync(answers),
+                b'H' => Ok(self.flush(answers)),
+                b'B' | b'D' | b'E' | b'C' => {
+                    let mut step = Step::read(tag, message.get(HEADER..).unwrap_or_default());
+                    if !self.group.takes(&step) {
+                        break;
+                    }
+                    self.follow(&mut step, statements);
+                    self.extended(&step, answers)
+                }
+                _ => break,
+            };
+            let Ok(meaning) = meaning else { break };
+            passed.add_meaning(length, &meaning);
+        }
+        passed
     }
 
     /// A text, which may prepare, run or close a statement by its name.
     fn query(&mut self, body: &[u8], statements: &mut Statements) -> Request {
         let text = text(body);
         self.names.read_for(self.exchange.wrapping_add(1));
-        let sql = statement(body, statements);
+        let sql = text_of(body, statements);
         Request::using("query", statements.named(DIALECT, &text, sql, &mut self.names))
     }
 
@@ -244,11 +296,11 @@ impl Requests {
         if answers.is_newest(self.exchange) { Meaning::MoreWithoutWait } else { Meaning::Unrelated }
     }
 
-    fn extended(&mut self, step: Step<'_>, answers: &mut Answers) -> Result<Meaning, Lost> {
+    fn extended(&mut self, step: &Step<'_>, answers: &mut Answers) -> Result<Meaning, Lost> {
         let is_open = answers.is_newest(self.exchange);
-        let meaning = if !is_open || !self.group.takes(&step) {
-            self.new_group(&step)
-        } else if self.group.take(&step) {
+        let meaning = if !is_open || !self.group.takes(step) {
+            self.new_group(step)
+        } else if self.group.take(step) {
             step.kind.becomes(step.sql)
         } else {
             Meaning::MoreWithoutWait
@@ -266,55 +318,32 @@ impl Requests {
         Meaning::Request(request)
     }
 
-    /// Read a message of the extended protocol, as far as the capture has it, and remember what it names.
-    fn step<'a>(&mut self, tag: u8, body: &'a [u8], statements: &mut Statements) -> Step<'a> {
-        let mut cursor = Cursor::new(body);
-        match tag {
-            b'P' => self.parse(&mut cursor, statements),
-            b'B' => self.bind(&mut cursor, statements),
-            b'E' => self.execute(&mut cursor),
-            b'C' => self.close(&mut cursor),
-            _ => self.describe(&mut cursor, statements),
-        }
-    }
-
-    fn parse<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
-        let name = name(cursor);
-        let sql = statement(cursor.rest(), statements);
-        self.names.prepare(name, sql);
-        Step { kind: Kind::Prepare, answer: Answer::Parse, statement: Some(name), portal: None, sql }
-    }
-
-    fn bind<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
-        let (portal, statement) = (name(cursor), name(cursor));
-        let sql = self.names.statement(statement, statements);
-        let sql = sql.map(|sql| Statements::with_parameters(sql, cursor.rest()));
-        self.names.bind(portal, sql);
-        Step { kind: Kind::Bind, answer: Answer::Bind, statement: Some(statement), portal: Some(portal), sql }
-    }
-
-    fn execute<'a>(&mut self, cursor: &mut Cursor<'a>) -> Step<'a> {
-        let portal = name(cursor);
-        let (kind, sql) = match self.names.execute(portal) {
-            Some(Portal { executed: false, sql }) => (Kind::Execute, sql),
-            Some(Portal { executed: true, sql }) => (Kind::Fetch, sql),
-            None => (Kind::Fetch, None),
+    /// Remember what a message of the extended protocol names, and find the statement that it is about.
+    fn follow(&mut self, step: &mut Step<'_>, statements: &mut Statements) {
+        let (statement, portal) = (step.statement.unwrap_or_default(), step.portal.unwrap_or_default());
+        step.sql = match step.answer {
+            Answer::Parse => {
+                let sql = text_of(step.rest, statements);
+                self.names.prepare(statement, sql);
+                sql
+            }
+            Answer::Bind => {
+                let sql = self.names.statement(statement, statements);
+                let sql = sql.map(|sql| Statements::with_parameters(sql, step.rest));
+                self.names.bind(portal, sql);
+                sql
+            }
+            Answer::Execute => {
+                let before = self.names.execute(portal);
+                // One that has run before brings more rows.
+                step.kind = if before.is_some_and(|portal| !portal.executed) { Kind::Execute } else { Kind::Fetch };
+                before.and_then(|portal| portal.sql)
+            }
+            Answer::Close if step.portal.is_some() => self.names.close(true, portal),
+            Answer::Close => self.names.close(false, statement),
+            _ if step.portal.is_some() => self.names.portal(portal),
+            _ => self.names.statement(statement, statements),
         };
-        Step { kind, answer: Answer::Execute, statement: None, portal: Some(portal), sql }
-    }
-
-    fn describe<'a>(&mut self, cursor: &mut Cursor<'a>, statements: &mut Statements) -> Step<'a> {
-        let (is_portal, name) = target(cursor);
-        let (statement, portal) = if is_portal { (None, Some(name)) } else { (Some(name), None) };
-        let sql = if is_portal { self.names.portal(name) } else { self.names.statement(name, statements) };
-        Step { kind: Kind::Describe, answer: Answer::Describe, statement, portal, sql }
-    }
-
-    fn close<'a>(&mut self, cursor: &mut Cursor<'a>) -> Step<'a> {
-        let (is_portal, name) = target(cursor);
-        let (statement, portal) = if is_portal { (None, Some(name)) } else { (Some(name), None) };
-        let sql = self.names.close(is_portal, name);
-        Step { kind: Kind::Close, answer: Answer::Close, statement, portal, sql }
     }
 }
 
@@ -328,8 +357,8 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> &'a [u8] {
     cursor.until(0, "name").unwrap_or_else(|_| cursor.rest())
 }
 
-/// The statement's text; an empty one (a ping) is no statement.
-fn statement(body: &[u8], statements: &mut Statements) -> Option<Sql> {
+/// The statement in a text; an empty one (a ping) is no statement.
+fn text_of(body: &[u8], statements: &mut Statements) -> Option<Sql> {
     let text = text(body);
     (!text.trim_ascii().is_empty()).then(|| statements.sql_in(DIALECT, &text))
 }

@@ -59,14 +59,14 @@ pub fn frame(side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
     Ok(Frame::Message { head, length })
 }
 
-/// The tag of the server's message that begins here, what its meaning depends on and its length, if all of it is there.
+/// The tag of the message that begins here, what its meaning depends on and its length, if all of it is there.
 #[inline]
-pub fn whole(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
+pub fn whole(side: Side, bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let [tag, length @ ..] = bytes.first_chunk::<HEADER>()?;
     let length = u32::from_be_bytes(*length);
-    lengths(Side::Server, *tag)?.contains(&length).then_some(())?;
+    lengths(side, *tag)?.contains(&length).then_some(())?;
     let message = bytes.get(..length as usize + 1)?;
-    let head = head_of(Side::Server, *tag).min(message.len());
+    let head = head_of(side, *tag).min(message.len());
     Some((*tag, &message[..head], message.len()))
 }
 

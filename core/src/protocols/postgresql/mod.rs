@@ -30,7 +30,7 @@ use super::{
 };
 use crate::cursor::Lost;
 use crate::side::Side;
-use crate::sql::{Dialect, DoubleQuotes, HashSign};
+use crate::sql::{Dialect, DoubleQuotes, HashSign, Statements};
 use client::Requests;
 use server::Answers;
 use startup::First;
@@ -212,8 +212,12 @@ impl Decoder for Postgresql {
         }
     }
 
-    fn pass(&mut self, bytes: &[u8]) -> Passed {
-        if matches!(self.phase, Phase::Session) { self.answers.pass(bytes) } else { Passed::default() }
+    fn pass(&mut self, side: Side, bytes: &[u8], statements: &mut Statements) -> Passed {
+        match (&self.phase, side) {
+            (Phase::Session, Side::Server) => self.answers.pass(bytes),
+            (Phase::Session, Side::Client) => self.requests.pass(bytes, &mut self.answers, statements),
+            _ => Passed::default(),
+        }
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {

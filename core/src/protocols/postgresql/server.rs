@@ -10,6 +10,7 @@ use super::error;
 use super::framing::{self, HEADER};
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome, Passed};
+use crate::side::Side;
 
 /// More unanswered messages than any pipeline has.
 const MAX_UNANSWERED: usize = 1 << 18;
@@ -73,11 +74,16 @@ enum Copy {
 impl Answers {
     /// The client has sent what will be answered so.
     pub fn expect(&mut self, answer: Answer, exchange: u32) -> Result<(), Lost> {
-        if self.queue.len() >= MAX_UNANSWERED {
+        if !self.has_room() {
             return Err(Lost("too many requests without an answer".into()));
         }
         self.queue.push_back(Awaited { answer, exchange });
         Ok(())
+    }
+
+    /// There is room for one more.
+    pub fn has_room(&self) -> bool {
+        self.queue.len() < MAX_UNANSWERED
     }
 
     /// Is the newest awaited answer one of this exchange?
@@ -134,7 +140,8 @@ impl Answers {
     /// Messages that are only more of the oldest answer: most of them are rows.
     pub fn pass(&mut self, bytes: &[u8]) -> Passed {
         let mut passed = Passed::default();
-        while let Some((tag, message, length)) = bytes.get(passed.length..).and_then(framing::whole)
+        while let Some((tag, message, length)) =
+            framing::whole(Side::Server, bytes.get(passed.length..).unwrap_or_default())
             && let Some(oldest) = self.oldest()
         {
             let rows = match (tag, oldest.has_results()) {
