@@ -40,10 +40,11 @@ pub struct Cursor<'a> {
     position: usize,
 }
 
-/// One method per integer: the name says width and byte order.
+/// One method per integer: the name says width and byte order. Always inlined, as all that they are made of: where the
+/// compiler knows how many bytes there are, the check goes, and with it the error.
 macro_rules! integers {
     ($($name:ident: $integer:ty = $from:ident;)*) => {$(
-        #[inline]
+        #[inline(always)]
         pub fn $name(&mut self, field: &'static str) -> Result<$integer, TooShort> {
             Ok(<$integer>::$from(self.array(field)?))
         }
@@ -51,19 +52,19 @@ macro_rules! integers {
 }
 
 impl<'a> Cursor<'a> {
-    #[inline]
+    #[inline(always)]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
     /// How many bytes have been read.
-    #[inline]
+    #[inline(always)]
     pub fn position(&self) -> usize {
         self.position
     }
 
     /// How many bytes are left.
-    #[inline]
+    #[inline(always)]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.position
     }
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What is left, without reading it.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self) -> &'a [u8] {
         self.bytes.get(self.position..).unwrap_or_default()
     }
@@ -93,7 +94,7 @@ impl<'a> Cursor<'a> {
         rest
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], TooShort> {
         match self.peek().split_at_checked(length) {
             Some((taken, _)) => {
@@ -113,7 +114,7 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn skip(&mut self, length: usize, field: &'static str) -> Result<(), TooShort> {
         self.take(length, field).map(|_| ())
     }
@@ -124,7 +125,7 @@ impl<'a> Cursor<'a> {
         self.take(length, field).map(Cursor::new)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn array<const LENGTH: usize>(&mut self, field: &'static str) -> Result<[u8; LENGTH], TooShort> {
         match self.peek().first_chunk::<LENGTH>() {
             Some(array) => {
@@ -182,9 +183,44 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// What is read of the fixed part of a header.
+pub trait Header: Sized {
+    /// Reads its fields, one after the other: to be inlined, always.
+    fn read(cursor: Cursor<'_>) -> Result<Self, TooShort>;
+}
+
+/// A header whose fixed part has `LENGTH` bytes. Where all of them are there, which the compiler then knows, no field
+/// costs a check of its own; where they are not, the error names the field that is missing.
+#[inline(always)]
+pub fn header<const LENGTH: usize, H: Header>(bytes: &[u8]) -> Result<H, TooShort> {
+    match bytes.first_chunk::<LENGTH>() {
+        Some(fixed) => H::read(Cursor::new(fixed)),
+        None => cut_header(bytes),
+    }
+}
+
+#[cold]
+fn cut_header<H: Header>(bytes: &[u8]) -> Result<H, TooShort> {
+    H::read(Cursor::new(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_header_that_is_cut_says_which_field_is_missing() {
+        #[derive(Debug, PartialEq)]
+        struct Message(u8, u16);
+        impl Header for Message {
+            fn read(mut cursor: Cursor<'_>) -> Result<Self, TooShort> {
+                Ok(Self(cursor.u8("tag")?, cursor.u16_be("length")?))
+            }
+        }
+        assert_eq!(header::<3, _>(&[7, 0, 9, 1]), Ok(Message(7, 9)));
+        let short = header::<3, Message>(&[7, 0]).unwrap_err();
+        assert_eq!(short.to_string(), "length at byte 1 needs 2 bytes, 1 left");
+    }
 
     #[test]
     fn integers_are_read_in_the_order_their_name_says() {

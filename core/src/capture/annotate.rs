@@ -77,15 +77,15 @@ fn copy(
 ) -> Result<u64, AnnotateError> {
     let (mut notes, mut frame, mut written) = (Notes::default(), 0, 0);
     loop {
-        let next = reader.advance(&mut notes, extras);
+        let next = reader.advance(&mut notes, extras).map(|record| record.length);
         output.write_all(&extras.take_blocks())?;
-        let Some(record) = next else { return Ok(written) };
+        let Some(captured) = next else { return Ok(written) };
         frame += 1;
         stop_if(cancel)?;
-        let block = reader.raw(&record);
+        let block = reader.raw();
         match (comments.get(&frame), reader.order()) {
             (Some(comments), Some(order)) if has_options(block, order) => {
-                output.write_all(&with_comments(block, record.length, order, comments))?;
+                output.write_all(&with_comments(block, captured, order, comments))?;
                 written += 1;
             }
             _ => output.write_all(block)?,

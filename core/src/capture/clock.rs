@@ -8,6 +8,8 @@ pub(super) struct Clock {
     multiply: i128,
     divide: i128,
     offset_ns: i128,
+    /// The tick and the offset where both are whole nanoseconds of 64 bits, as in nearly all files.
+    whole_ns: Option<(i64, i64)>,
 }
 
 impl Default for Clock {
@@ -28,7 +30,9 @@ impl Clock {
             // Beyond 2^-94 as well, which makes the limit harmless.
             _ => (NANOSECONDS, 1 << exponent.min(126)),
         };
-        Self { multiply, divide, offset_ns: i128::from(offset_seconds) * NANOSECONDS }
+        let offset_ns = i128::from(offset_seconds) * NANOSECONDS;
+        let whole_ns = i64::try_from(multiply).ok().zip(i64::try_from(offset_ns).ok()).filter(|_| divide == 1);
+        Self { multiply, divide, offset_ns, whole_ns }
     }
 
     /// Nanoseconds since 1970; times beyond the years that 64 bits can hold stay at the edge.
@@ -36,6 +40,14 @@ impl Clock {
     pub fn nanoseconds(&self, high: u32, low: u32) -> i64 {
         // Unsigned by the book, but only times before 1970 have the top bit set.
         let ticks = (u64::from(high) << 32 | u64::from(low)) as i64;
+        let whole_ns =
+            self.whole_ns.and_then(|(tick_ns, offset_ns)| ticks.checked_mul(tick_ns)?.checked_add(offset_ns));
+        whole_ns.unwrap_or_else(|| self.nearest(ticks))
+    }
+
+    /// The same of any clock.
+    #[cold]
+    fn nearest(&self, ticks: i64) -> i64 {
         // 64 bits of ticks times 30 bits of nanoseconds fit well.
         let mut since = i128::from(ticks) * self.multiply;
         if self.divide != 1 {
@@ -79,8 +91,12 @@ mod tests {
     #[test]
     fn no_resolution_and_no_time_overflows() {
         for resolution in 0..=255 {
-            for offset in [i64::MIN, 0, i64::MAX] {
-                Clock::new(resolution, offset).nanoseconds(u32::MAX, u32::MAX);
+            for offset in [i64::MIN, -3, 0, 7, i64::MAX] {
+                let clock = Clock::new(resolution, offset);
+                for (high, low) in [(u32::MAX, u32::MAX), (0, 9), (0x6_0000, 0x1234_5678), (0x7fff_ffff, u32::MAX)] {
+                    let ticks = (u64::from(high) << 32 | u64::from(low)) as i64;
+                    assert_eq!(clock.nanoseconds(high, low), clock.nearest(ticks));
+                }
             }
         }
         assert_eq!(Clock::new(0, 0).nanoseconds(0x7fff_ffff, 0), i64::MAX);

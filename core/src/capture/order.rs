@@ -9,7 +9,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    #[inline]
+    #[inline(always)]
     pub fn u16(self, cursor: &mut Cursor<'_>, field: &'static str) -> Result<u16, TooShort> {
         match self {
             Self::Big => cursor.u16_be(field),
@@ -17,7 +17,7 @@ impl Order {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn u32(self, cursor: &mut Cursor<'_>, field: &'static str) -> Result<u32, TooShort> {
         match self {
             Self::Big => cursor.u32_be(field),

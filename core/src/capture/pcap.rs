@@ -10,7 +10,7 @@
 use super::order::Order;
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
-use super::variants::{Lengths, Times, Variant};
+use super::variants::{Lengths, RECORD_HEADER, Times, Variant};
 use crate::cursor::{Cursor, TooShort};
 
 /// Wireshark's limits: no network packet is longer, so a longer one is damage.
@@ -67,9 +67,15 @@ impl Pcap {
         })
     }
 
-    /// The next packet, `None` at the end of the file.
-    #[inline]
-    pub fn next(&self, buffer: &mut ReadBuffer) -> Result<Option<Record>, Damage> {
+    /// The next packet where all of it is in the buffer, as nearly always; else it is to be fetched.
+    #[inline(always)]
+    pub fn at_hand(&self, bytes: &[u8]) -> Option<Record> {
+        let record = self.record(bytes.first_chunk::<RECORD_HEADER>()?).ok()?;
+        (record.length <= self.longest_packet as usize && record.whole <= bytes.len()).then_some(record)
+    }
+
+    /// The next packet, read into the buffer first; `None` at the end of the file.
+    pub fn fetch(&self, buffer: &mut ReadBuffer) -> Result<Option<Record>, Damage> {
         let at = buffer.offset();
         let Some(header) = buffer.peek(self.record_header) else {
             return if buffer.at_end() { Ok(None) } else { Err(Damage::cut(at)) };
@@ -84,7 +90,8 @@ impl Pcap {
         }
     }
 
-    #[inline]
+    /// From the fields that every variant begins with.
+    #[inline(always)]
     fn record(&self, header: &[u8]) -> Result<Record, TooShort> {
         let mut cursor = Cursor::new(header);
         let time_ns = self.times.read(&mut cursor)?;
@@ -152,8 +159,10 @@ mod tests {
         let pcap = open(&mut buffer);
         let mut packets = Vec::new();
         loop {
-            match pcap.next(&mut buffer) {
+            let at_hand = pcap.at_hand(buffer.at_hand());
+            match pcap.fetch(&mut buffer) {
                 Ok(Some(record)) => {
+                    assert!(at_hand.is_none_or(|at_hand| at_hand == record));
                     assert!(buffer.slice(record.skip, record.length).iter().all(|&byte| byte == 0x55));
                     let time = record.time_ns.unwrap_or_default();
                     packets.push((time, record.length, record.original_length));

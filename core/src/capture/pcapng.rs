@@ -17,6 +17,9 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type and length before the body, the length again after it.
 const FRAMING: usize = 12;
 const BODY: usize = 8;
+const END: usize = 4;
+/// Interface, time, captured and original length of a packet.
+const PACKET_HEAD: usize = 20;
 /// Wireshark's limit: a longer block is damage.
 const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
 /// No machine has more; each costs memory, so a hostile file may not go on.
@@ -62,9 +65,22 @@ impl Pcapng {
         }
     }
 
-    /// The next packet, `None` at the end of the file.
-    #[inline]
-    pub fn next(
+    /// The next block where it is a packet, whole in the buffer and without fault, as nearly always; else it is to be
+    /// fetched.
+    #[inline(always)]
+    pub fn at_hand(&self, bytes: &[u8]) -> Option<Record> {
+        let order = self.section.order;
+        let (kind, length) = frame(bytes, order).ok()?;
+        let total = padded(length);
+        if kind != kind::PACKET || total > LONGEST_BLOCK || trailer(bytes.get(..total)?, order)? != length {
+            return None;
+        }
+        let record = self.packet(bytes.get(BODY..total - END)?).ok()?;
+        Some(in_block(record, total))
+    }
+
+    /// The next packet, its block read into the buffer first, and all blocks before it; `None` at the end of the file.
+    pub fn fetch(
         &mut self,
         buffer: &mut ReadBuffer,
         notes: &mut Notes,
@@ -110,8 +126,7 @@ impl Pcapng {
         };
         let order = self.order_of(head, at)?;
         let (kind, length) = frame(head, order).map_err(|error| Damage::short(at, error))?;
-        // Some writers do not count the padding.
-        let total = (length as usize).next_multiple_of(4);
+        let total = padded(length);
         if !(FRAMING..=LONGEST_BLOCK).contains(&total) {
             return Err(Damage::broken(at, format!("a block of {length} bytes is announced")));
         }
@@ -142,18 +157,17 @@ impl Pcapng {
         at: u64,
         notes: &mut Notes,
     ) -> Result<Option<Record>, Damage> {
-        let body = Cursor::new(buffer.slice(BODY, block.total - FRAMING));
+        let bytes = buffer.slice(BODY, block.total - FRAMING);
+        let body = Cursor::new(bytes);
         let record = match block.kind {
-            kind::PACKET => self.packet(body),
+            kind::PACKET => self.packet(bytes),
             kind::SIMPLE_PACKET => self.simple_packet(body),
-            kind::OLD_PACKET => self.old_packet(body),
+            kind::OLD_PACKET => self.old_packet(bytes),
             kind::CUSTOM | kind::CUSTOM_NOT_COPIED | kind::JOURNAL => Ok(Record::remark()),
             _ => return self.describe(block, body, at, notes).map(|()| None),
         };
-        let mut record = record.map_err(|problem| problem.at(at))?;
-        record.skip += BODY;
-        record.whole = block.total;
-        Ok(Some(record))
+        let record = record.map_err(|problem| problem.at(at))?;
+        Ok(Some(in_block(record, block.total)))
     }
 
     fn describe(&mut self, block: Block, body: Cursor<'_>, at: u64, notes: &mut Notes) -> Result<(), Damage> {
@@ -215,35 +229,36 @@ impl Pcapng {
     }
 
     #[inline]
-    fn packet(&self, mut body: Cursor<'_>) -> Result<Record, Problem> {
+    fn packet(&self, body: &[u8]) -> Result<Record, Problem> {
         let order = self.section.order;
-        let interface = order.u32(&mut body, "interface")?;
-        self.timed_packet(interface, body)
+        let mut head = Cursor::new(body);
+        let interface = order.u32(&mut head, "interface")?;
+        whole_in(body, self.timed_packet(interface, head)?)
     }
 
-    fn old_packet(&self, mut body: Cursor<'_>) -> Result<Record, Problem> {
+    fn old_packet(&self, body: &[u8]) -> Result<Record, Problem> {
         let order = self.section.order;
-        let interface = order.u16(&mut body, "interface")?;
-        order.u16(&mut body, "drops")?;
-        self.timed_packet(u32::from(interface), body)
+        let mut head = Cursor::new(body);
+        let interface = order.u16(&mut head, "interface")?;
+        order.u16(&mut head, "drops")?;
+        whole_in(body, self.timed_packet(u32::from(interface), head)?)
     }
 
+    /// The packet that the rest of a head announces.
     #[inline]
-    fn timed_packet(&self, interface: u32, mut body: Cursor<'_>) -> Result<Record, Problem> {
+    fn timed_packet(&self, interface: u32, mut head: Cursor<'_>) -> Result<Record, Problem> {
         let order = self.section.order;
         let interface = self.interface(interface)?;
-        let high = order.u32(&mut body, "time")?;
-        let low = order.u32(&mut body, "time")?;
-        let captured = order.u32(&mut body, "captured length")?;
-        let original = order.u32(&mut body, "original length")?;
-        let skip = body.position();
-        body.skip(captured as usize, "packet")?;
+        let high = order.u32(&mut head, "time")?;
+        let low = order.u32(&mut head, "time")?;
+        let captured = order.u32(&mut head, "captured length")?;
+        let original = order.u32(&mut head, "original length")?;
         Ok(Record {
             is_packet: true,
             time_ns: Some(interface.clock.nanoseconds(high, low)),
             link_type: interface.link_type,
             original_length: original.max(captured),
-            skip,
+            skip: PACKET_HEAD,
             length: captured as usize,
             whole: 0,
         })
@@ -343,6 +358,27 @@ fn version(head: &[u8], order: Order) -> Result<(u16, u16), TooShort> {
 fn section_length(mut body: Cursor<'_>, order: Order) -> Result<i64, TooShort> {
     body.skip(8, "section header")?;
     order.i64(&mut body, "section length")
+}
+
+/// The record, if the block's body holds all of its packet.
+#[inline]
+fn whole_in(body: &[u8], record: Record) -> Result<Record, Problem> {
+    let mut body = Cursor::new(body);
+    body.skip(record.skip, "packet head")?;
+    body.skip(record.length, "packet")?;
+    Ok(record)
+}
+
+/// The record of a body, seen from the start of its block.
+#[inline]
+fn in_block(record: Record, total: usize) -> Record {
+    Record { skip: BODY + record.skip, whole: total, ..record }
+}
+
+/// Some writers do not count the padding.
+#[inline]
+fn padded(length: u32) -> usize {
+    (length as usize).next_multiple_of(4)
 }
 
 #[inline]

@@ -40,8 +40,10 @@ fn read(parts: &[Vec<u8>]) -> Read {
     let (mut notes, mut extras) = (Notes::default(), Extras::default());
     let mut packets = Vec::new();
     let damage = loop {
-        match pcapng.next(&mut buffer, &mut notes, &mut extras) {
+        let at_hand = pcapng.at_hand(buffer.at_hand());
+        match pcapng.fetch(&mut buffer, &mut notes, &mut extras) {
             Ok(Some(record)) => {
+                assert!(at_hand.is_none_or(|at_hand| at_hand == record));
                 let bytes = buffer.slice(record.skip, record.length);
                 assert!(bytes.iter().all(|&byte| byte == 0x55));
                 let (time, original) = (record.time_ns, record.original_length);

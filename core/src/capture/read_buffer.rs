@@ -9,7 +9,7 @@ pub(super) struct ReadBuffer {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// The place of `start` in the stream.
+    /// The place of the buffer's first byte in the stream.
     offset: u64,
     /// The stream has ended, by itself or by `failure`.
     ended: bool,
@@ -37,6 +37,12 @@ impl ReadBuffer {
         self.slice(0, length.min(left))
     }
 
+    /// All that has been brought in and not consumed.
+    #[inline]
+    pub fn at_hand(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
     /// Bytes that an earlier `peek` has brought in.
     #[inline]
     pub fn slice(&self, skip: usize, length: usize) -> &[u8] {
@@ -47,9 +53,7 @@ impl ReadBuffer {
     /// Steps over bytes that an earlier `peek` has brought in.
     #[inline]
     pub fn consume(&mut self, length: usize) {
-        let length = length.min(self.end - self.start);
-        self.start += length;
-        self.offset += length as u64;
+        self.start = self.end.min(self.start + length);
     }
 
     /// Steps over any number of bytes; `false` where the stream ends before.
@@ -67,7 +71,7 @@ impl ReadBuffer {
 
     /// The place of the next byte in the stream.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.offset + self.start as u64
     }
 
     pub fn at_end(&mut self) -> bool {
@@ -92,6 +96,7 @@ impl ReadBuffer {
     fn make_room(&mut self, length: usize) {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
+            self.offset += self.start as u64;
             self.end -= self.start;
             self.start = 0;
         }

@@ -22,7 +22,8 @@ pub(super) struct Reader {
     buffer: ReadBuffer,
     format: Format,
     compression: Option<&'static str>,
-    current: Option<Record>,
+    /// The packet that `advance` found: its bytes are still in the buffer.
+    record: Record,
     ended: bool,
     stop: Stop,
 }
@@ -41,7 +42,7 @@ impl Reader {
         })?;
         let mut buffer = ReadBuffer::new(stream);
         let format = open_format(path, &mut buffer, compression)?;
-        Ok(Self { buffer, format, compression, current: None, ended: false, stop: stop.clone() })
+        Ok(Self { buffer, format, compression, record: Record::default(), ended: false, stop: stop.clone() })
     }
 
     /// What users call the format, e.g. `pcapng (gzip)`.
@@ -58,36 +59,60 @@ impl Reader {
 
     /// Steps to the next packet; trouble goes into the notes and, where it must, ends the file.
     #[inline]
-    pub fn advance(&mut self, notes: &mut Notes, extras: &mut Extras) -> Option<Record> {
+    pub fn advance(&mut self, notes: &mut Notes, extras: &mut Extras) -> Option<&Record> {
+        self.buffer.consume(self.record.whole);
+        let bytes = self.buffer.at_hand();
+        let at_hand = match &self.format {
+            _ if self.ended => None,
+            Format::Pcap(pcap) => pcap.at_hand(bytes),
+            Format::Pcapng(pcapng) => pcapng.at_hand(bytes),
+        };
+        match at_hand {
+            Some(record) => self.record = record,
+            None => self.record = self.fetch(notes, extras)?,
+        }
+        Some(&self.record)
+    }
+
+    /// The next packet, read into the buffer first; trouble goes into the notes and, where it must, ends the file.
+    #[cold]
+    fn fetch(&mut self, notes: &mut Notes, extras: &mut Extras) -> Option<Record> {
+        self.record = Record::default();
         if self.ended {
             return None;
         }
-        if let Some(record) = self.current.take() {
-            self.buffer.consume(record.whole);
-        }
         let next = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.buffer),
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.buffer, notes, extras),
+            Format::Pcap(pcap) => pcap.fetch(&mut self.buffer),
+            Format::Pcapng(pcapng) => pcapng.fetch(&mut self.buffer, notes, extras),
         };
-        self.current = next.unwrap_or_else(|damage| {
+        if !matches!(next, Ok(Some(_))) {
+            self.ended = true;
+        }
+        let record = next.unwrap_or_else(|damage| {
             self.note_damage(&damage, notes);
             None
         });
-        if self.current.is_none() {
-            self.end(notes);
+        if self.ended {
+            self.note_end(notes);
         }
-        self.current
+        record
     }
 
-    /// The bytes of the record that `advance` found.
+    /// The packet that `advance` found.
     #[inline]
-    pub fn bytes(&self, record: &Record) -> &[u8] {
-        self.buffer.slice(record.skip, record.length)
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        self.buffer.slice(self.record.skip, self.record.length)
     }
 
     /// The record as it lies in the file, header and all.
-    pub fn raw(&self, record: &Record) -> &[u8] {
-        self.buffer.slice(0, record.whole)
+    pub fn raw(&self) -> &[u8] {
+        self.buffer.slice(0, self.record.whole)
     }
 
     /// The byte order of a pcapng file's section; `None` for pcap.
@@ -99,11 +124,11 @@ impl Reader {
     }
 
     /// The comments of a packet: pcapng only.
-    pub fn comments(&self, record: &Record) -> impl Iterator<Item = &[u8]> {
+    pub fn comments(&self) -> impl Iterator<Item = &[u8]> {
         let Format::Pcapng(pcapng) = &self.format else {
             return None.into_iter().flatten();
         };
-        Some(pcapng.comments(self.raw(record), record)).into_iter().flatten()
+        Some(pcapng.comments(self.raw(), &self.record)).into_iter().flatten()
     }
 
     fn note_damage(&self, damage: &Damage, notes: &mut Notes) {
@@ -118,8 +143,7 @@ impl Reader {
         });
     }
 
-    fn end(&mut self, notes: &mut Notes) {
-        self.ended = true;
+    fn note_end(&mut self, notes: &mut Notes) {
         if self.stop.has_left_a_pipe() {
             notes.add(NoteCode::Stopped, || "reading was stopped while more could have come".to_owned());
             return;

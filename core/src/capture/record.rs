@@ -4,7 +4,7 @@ use crate::cursor::TooShort;
 use crate::note::NoteCode;
 
 /// The next packet: its bytes stay in the buffer until the record is consumed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     /// `false` for a remark among the packets: it is not read, but Wireshark gives it a frame number.
     pub is_packet: bool,
@@ -21,7 +21,7 @@ pub(super) struct Record {
 
 impl Record {
     pub fn remark() -> Self {
-        Self { is_packet: false, time_ns: None, link_type: 0, original_length: 0, skip: 0, length: 0, whole: 0 }
+        Self::default()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blocks::Extras;
 use super::error::CaptureError;
 use super::reader::Reader;
-use super::record::Record;
 use super::source::Source;
 use super::stop::Stop;
 use super::summary::{CaptureFile, CutPacket, cut_short};
@@ -59,9 +59,12 @@ struct File {
 enum State {
     /// The first packet's time is known, and the file closed again.
     Closed,
-    Open(Box<Reader>, Record),
+    Open(Box<Reader>),
     Done,
 }
+
+/// The time of a file's next packet; `None` where the format has none for it.
+struct Due(Option<i64>);
 
 /// When a file's next packet is due. Of equal times the last file's goes first; a packet without time goes
 /// at once, the first file's first. Both as Wireshark's `mergecap` has it, so that frame numbers agree.
@@ -127,8 +130,8 @@ impl Recording {
         } else {
             file.open(&self.consumed, &self.stop, &mut self.extras)?
         };
-        if let Some(record) = first {
-            let turn = Turn::new(record.time_ns, self.files.len());
+        if let Some(Due(time_ns)) = first {
+            let turn = Turn::new(time_ns, self.files.len());
             self.waiting.push(Reverse(turn));
         }
         self.files.push(file);
@@ -136,19 +139,18 @@ impl Recording {
     }
 
     /// The next packet in time order; frame numbers count from 1.
-    #[inline]
+    #[inline(always)]
     pub fn next_packet(&mut self) -> Option<Packet<'_>> {
-        loop {
-            let file = self.next_file()?;
-            self.current = Some(file);
+        let file = loop {
+            let number = self.next_file()?;
             self.frames += 1;
-            let passed = self.files.get_mut(file)?;
-            passed.frames += 1;
-            self.turns.pass(self.frames, file, passed.frames);
-            if passed.has_packet() {
-                return self.files.get_mut(file)?.packet(self.frames);
+            let file = self.files.get_mut(number)?;
+            file.frames += 1;
+            if file.has_packet() {
+                break number;
             }
-        }
+        };
+        self.files.get_mut(file)?.packet(self.frames)
     }
 
     /// Whether to end here because that was asked for: between packets of files, while pipes end by themselves.
@@ -183,33 +185,41 @@ impl Recording {
     pub fn comments(&self) -> impl Iterator<Item = &[u8]> {
         let file = self.current.and_then(|current| self.files.get(current));
         let open = file.and_then(|file| match &file.state {
-            State::Open(reader, record) => Some(reader.comments(record)),
+            State::Open(reader) => Some(reader.comments()),
             State::Closed | State::Done => None,
         });
         open.into_iter().flatten()
     }
 
+    /// The file whose packet is due.
     #[inline]
     fn next_file(&mut self) -> Option<usize> {
-        if let Some(current) = self.current.take() {
-            let file = self.files.get_mut(current)?;
-            if let Some(record) = file.advance(&mut self.extras) {
-                let turn = Turn::new(record.time_ns, current);
-                match self.waiting.peek() {
-                    Some(&Reverse(next)) if next < turn => self.waiting.push(Reverse(turn)),
-                    _ => return Some(current),
-                }
-            }
+        let Some(current) = self.current else { return self.next_turn(None) };
+        let Some(Due(time_ns)) = self.files.get_mut(current)?.advance(&mut self.extras) else {
+            return self.next_turn(None);
+        };
+        let turn = Turn::new(time_ns, current);
+        match self.waiting.peek() {
+            Some(&Reverse(next)) if next < turn => self.next_turn(Some(turn)),
+            _ => Some(current),
         }
-        self.next_waiting()
     }
 
-    fn next_waiting(&mut self) -> Option<usize> {
+    /// Goes to the file that is due first; the current one waits for its `turn`.
+    #[inline(never)]
+    fn next_turn(&mut self, mut turn: Option<Turn>) -> Option<usize> {
+        self.current = None;
         loop {
-            let Reverse(turn) = self.waiting.pop()?;
-            let file = self.files.get_mut(turn.file())?;
+            let first = self.waiting.peek_mut()?;
+            let number = match turn.take() {
+                Some(turn) => swap(first, turn).file(),
+                None => PeekMut::pop(first).0.file(),
+            };
+            let file = self.files.get_mut(number)?;
             if file.reopen(&self.consumed, &self.stop, &mut self.extras) {
-                return Some(turn.file());
+                self.current = Some(number);
+                self.turns.begin(self.frames + 1, number, file.frames + 1);
+                return self.current;
             }
         }
     }
@@ -248,7 +258,7 @@ impl File {
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
-    fn look(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop) -> Result<Option<Record>, CaptureError> {
+    fn look(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop) -> Result<Option<Due>, CaptureError> {
         let looked_at = Arc::default();
         let first = self.open(&looked_at, stop, &mut Extras::default())?;
         if first.is_some() {
@@ -265,13 +275,13 @@ impl File {
         consumed: &Arc<AtomicU64>,
         stop: &Stop,
         extras: &mut Extras,
-    ) -> Result<Option<Record>, CaptureError> {
+    ) -> Result<Option<Due>, CaptureError> {
         let stream = self.source.open(consumed, self.is_one_of_many, stop)?;
         let mut reader = Reader::open(&self.summary.path, stream, stop)?;
         self.summary.format = reader.format();
-        let first = reader.advance(&mut self.notes, extras);
+        let first = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
         self.state = match first {
-            Some(record) => State::Open(Box::new(reader), record),
+            Some(_) => State::Open(Box::new(reader)),
             None => State::Done,
         };
         Ok(first)
@@ -292,40 +302,42 @@ impl File {
         }
     }
 
+    /// Steps to the next packet.
     #[inline]
-    fn advance(&mut self, extras: &mut Extras) -> Option<Record> {
-        let State::Open(reader, record) = &mut self.state else {
+    fn advance(&mut self, extras: &mut Extras) -> Option<Due> {
+        let State::Open(reader) = &mut self.state else {
             return None;
         };
-        match reader.advance(&mut self.notes, extras) {
-            Some(next) => {
-                *record = next;
-                Some(next)
-            }
-            None => {
-                self.state = State::Done;
-                None
-            }
+        let due = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
+        if due.is_none() {
+            self.close();
         }
+        due
+    }
+
+    #[cold]
+    fn close(&mut self) {
+        self.state = State::Done;
     }
 
     #[inline]
     fn has_packet(&self) -> bool {
-        matches!(&self.state, State::Open(_, record) if record.is_packet)
+        matches!(&self.state, State::Open(reader) if reader.record().is_packet)
     }
 
     /// The packet that is due, counted in the file's facts.
     #[inline]
     fn packet(&mut self, frame: u64) -> Option<Packet<'_>> {
-        let State::Open(reader, record) = &self.state else {
+        let State::Open(reader) = &self.state else {
             return None;
         };
+        let record = reader.record();
         self.summary.count(record, self.frames, &mut self.notes);
         Some(Packet {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
             link_type: record.link_type,
-            bytes: reader.bytes(record),
+            bytes: reader.bytes(),
             original_length: record.original_length,
         })
     }
@@ -334,6 +346,11 @@ impl File {
         let notes = self.notes.iter().cloned().chain(self.summary.note());
         notes.map(|note| Note { message: format!("{}: {}", self.summary.path, note.message), ..note })
     }
+}
+
+/// Lets `turn` wait in place of the first one.
+fn swap(mut first: PeekMut<'_, Reverse<Turn>>, turn: Turn) -> Turn {
+    std::mem::replace(&mut *first, Reverse(turn)).0
 }
 
 /// A file's name without its folders.
@@ -355,8 +372,7 @@ impl Turns {
     /// Files that take turns packet by packet would fill the memory with them.
     const MOST: usize = 1 << 16;
 
-    #[inline]
-    fn pass(&mut self, frame: u64, file: usize, own: u64) {
+    fn begin(&mut self, frame: u64, file: usize, own: u64) {
         if self.began.last().is_some_and(|&(.., last, _)| last == file) || self.full.is_some() {
             return;
         }

@@ -15,35 +15,39 @@ pub(super) struct Resolution {
     packets: u64,
     /// What all times are multiples of.
     divisor_ns: u64,
-    /// The smallest step between two packets that are not at one time.
-    least_step_ns: Option<u64>,
+    /// The smallest step between two packets that are not at one time; 0 before there is one.
+    least_step_ns: u64,
     /// Packets at the time of the one before.
     equal: u64,
 }
 
 impl Resolution {
+    /// The first packet.
+    pub fn begin(&mut self, time_ns: i64) {
+        *self = Self { packets: 1, divisor_ns: time_ns.unsigned_abs(), ..Self::default() };
+    }
+
+    /// A packet `step_ns` before or behind the last one.
     #[inline]
-    pub fn pass(&mut self, previous_ns: i64, time_ns: i64) {
+    pub fn pass(&mut self, step_ns: u64) {
         self.packets += 1;
-        if self.divisor_ns != 1 {
-            self.divisor_ns = greatest_common_divisor(time_ns.unsigned_abs(), self.divisor_ns);
-        }
-        if self.packets == 1 {
+        if step_ns == 0 {
+            self.equal += 1;
             return;
         }
-        match previous_ns.abs_diff(time_ns) {
-            0 => self.equal += 1,
-            step_ns if self.least_step_ns.is_none_or(|least_ns| step_ns < least_ns) => {
-                self.least_step_ns = Some(step_ns);
-            }
-            _ => {}
+        // What divides the time before and the step divides this time.
+        if self.divisor_ns != 1 && !step_ns.is_multiple_of(self.divisor_ns) {
+            self.divisor_ns = greatest_common_divisor(step_ns, self.divisor_ns);
+        }
+        if step_ns.wrapping_sub(1) < self.least_step_ns.wrapping_sub(1) {
+            self.least_step_ns = step_ns;
         }
     }
 
     /// The tick of a coarse clock: all times are multiples of it, or all steps are that large while many packets share
     /// a time (a tick of 15.625 ms, in microseconds, divides nothing).
     pub fn coarse_ns(&self) -> Option<u64> {
-        let least_ns = self.least_step_ns?;
+        let least_ns = self.least_ns()?;
         let shared = self.equal >= self.packets / 4 && least_ns >= COARSE_NS * 9 / 10;
         match self.divisor_ns >= COARSE_NS {
             true if self.are_whole_seconds() => Some(SECOND_NS),
@@ -55,8 +59,12 @@ impl Resolution {
 
     /// The tick of any clock; `None` where it does not show.
     pub fn tick_ns(&self) -> Option<u64> {
-        let fine_ns = (self.packets >= MIN_PACKETS && self.least_step_ns.is_some()).then_some(self.divisor_ns);
+        let fine_ns = (self.packets >= MIN_PACKETS && self.least_ns().is_some()).then_some(self.divisor_ns);
         self.coarse_ns().or(fine_ns).filter(|&tick_ns| tick_ns <= MAX_TICK_NS || tick_ns == SECOND_NS)
+    }
+
+    fn least_ns(&self) -> Option<u64> {
+        (self.least_step_ns > 0).then_some(self.least_step_ns)
     }
 
     fn are_whole_seconds(&self) -> bool {
@@ -77,10 +85,12 @@ mod tests {
     use super::*;
 
     fn resolution(times_ns: impl IntoIterator<Item = i64>) -> Resolution {
+        let mut times_ns = times_ns.into_iter();
         let mut resolution = Resolution::default();
-        let mut previous_ns = i64::MIN;
+        let mut previous_ns = times_ns.next().unwrap();
+        resolution.begin(previous_ns);
         for time_ns in times_ns {
-            resolution.pass(previous_ns, time_ns);
+            resolution.pass(previous_ns.abs_diff(time_ns));
             previous_ns = time_ns;
         }
         resolution

@@ -24,7 +24,7 @@ pub struct CaptureFile {
     pub first_time_ns: Option<i64>,
     pub last_time_ns: Option<i64>,
     /// The time of the packet before, which need not be the latest.
-    previous_time_ns: i64,
+    previous_time_ns: Option<i64>,
     resolution: Resolution,
 }
 
@@ -37,7 +37,7 @@ impl CaptureFile {
             bytes: 0,
             first_time_ns: None,
             last_time_ns: None,
-            previous_time_ns: i64::MIN,
+            previous_time_ns: None,
             resolution: Resolution::default(),
         }
     }
@@ -53,14 +53,18 @@ impl CaptureFile {
 
     #[inline]
     fn pass(&mut self, time_ns: i64, frame: u64, notes: &mut Notes) {
-        if time_ns < self.previous_time_ns {
-            let back_ns = self.previous_time_ns.saturating_sub(time_ns);
+        let Some(previous_ns) = self.previous_time_ns.replace(time_ns) else {
+            (self.first_time_ns, self.last_time_ns) = (Some(time_ns), Some(time_ns));
+            return self.resolution.begin(time_ns);
+        };
+        self.resolution.pass(previous_ns.abs_diff(time_ns));
+        if time_ns < previous_ns {
+            let back_ns = previous_ns.saturating_sub(time_ns);
             notes.add(NoteCode::ClockBackwards, || went_back(back_ns, frame));
+            self.first_time_ns = self.first_time_ns.min(Some(time_ns));
+        } else {
+            self.last_time_ns = self.last_time_ns.max(Some(time_ns));
         }
-        self.resolution.pass(self.previous_time_ns, time_ns);
-        self.previous_time_ns = time_ns;
-        self.first_time_ns = Some(self.first_time_ns.map_or(time_ns, |first| first.min(time_ns)));
-        self.last_time_ns = Some(self.last_time_ns.map_or(time_ns, |last| last.max(time_ns)));
     }
 }
 

@@ -8,7 +8,7 @@ use super::read_buffer::ReadBuffer;
 use crate::cursor::{Cursor, TooShort};
 
 pub(super) const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
+pub(super) const RECORD_HEADER: usize = 16;
 /// How many records must make sense.
 const PROBED_RECORDS: usize = 3;
 const ONE_DAY_NS: u64 = 86_400_000_000_000;
@@ -110,7 +110,7 @@ impl Probe {
 }
 
 impl Times {
-    #[inline]
+    #[inline(always)]
     pub fn read(self, cursor: &mut Cursor<'_>) -> Result<i64, TooShort> {
         let seconds = self.order.u32(cursor, "seconds")?;
         let fraction = self.order.u32(cursor, "fraction")?;
@@ -135,7 +135,7 @@ impl Lengths {
     }
 
     /// Captured and original length.
-    #[inline]
+    #[inline(always)]
     pub fn read(self, cursor: &mut Cursor<'_>, order: Order) -> Result<(u32, u32), TooShort> {
         let first = order.u32(cursor, "captured length")?;
         let second = order.u32(cursor, "original length")?;

@@ -86,7 +86,10 @@ impl Dissector {
     /// Hands on what the packet holds: at most one segment, but for Wi-Fi, which puts several frames in one.
     #[inline]
     pub fn dissect(&mut self, packet: Packet<'_>, mut take: impl FnMut(Dissected<'_>)) {
-        match self.segment(packet) {
+        if let Some(segment) = plain(&packet) {
+            return take(Dissected::Tcp(segment));
+        }
+        match self.walked(whole(&packet), packet) {
             Dissected::Aggregate(bytes) => {
                 let bytes = bytes.to_vec();
                 for frame in wifi::subframes(&bytes) {
@@ -105,13 +108,15 @@ impl Dissector {
         }
     }
 
+    /// What the packet holds; several Wi-Fi frames stay together.
     #[inline]
     pub fn segment<'a>(&'a mut self, packet: Packet<'a>) -> Dissected<'a> {
-        let part = Part { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) };
-        self.walked(Next::Link(packet.link_type, part), packet)
+        match plain(&packet) {
+            Some(segment) => Dissected::Tcp(segment),
+            None => self.walked(whole(&packet), packet),
+        }
     }
 
-    #[inline]
     fn walked<'a>(&'a mut self, start: Next<'a>, packet: Packet<'a>) -> Dissected<'a> {
         match walk(start, Addresses::default(), &packet, Some(&mut self.fragments)) {
             Walk::Done(dissected) => dissected,
@@ -140,7 +145,26 @@ impl Dissector {
     }
 }
 
-#[inline]
+fn whole<'a>(packet: &Packet<'a>) -> Next<'a> {
+    Next::Link(packet.link_type, Part::of(packet))
+}
+
+/// The segment of a packet that is plain Ethernet, IPv4 and TCP, as most are: the first three steps that `walk` would
+/// make, without looking at what else there could be. `None` says nothing of the packet: it is to be walked.
+#[inline(always)]
+fn plain<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
+    if packet.link_type != link::ETHERNET {
+        return None;
+    }
+    let mut addresses = Addresses::default();
+    let Ok(Next::EtherType(ethernet::IP_VERSION_4, part)) = ethernet::next(Part::of(packet)) else { return None };
+    if part.bytes.first()? >> 4 != 4 {
+        return None;
+    }
+    let Ok(Next::Protocol(ip::TCP, part)) = ip::version_4(part, &mut addresses) else { return None };
+    tcp::segment(packet, addresses, part).ok()
+}
+
 fn walk<'a>(
     start: Next<'a>,
     mut addresses: Addresses,
@@ -181,7 +205,6 @@ fn walk<'a>(
 }
 
 /// Reads one header.
-#[inline]
 fn step<'a>(next: Next<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
     Ok(match next {
         Next::Link(link_type, part) => link::next(link_type, part)?,

@@ -276,6 +276,30 @@ proptest! {
         Dissector::new().dissect(packet(link_type, &bytes), |_| {});
     }
 
+    /// Seen at once or header by header, a plain packet is the same segment: whatever is damaged of it, or cut.
+    #[test]
+    fn a_plain_packet_is_what_the_walk_finds(
+        flags in any::<u8>(),
+        text in proptest::collection::vec(any::<u8>(), 0..40),
+        padding in 0_usize..8,
+        changes in proptest::collection::vec((0_usize..54, any::<u8>()), 0..3),
+        length in 0_usize..110,
+        longer in 0_u32..20,
+    ) {
+        let mut bytes = [ethernet(&tcp(&text)), vec![0; padding]].concat();
+        bytes[14 + 20 + 13] = flags;
+        for (place, byte) in changes {
+            bytes[place] = byte;
+        }
+        let bytes = &bytes[..length.min(bytes.len())];
+        let packet = Packet { original_length: bytes.len() as u32 + longer, ..packet(ETHERNET, bytes) };
+        if let Some(segment) = plain(&packet) {
+            let mut dissector = Dissector::new();
+            let walked = dissector.walked(whole(&packet), packet);
+            prop_assert_eq!(format!("{:?}", Dissected::Tcp(segment)), format!("{walked:?}"));
+        }
+    }
+
     #[test]
     fn no_damage_makes_it_panic(
         seed in proptest::sample::select(seeds()),

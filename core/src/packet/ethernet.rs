@@ -11,25 +11,38 @@
 use super::link;
 use super::part::{Next, Part};
 use super::ppp;
-use crate::cursor::{Cursor, TooShort};
+use crate::cursor::{Cursor, Header, TooShort, header};
 
 pub(super) const BRIDGED_ETHERNET: u16 = 0x6558;
 /// Network service header.
 pub(super) const NSH: u16 = 0x894f;
+pub(super) const IP_VERSION_4: u16 = 0x0800;
+const IP_VERSION_6: u16 = 0x86dd;
+const HEADER: usize = 14;
 const LONGEST_LENGTH: u16 = 1500;
 const MPLS_LAST: u32 = 0x100;
 
-#[inline]
+#[inline(always)]
 pub(super) fn next(part: Part<'_>) -> Result<Next<'_>, TooShort> {
-    let mut cursor = part.cursor();
-    cursor.skip(12, "Ethernet addresses")?;
-    type_or_length(cursor, part)
+    let EtherType(ether_type) = header::<HEADER, _>(part.bytes)?;
+    typed(ether_type, part.after(HEADER))
+}
+
+/// What an Ethernet header ends with.
+struct EtherType(u16);
+
+impl Header for EtherType {
+    #[inline(always)]
+    fn read(mut cursor: Cursor<'_>) -> Result<Self, TooShort> {
+        cursor.skip(HEADER - 2, "Ethernet addresses")?;
+        cursor.u16_be("EtherType").map(Self)
+    }
 }
 
 #[inline]
 pub(super) fn by_type(ether_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match ether_type {
-        0x0800 | 0x86dd => Ok(Next::Ip(part)),
+        IP_VERSION_4 | IP_VERSION_6 => Ok(Next::Ip(part)),
         // VLAN tags: 802.1Q, 802.1ad, and what vendors stacked before that.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => tag(2, part),
         // Virtual port tags of Cisco and of 802.1BR.
@@ -93,11 +106,16 @@ pub(super) fn nsh(part: Part<'_>) -> Result<Next<'_>, TooShort> {
 #[inline]
 fn type_or_length<'a>(mut cursor: Cursor<'a>, part: Part<'a>) -> Result<Next<'a>, TooShort> {
     let ether_type = cursor.u16_be("EtherType")?;
-    let inner = part.after(cursor.position());
+    typed(ether_type, part.after(cursor.position()))
+}
+
+/// What follows a type, or the length that stands in its place.
+#[inline(always)]
+fn typed(ether_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     if ether_type > LONGEST_LENGTH {
-        return Ok(Next::EtherType(ether_type, inner));
+        return Ok(Next::EtherType(ether_type, part));
     }
-    llc(inner.sized(usize::from(ether_type).min(inner.wire)))
+    llc(part.sized(usize::from(ether_type).min(part.wire)))
 }
 
 /// IEEE 802.2, with the SNAP header where it has one.

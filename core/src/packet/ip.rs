@@ -5,8 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::Malformed;
 use super::part::{Addresses, Fragment, Next, Part};
 use super::tunnel;
-use crate::cursor::{Cursor, TooShort};
+use crate::cursor::{Cursor, Header, TooShort, header};
 
+pub(super) const TCP: u8 = 6;
+const HEADER: usize = 20;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const JUMBO_PAYLOAD: u8 = 0xc2;
@@ -21,38 +23,55 @@ pub(super) fn next<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next
     }
 }
 
-#[inline]
-fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
-    let mut cursor = part.cursor();
-    let header = usize::from(cursor.u8("IPv4 version")? & 0xf) * 4;
-    cursor.skip(1, "IPv4 service")?;
-    let total = usize::from(cursor.u16_be("IPv4 total length")?);
-    let identification = cursor.u16_be("IPv4 identification")?;
-    let fragment = cursor.u16_be("IPv4 fragment offset")?;
-    cursor.skip(1, "IPv4 time to live")?;
-    let protocol = cursor.u8("IPv4 protocol")?;
-    cursor.skip(2, "IPv4 checksum")?;
-    *addresses = Addresses {
-        source: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 source")?)),
-        destination: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 destination")?)),
-        identification,
-    };
+#[inline(always)]
+pub(super) fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
+    let fixed = header::<HEADER, Version4>(part.bytes)?;
+    *addresses = fixed.addresses;
     // 0 is a packet that the network card was yet to cut into segments.
-    let total = if total == 0 { part.wire } else { total };
-    if header < 20 || total < header {
+    let total = if fixed.total == 0 { part.wire } else { fixed.total };
+    if fixed.header < HEADER || total < fixed.header {
         return Err(Malformed::Lengths("IPv4"));
     }
-    let inner = part.sized(total).after(header);
-    if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) == 0 {
-        return Ok(Next::Protocol(protocol, inner));
+    let inner = part.sized(total).after(fixed.header);
+    if fixed.fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) == 0 {
+        return Ok(Next::Protocol(fixed.protocol, inner));
     }
     Ok(piece(Fragment {
-        protocol,
-        identification: u32::from(identification),
-        offset: usize::from(fragment & FRAGMENT_OFFSET) * 8,
-        more: fragment & MORE_FRAGMENTS != 0,
+        protocol: fixed.protocol,
+        identification: u32::from(fixed.addresses.identification),
+        offset: usize::from(fixed.fragment & FRAGMENT_OFFSET) * 8,
+        more: fixed.fragment & MORE_FRAGMENTS != 0,
         part: inner,
     }))
+}
+
+/// What every IPv4 header has.
+struct Version4 {
+    header: usize,
+    total: usize,
+    fragment: u16,
+    protocol: u8,
+    addresses: Addresses,
+}
+
+impl Header for Version4 {
+    #[inline(always)]
+    fn read(mut cursor: Cursor<'_>) -> Result<Self, TooShort> {
+        let header = usize::from(cursor.u8("IPv4 version")? & 0xf) * 4;
+        cursor.skip(1, "IPv4 service")?;
+        let total = usize::from(cursor.u16_be("IPv4 total length")?);
+        let identification = cursor.u16_be("IPv4 identification")?;
+        let fragment = cursor.u16_be("IPv4 fragment offset")?;
+        cursor.skip(1, "IPv4 time to live")?;
+        let protocol = cursor.u8("IPv4 protocol")?;
+        cursor.skip(2, "IPv4 checksum")?;
+        let addresses = Addresses {
+            source: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 source")?)),
+            destination: IpAddr::V4(Ipv4Addr::from(cursor.array::<4>("IPv4 destination")?)),
+            identification,
+        };
+        Ok(Self { header, total, fragment, protocol, addresses })
+    }
 }
 
 fn version_6<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, TooShort> {
@@ -99,7 +118,7 @@ fn jumbo_length(mut cursor: Cursor<'_>) -> Option<usize> {
 #[inline]
 pub(super) fn by_protocol(protocol: u8, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match protocol {
-        6 => Ok(Next::Tcp(part)),
+        TCP => Ok(Next::Tcp(part)),
         // Hop-by-hop, routing, destination, mobility, host identity, shim.
         0 | 43 | 60 | 135 | 139 | 140 => extension(part, |length| length * 8 + 8),
         // The authentication header counts in other units.

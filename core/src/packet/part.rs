@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use crate::capture::Packet;
 use crate::cursor::Cursor;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,11 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    #[inline]
+    pub fn of(packet: &Packet<'a>) -> Self {
+        Self { bytes: packet.bytes, wire: (packet.original_length as usize).max(packet.bytes.len()) }
+    }
+
     pub fn whole(bytes: &'a [u8]) -> Self {
         Self { bytes, wire: bytes.len() }
     }

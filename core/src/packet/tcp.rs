@@ -3,7 +3,7 @@
 use super::part::{Addresses, Part};
 use super::{Endpoint, Flags, Malformed, Segment};
 use crate::capture::Packet;
-use crate::cursor::{Cursor, TooShort};
+use crate::cursor::{Cursor, Header, TooShort, header};
 
 const FIXED_HEADER: usize = 20;
 const END_OF_OPTIONS: u8 = 0;
@@ -13,21 +13,14 @@ const WINDOW_SCALE: u8 = 3;
 /// Two no-operations align the timestamps, as RFC 7323 §A recommends: kind 8, length 10, value u32, echo u32.
 const LEADING_TIMESTAMP: [u8; 4] = [NO_OPERATION, NO_OPERATION, 8, 10];
 
-#[inline]
+#[inline(always)]
 pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<'a>) -> Result<Segment<'a>, Malformed> {
-    let mut cursor = part.cursor();
-    let source_port = cursor.u16_be("TCP source port")?;
-    let destination_port = cursor.u16_be("TCP destination port")?;
-    let sequence = cursor.u32_be("TCP sequence number")?;
-    let acknowledgment = cursor.u32_be("TCP acknowledgment number")?;
-    let header = usize::from(cursor.u8("TCP data offset")? >> 4) * 4;
-    let flags = Flags(cursor.u8("TCP flags")?);
-    let window = cursor.u16_be("TCP window")?;
-    cursor.skip(4, "TCP checksum and urgent pointer")?;
+    let Fixed { source_port, destination_port, sequence, acknowledgment, header, flags, window } =
+        header::<FIXED_HEADER, _>(part.bytes)?;
     if header < FIXED_HEADER || header > part.wire {
         return Err(Malformed::Lengths("TCP"));
     }
-    let options = cursor.take_up_to(header - FIXED_HEADER);
+    let options = part.bytes.get(FIXED_HEADER..header.min(part.bytes.len())).unwrap_or_default();
     let timestamp = leading_timestamp(options);
     let options = match flags.has(Flags::SYN) {
         true => Options::read(options),
@@ -50,6 +43,34 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
         payload: payload.bytes,
         wire_length: u32::try_from(payload.wire).unwrap_or(u32::MAX),
     })
+}
+
+/// What every TCP header has.
+struct Fixed {
+    source_port: u16,
+    destination_port: u16,
+    sequence: u32,
+    acknowledgment: u32,
+    header: usize,
+    flags: Flags,
+    window: u16,
+}
+
+impl Header for Fixed {
+    #[inline(always)]
+    fn read(mut cursor: Cursor<'_>) -> Result<Self, TooShort> {
+        let fixed = Self {
+            source_port: cursor.u16_be("TCP source port")?,
+            destination_port: cursor.u16_be("TCP destination port")?,
+            sequence: cursor.u32_be("TCP sequence number")?,
+            acknowledgment: cursor.u32_be("TCP acknowledgment number")?,
+            header: usize::from(cursor.u8("TCP data offset")? >> 4) * 4,
+            flags: Flags(cursor.u8("TCP flags")?),
+            window: cursor.u16_be("TCP window")?,
+        };
+        cursor.skip(4, "TCP checksum and urgent pointer")?;
+        Ok(fixed)
+    }
 }
 
 #[derive(Default)]
