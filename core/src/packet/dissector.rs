@@ -149,19 +149,24 @@ fn whole<'a>(packet: &Packet<'a>) -> Next<'a> {
     Next::Link(packet.link_type, Part::of(packet))
 }
 
-/// The segment of a packet that is plain Ethernet, IPv4 and TCP, as most are: the first three steps that `walk` would
-/// make, without looking at what else there could be. `None` says nothing of the packet: it is to be walked.
+/// The segment of a packet that is plain Ethernet, IP and TCP, as most are: the steps that `walk` would make, without
+/// looking at what else there could be. `None` says nothing of the packet: it is to be walked.
 #[inline(always)]
 fn plain<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
     if packet.link_type != link::ETHERNET {
         return None;
     }
-    let mut addresses = Addresses::default();
-    let Ok(Next::EtherType(ethernet::IP_VERSION_4, part)) = ethernet::next(Part::of(packet)) else { return None };
-    if part.bytes.first()? >> 4 != 4 {
-        return None;
+    match ethernet::next(Part::of(packet)) {
+        Ok(Next::EtherType(ethernet::IP_VERSION_4 | ethernet::IP_VERSION_6, part)) => tcp_in_ip(packet, part),
+        _ => None,
     }
-    let Ok(Next::Protocol(ip::TCP, part)) = ip::version_4(part, &mut addresses) else { return None };
+}
+
+/// The segment of an IP datagram that holds nothing else; `None` says nothing of it.
+#[inline(always)]
+fn tcp_in_ip<'a>(packet: &Packet<'_>, part: Part<'a>) -> Option<Segment<'a>> {
+    let mut addresses = Addresses::default();
+    let Ok(Next::Protocol(ip::TCP, part)) = ip::next(part, &mut addresses) else { return None };
     tcp::segment(packet, addresses, part).ok()
 }
 
@@ -173,6 +178,11 @@ fn walk<'a>(
 ) -> Walk<'a> {
     let (mut next, mut is_cut) = (start, false);
     for _ in 0..MAX_HEADERS {
+        if let Next::Ip(part) = next
+            && let Some(segment) = tcp_in_ip(packet, part)
+        {
+            return Walk::Done(Dissected::Tcp(segment));
+        }
         next = match step(next, &mut addresses) {
             Ok(next) => next,
             Err(malformed) => return Walk::Done(Dissected::Malformed(malformed)),

@@ -17,7 +17,7 @@ pub(super) const BRIDGED_ETHERNET: u16 = 0x6558;
 /// Network service header.
 pub(super) const NSH: u16 = 0x894f;
 pub(super) const IP_VERSION_4: u16 = 0x0800;
-const IP_VERSION_6: u16 = 0x86dd;
+pub(super) const IP_VERSION_6: u16 = 0x86dd;
 const HEADER: usize = 14;
 const LONGEST_LENGTH: u16 = 1500;
 const MPLS_LAST: u32 = 0x100;

@@ -9,12 +9,13 @@ use crate::cursor::{Cursor, Header, TooShort, header};
 
 pub(super) const TCP: u8 = 6;
 const HEADER: usize = 20;
+const HEADER_6: usize = 40;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const JUMBO_PAYLOAD: u8 = 0xc2;
 
 /// Reads the header and leaves in `addresses` who the datagram goes from and to.
-#[inline]
+#[inline(always)]
 pub(super) fn next<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
     match part.cursor().u8("IP version")? >> 4 {
         4 => version_4(part, addresses),
@@ -24,7 +25,7 @@ pub(super) fn next<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next
 }
 
 #[inline(always)]
-pub(super) fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
+fn version_4<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, Malformed> {
     let fixed = header::<HEADER, Version4>(part.bytes)?;
     *addresses = fixed.addresses;
     // 0 is a packet that the network card was yet to cut into segments.
@@ -74,28 +75,45 @@ impl Header for Version4 {
     }
 }
 
+#[inline(always)]
 fn version_6<'a>(part: Part<'a>, addresses: &mut Addresses) -> Result<Next<'a>, TooShort> {
-    let mut cursor = part.cursor();
-    cursor.skip(4, "IPv6 flow")?;
-    let length = usize::from(cursor.u16_be("IPv6 payload length")?);
-    let protocol = cursor.u8("IPv6 next header")?;
-    cursor.skip(1, "IPv6 hop limit")?;
-    *addresses = Addresses {
-        source: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 source")?)),
-        destination: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 destination")?)),
-        identification: 0,
-    };
-    let inner = part.after(cursor.position());
-    let length = match (length, protocol) {
+    let fixed = header::<HEADER_6, Version6>(part.bytes)?;
+    *addresses = fixed.addresses;
+    let inner = part.after(HEADER_6);
+    let length = match (fixed.length, fixed.protocol) {
         // A jumbo packet, or one that the network card was yet to cut into segments.
-        (0, 0) => jumbo_length(cursor).unwrap_or(inner.wire),
+        (0, 0) => jumbo_length(inner.cursor()).unwrap_or(inner.wire),
         (0, _) => inner.wire,
-        _ => length,
+        _ => fixed.length,
     };
-    Ok(Next::Protocol(protocol, inner.sized(length)))
+    Ok(Next::Protocol(fixed.protocol, inner.sized(length)))
+}
+
+/// What every IPv6 header has.
+struct Version6 {
+    length: usize,
+    protocol: u8,
+    addresses: Addresses,
+}
+
+impl Header for Version6 {
+    #[inline(always)]
+    fn read(mut cursor: Cursor<'_>) -> Result<Self, TooShort> {
+        cursor.skip(4, "IPv6 flow")?;
+        let length = usize::from(cursor.u16_be("IPv6 payload length")?);
+        let protocol = cursor.u8("IPv6 next header")?;
+        cursor.skip(1, "IPv6 hop limit")?;
+        let addresses = Addresses {
+            source: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 source")?)),
+            destination: IpAddr::V6(Ipv6Addr::from(cursor.array::<16>("IPv6 destination")?)),
+            identification: 0,
+        };
+        Ok(Self { length, protocol, addresses })
+    }
 }
 
 /// RFC 2675: the true length is an option of the hop-by-hop header.
+#[cold]
 fn jumbo_length(mut cursor: Cursor<'_>) -> Option<usize> {
     cursor.skip(1, "next header").ok()?;
     let length = usize::from(cursor.u8("header length").ok()?) * 8 + 6;
