@@ -351,7 +351,7 @@ class Tables:
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
 
-    def exchanges(self) -> Table:
+    def exchanges(self, columns: list[str] | None = None) -> Table:
         types: dict[str, Any] = {
             "stream": U32,
             "exchange": U32,
@@ -373,9 +373,8 @@ class Tables:
             "delta_ns": I64,
             "client_ns": I64,
         }
-        return _table(
-            self.rows, types | {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
-        )
+        types |= {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
+        return _table(self.rows, {name: types[name] for name in columns or types})
 
     def statements(self) -> Table:
         rows = [{"id": number, "text": text, "kind": _kind(text)} for number, text in enumerate(self.texts)]

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let statement = |id: &str| id.parse().map_or_else(|_| String::new(), |id| tables.statements.text(id).to_owned());
     let statements: Vec<String> = (0..tables.statements.len() as u32).map(|id| statement(&id.to_string())).collect();
-    let exchanges = tables.exchanges.into_batch()?;
+    let exchanges = tables.exchanges.batch()?;
     for row in 0..exchanges.num_rows() {
         let commands = exchanges["command"].as_dictionary::<UInt16Type>();
         let command = commands.values().as_string::<i32>().value(commands.keys().value(row) as usize);

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let tables = pipeline::open_and_read(sources, &Options::default())?;
     let read_s = started.elapsed().as_secs_f64();
-    let exchanges = tables.exchanges.into_batch()?.num_rows();
+    let exchanges = tables.exchanges.batch()?.num_rows();
     println!("{exchanges} exchanges: read in {read_s:.3} s, with tables {:.3} s", started.elapsed().as_secs_f64());
     Ok(())
 }

@@ -84,7 +84,7 @@ fn reading(tables: Tables) -> Reading {
     let told = tables.notes().unwrap();
     let notes = (0..told.num_rows()).map(|row| told["message"].as_string::<i32>().value(row).to_owned()).collect();
     let statements = (0..tables.statements.len()).map(|id| tables.statements.text(id as u32).to_owned()).collect();
-    let batch = tables.exchanges.into_batch().unwrap();
+    let batch = tables.exchanges.batch().unwrap();
     let seen = (0..batch.num_rows()).map(|row| exchange(&batch, row)).collect();
     Reading { seen, statements, notes }
 }

@@ -74,7 +74,7 @@ fn distinct_errors_share_one_text_when_they_are_too_many() {
     }
     let tables = read_within(Limits { errors: 500, ..Limits::default() }, &wire.packets);
     assert_eq!(codes(&tables), ["too-many-errors"]);
-    let errors = tables.exchanges.into_batch().unwrap();
+    let errors = tables.exchanges.batch().unwrap();
     let last = errors["error"].as_string::<i32>().iter().flatten().last().unwrap().to_owned();
     assert_eq!(last, "(too many distinct errors)");
 }
@@ -87,7 +87,7 @@ fn an_error_keeps_its_code_where_there_is_no_room_for_its_text() {
         wire.ask(&query("select 1"), &mysql(1, &[b"\xff\x28\x04#42000", near.as_bytes()].concat()));
     }
     let tables = read_within(Limits { errors: 2_000, ..Limits::default() }, &wire.packets);
-    let errors = tables.exchanges.into_batch().unwrap();
+    let errors = tables.exchanges.batch().unwrap();
     let last = |name: &str| errors[name].as_string::<i32>().iter().flatten().last().unwrap().to_owned();
     assert_eq!((last("error").as_str(), last("error_code").as_str()), ("(too many distinct errors)", "1064 (42000)"));
 }
@@ -104,6 +104,24 @@ fn reading_ends_when_the_memory_is_full_of_exchanges() {
     let seen = exchanges(tables);
     assert!((20..90).contains(&seen.len()), "{}", seen.len());
     assert!(seen.iter().rev().skip(1).all(|seen| seen.complete));
+}
+
+#[test]
+fn an_exchange_takes_less_than_a_hundred_bytes_with_its_rtt_samples() {
+    const SAMPLE_BYTES: usize = 32;
+    let mut wire = logged_in();
+    // Whole chunks of rows: the newest one, less than a megabyte, is not packed yet.
+    for number in 0..6 * 4096 {
+        (wire.rtt_ns, wire.now_ns) = (1_000_000 + number * 7_919 % 500_000, wire.now_ns + number * 104_729 % 700_000);
+        let rows = (number % 300) as usize;
+        wire.ask(&query(&format!("select {number} from t where id = {}", number * 7)), &result(1, rows));
+        wire.segment(Client, ACK, b"");
+    }
+    let tables = wire.read();
+    let samples = tables.rtt_samples().unwrap().num_rows();
+    let (count, bytes) = (tables.exchanges.len(), tables.exchanges.bytes() + samples * SAMPLE_BYTES);
+    assert!(samples > count / 2, "{samples}");
+    assert!(bytes < 100 * count, "{} bytes each", bytes / count);
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn read(folder: &Path, name: &str) -> Reading {
         (0..tables.statements.len() as u32).map(|id| tables.statements.text(id).to_owned()).collect();
     let (connections, told) = (tables.connections().unwrap(), tables.notes().unwrap());
     let notes = told["code"].as_string::<i32>().iter().flatten().filter(|code| !OF_THE_PATH.contains(code)).count();
-    let batch = tables.exchanges.into_batch().unwrap();
+    let batch = tables.exchanges.batch().unwrap();
     let exchanges = (0..batch.num_rows()).map(|row| seen(&batch, row, &texts)).collect();
     Reading { exchanges, connections, notes }
 }
@@ -279,7 +279,7 @@ fn a_capture_that_begins_in_mid_connection_counts_on() {
                 .unwrap();
         let connections = tables.connections().unwrap();
         assert_eq!(connections["protocol"].as_string::<i32>().value(0), "oracle", "{name}");
-        let batch = tables.exchanges.into_batch().unwrap();
+        let batch = tables.exchanges.batch().unwrap();
         let trips: u64 = batch["round_trips"].as_primitive::<UInt32Type>().iter().flatten().map(u64::from).sum();
         let all: u64 = whole.exchanges.iter().map(|seen| seen.round_trips).sum();
         assert!(trips >= least && trips < all && trips + 20 >= all, "{name}: {trips} of {all}");
@@ -307,7 +307,7 @@ fn a_snap_length_of_96_counts_every_round_trip() {
         let file = std::fs::read(folder.join(format!("{name}.pcap"))).unwrap();
         let source = Source::bytes("cut", snapped(&file, 96));
         let tables = pipeline::open_and_read(vec![source], &Options::default()).unwrap();
-        let batch = tables.exchanges.into_batch().unwrap();
+        let batch = tables.exchanges.batch().unwrap();
         let trips = batch["round_trips"].as_primitive::<UInt32Type>();
         let whole = read(&folder, name).exchanges;
         assert_eq!(

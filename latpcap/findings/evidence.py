@@ -86,7 +86,7 @@ class Evidence:
     @cached_property
     def parameters(self) -> NDArray[np.uint64]:
         """A hash of literals and bind values; 0 for none, or none known."""
-        return columns.column(self.recording.exchanges_table, "parameters").values
+        return columns.column(self.recording.exchange_columns("parameters"), "parameters").values
 
     @cached_property
     def parameter_numbers(self) -> Ints:
@@ -344,7 +344,7 @@ class Evidence:
         return self._edge_frame(("response_end_frame", "request_end_frame"))
 
     def _edge_frame(self, names: tuple[str, ...]) -> Ints:
-        table = self.recording.exchanges_table
+        table = self.recording.exchange_columns(*names)
         frames = [columns.column(table, name).ints(-1) for name in names]
         return np.where(frames[0] >= 0, frames[0], frames[1])
 

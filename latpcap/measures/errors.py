@@ -86,7 +86,7 @@ def failures(recording: Recording) -> Failures:
     never_ran = failed & (kind == STATEMENT) & exchanges.is_for("prepare", "describe")
     statements = max(int(np.count_nonzero(ran | never_ran)), int(count[STATEMENT]))
     of = np.array([statements, np.count_nonzero(login & decided), np.count_nonzero(transaction), count[OTHER]])
-    code = Codes(exchanges.error_code.codes[rows], [*exchanges.error_code.names, NO_ANSWER])
+    code = Codes(exchanges.error_code.codes[rows].astype(np.int64), [*exchanges.error_code.names, NO_ANSWER])
     return Failures(
         rows,
         kind[rows],

@@ -63,7 +63,7 @@ def routes_of_exchanges(recording: Recording) -> tuple[list[str], Ints]:
     routes = sorted({name for name in named if name is not None})
     numbers = {name: number for number, name in enumerate(routes)}
     of_tags = np.array([-1 if name is None else numbers[name] for name in named] + [-1])
-    return routes, of_tags[columns.column(recording.exchanges_table, "tags").ints(-1)]
+    return routes, of_tags[columns.column(recording.exchange_columns("tags"), "tags").ints(-1)]
 
 
 def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:
@@ -73,7 +73,7 @@ def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteRes
         return
     tags = [parse_tags(text) for text in recording.tag_texts]
     exchanges = recording.exchanges
-    tagged = columns.column(recording.exchanges_table, "tags").ints(-1)
+    tagged = columns.column(recording.exchange_columns("tags"), "tags").ints(-1)
     rows = np.flatnonzero(of_exchange >= 0)
     route = of_exchange[rows]
 

@@ -36,7 +36,7 @@ def transactions(recording: Recording) -> Transactions:
     """Tell the transactions apart."""
     exchanges = recording.exchanges
     first = np.diff(exchanges.connection, prepend=-1) != 0
-    status = columns.codes(recording.exchanges_table, "transaction")
+    status = columns.codes(recording.exchange_columns("transaction"), "transaction")
     told = np.bincount(exchanges.connection, status.codes >= 0, len(recording.connections))[exchanges.connection] > 0
     is_open = _is_open(exchanges, first, status.where(("open", "failed").__contains__))
     was_open = _before(is_open) & ~first

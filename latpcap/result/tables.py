@@ -129,16 +129,14 @@ def rtt_sample_table(recording: Recording) -> Table:
 
 def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     """The columns of `EXCHANGE_COLUMNS`: those of the core, and what follows from them."""
-    exchanges, texts = recording.exchanges, recording.statement_texts
+    exchanges, texts, table = recording.exchanges, recording.statement_texts, recording.exchanges_table
     known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline)
     made = {
         "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
         **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},
         "statement": take(texts, exchanges.text),
-        "parameters": nullable(columns.numbered(columns.column(recording.exchanges_table, "parameters").values)),
-        "tags": take(
-            Array(recording.tag_texts, DataType.string()), columns.column(recording.exchanges_table, "tags").ints(-1)
-        ),
+        "parameters": nullable(columns.numbered(columns.column(table, "parameters").values)),
+        "tags": take(Array(recording.tag_texts, DataType.string()), columns.column(table, "tags").ints(-1)),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
         "request_spread_ms": _span_ms(exchanges.request_spread),
@@ -148,7 +146,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "client_ms": _span_ms(exchanges.client),
     }
     return ArrowTable.from_pydict(
-        {name: made[name] if name in made else recording.exchanges_table.column(name) for name in EXCHANGE_COLUMNS}
+        {name: made[name] if name in made else table.column(name) for name in EXCHANGE_COLUMNS}
     )
 
 

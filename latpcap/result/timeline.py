@@ -137,7 +137,7 @@ def _one_by_one(recording: Recording, blocks: _Blocks, rows: Ints) -> dict[str, 
     exchanges = recording.exchanges
     rows = rows[np.argsort(blocks.start[rows], kind="stable")]
     mine = blocks.of(rows)
-    frames = columns.column(recording.exchanges_table, "request_frame").ints(0)
+    frames = columns.column(recording.exchange_columns("request_frame"), "request_frame").ints(0)
     return _encoded(mine.start, mine.parts) | {
         "command": exchanges.command.codes[rows].tolist(),
         "statement": exchanges.fingerprint[rows].tolist(),

@@ -37,6 +37,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+FEW_NAMES = 10_000
+
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
 
@@ -89,7 +91,8 @@ class Column:
 class Codes:
     """A text column as numbers: `names[codes[i]]` is the text of row i, and -1 is null."""
 
-    codes: Ints
+    codes: NDArray[np.signedinteger[Any]]
+    """Of a column of the core: narrow where there are few names, with room for as many again."""
     names: list[str]
 
     def name(self, row: int) -> str:
@@ -121,8 +124,11 @@ def codes(table: Table, name: str) -> Codes:
 def _codes(array: Array) -> Codes:
     if not str(array.type).startswith("arro3.core.DataType<Dictionary"):
         array = array.cast(DataType.dictionary(DataType.int32(), DataType.string()))
-    indices = _view(dictionary_indices(array))
-    return Codes(indices.ints(-1), list(dictionary_dictionary(array).to_pylist()))
+    indices, names = _view(dictionary_indices(array)), list(dictionary_dictionary(array).to_pylist())
+    numbers: NDArray[Any] = indices.values.astype(np.int16 if len(names) <= FEW_NAMES else np.int64)
+    if indices.valid is not None:
+        numbers[~indices.valid] = -1
+    return Codes(numbers, names)
 
 
 def is_text(array: ChunkedArray) -> bool:

@@ -78,8 +78,8 @@ class _Part:
         """Take each by the name of the method that returns it."""
         self._of_group = tables
 
-    def __getattr__(self, name: str) -> Callable[[], Table]:
+    def __getattr__(self, name: str) -> Callable[..., Table]:
         table = self.__dict__["_of_group"].get(name)
         if table is None:
             raise AttributeError(name)
-        return lambda: table
+        return lambda columns=None: table if columns is None else table.select(columns)

@@ -144,12 +144,11 @@ class PseudonymousTables:
         """With the names as they are: a selection may go by these."""
         self._names = names
         self._connections = Table.from_arrow(tables.connections())
-        self._exchanges = Table.from_arrow(tables.exchanges())
         self._statements = Table.from_arrow(tables.statements())
         self._learn_connections()
         for text in filter(None, columns.texts(self._statements, "text")):
             self._learn_names(principals.named_in_statement(text))
-        for text in columns.codes(self._exchanges, "error").names:
+        for text in columns.codes(Table.from_arrow(tables.exchanges(["error"])), "error").names:
             self._learn_names(principals.named_in_message(text))
 
     def captures(self) -> Table:
@@ -178,9 +177,9 @@ class PseudonymousTables:
             former_databases=lambda text: "",
         )
 
-    def exchanges(self) -> Table:
+    def exchanges(self, names: list[str] | None = None) -> Table:
         """One row an exchange."""
-        return _mapped(self._exchanges, error=self._names.in_text)
+        return _mapped(Table.from_arrow(self._tables.exchanges(names)), error=self._names.in_text)
 
     def statements(self) -> Table:
         """Text by id."""

@@ -75,43 +75,144 @@ class Connections:
         return np.unique(hosts, return_inverse=True)[1].astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
 class Exchanges:
-    """The exchanges of `Connections`, in the order of connection and request."""
+    """The exchanges of `Connections`, in the order of connection and request.
 
-    connection: Ints
-    """Index into `Connections`."""
-    command: Codes
-    purpose: Codes
-    """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
-    kind: Codes
-    """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
-    fingerprint: Ints
-    """Index into the statements, -1 for none."""
-    text: Ints
-    """The same for the text with its literals, where those are shown."""
-    request: Ints
-    request_end: Ints
-    response: Ints
-    response_end: Ints
-    waited: Ints
-    delta: Ints
-    """Start of the previous request on the connection → start of this one."""
-    client: Ints
-    """End of the previous response on the connection → start of this request."""
-    round_trips: Ints
-    wait: Codes
-    """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
-    rows: Column
-    affected_rows: Column
-    error_code: Codes
-    """What the server calls the error that it answered with, -1 for none."""
-    request_bytes: Ints
-    response_bytes: Ints
-    retransmissions: Ints
-    stalled: Ints
-    """How long delayed acknowledgments held its packets back."""
-    complete: Bools
+    A column is made from the core's when it is asked for. What most measures ask for is kept; what few do is made anew
+    each time, which costs less than the room that it would take.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        """Take the columns of `recording`."""
+        self._recording = recording
+
+    @cached_property
+    def connection(self) -> Ints:
+        """Index into `Connections`."""
+        return self._recording._connection_of(self._column("stream").values)
+
+    @cached_property
+    def command(self) -> Codes:
+        """What the protocol calls each."""
+        return self._codes("command")
+
+    @cached_property
+    def purpose(self) -> Codes:
+        """What each is for; the words are those of `core/src/protocols/purpose.rs`."""
+        return self._codes("purpose")
+
+    @cached_property
+    def kind(self) -> Codes:
+        """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
+        kinds = columns.codes(self._recording._statements_table, "kind")
+        return Codes(np.append(kinds.codes, kinds.codes.dtype.type(-1))[self.fingerprint], kinds.names)
+
+    @cached_property
+    def fingerprint(self) -> Ints:
+        """Index into the statements, -1 for none."""
+        return self._ints("fingerprint", missing=-1)
+
+    @property
+    def text(self) -> Ints:
+        """The same for the text with its literals, where those are shown."""
+        return self._ints("text", missing=-1)
+
+    @cached_property
+    def request(self) -> Ints:
+        """When the request's first packet passed; `MISSING` where it was not captured."""
+        return self._time("request_time")
+
+    @cached_property
+    def request_end(self) -> Ints:
+        """When its last did."""
+        return self._time("request_end_time")
+
+    @cached_property
+    def response(self) -> Ints:
+        """The answer's first."""
+        return self._time("response_time")
+
+    @cached_property
+    def response_end(self) -> Ints:
+        """The answer's last."""
+        return self._time("response_end_time")
+
+    @cached_property
+    def waited(self) -> Ints:
+        """How long the client waited: its last packet → the answer's first, over all round trips."""
+        return self._ints("waited_ns")
+
+    @cached_property
+    def delta(self) -> Ints:
+        """Start of the previous request on the connection → start of this one."""
+        return self._ints("delta_ns")
+
+    @cached_property
+    def client(self) -> Ints:
+        """End of the previous response on the connection → start of this request."""
+        return self._ints("client_ns")
+
+    @cached_property
+    def round_trips(self) -> Ints:
+        """How often the client waited."""
+        return self._ints("round_trips")
+
+    @cached_property
+    def wait(self) -> Codes:
+        """Does the client wait for the answer? `own`, `shared`, `deferred` or `none` (`core/src/exchange/`)."""
+        return self._codes("wait")
+
+    @property
+    def rows(self) -> Column:
+        """How many came back."""
+        return self._column("rows")
+
+    @property
+    def affected_rows(self) -> Column:
+        """How many it changed."""
+        return self._column("affected_rows")
+
+    @cached_property
+    def error_code(self) -> Codes:
+        """What the server calls the error that it answered with, -1 for none."""
+        return self._codes("error_code")
+
+    @property
+    def request_bytes(self) -> Ints:
+        """Messages, without TCP's and IP's headers."""
+        return self._ints("request_bytes")
+
+    @property
+    def response_bytes(self) -> Ints:
+        """Likewise."""
+        return self._ints("response_bytes")
+
+    @property
+    def retransmissions(self) -> Ints:
+        """Segments of it that were sent again."""
+        return self._ints("retransmissions")
+
+    @property
+    def stalled(self) -> Ints:
+        """How long delayed acknowledgments held its packets back."""
+        return self._ints("stalled_ns")
+
+    @cached_property
+    def complete(self) -> Bools:
+        """All of it was captured."""
+        return self._column("complete").values
+
+    def _column(self, name: str) -> Column:
+        return columns.column(self._recording.exchange_columns(name), name)
+
+    def _ints(self, name: str, missing: int = MISSING) -> Ints:
+        return self._column(name).ints(missing)
+
+    def _time(self, name: str) -> Ints:
+        return self._recording._time(self._recording.exchange_columns(name), name)
+
+    def _codes(self, name: str) -> Codes:
+        return columns.codes(self._recording.exchange_columns(name), name)
 
     @property
     def begin(self) -> Ints:
@@ -238,10 +339,14 @@ class Recording:
         """Every TCP connection, database traffic or not."""
         return Table.from_arrow(self._tables.connections())
 
-    @cached_property
+    @property
     def exchanges_table(self) -> Table:
-        """One row an exchange."""
+        """One row an exchange, with every column: made anew each time."""
         return Table.from_arrow(self._tables.exchanges())
+
+    def exchange_columns(self, *names: str) -> Table:
+        """Some columns of the same, texts as numbers where the core has them so: likewise."""
+        return Table.from_arrow(self._tables.exchanges([*names]))
 
     @cached_property
     def _statements_table(self) -> Table:
@@ -334,38 +439,7 @@ class Recording:
     @cached_property
     def exchanges(self) -> Exchanges:
         """The exchanges; the core makes them of database connections only."""
-        table = self.exchanges_table
-
-        def ints(name: str, missing: int = MISSING) -> Ints:
-            return columns.column(table, name).ints(missing)
-
-        fingerprint = ints("fingerprint", missing=-1)
-        kinds = columns.codes(self._statements_table, "kind")
-        return Exchanges(
-            connection=self._connection_of(columns.column(table, "stream").values),
-            command=columns.codes(table, "command"),
-            purpose=columns.codes(table, "purpose"),
-            kind=Codes(np.append(kinds.codes, -1)[fingerprint], kinds.names),
-            fingerprint=fingerprint,
-            text=ints("text", missing=-1),
-            request=self._time(table, "request_time"),
-            request_end=self._time(table, "request_end_time"),
-            response=self._time(table, "response_time"),
-            response_end=self._time(table, "response_end_time"),
-            waited=ints("waited_ns"),
-            delta=ints("delta_ns"),
-            client=ints("client_ns"),
-            round_trips=ints("round_trips"),
-            wait=columns.codes(table, "wait"),
-            rows=columns.column(table, "rows"),
-            affected_rows=columns.column(table, "affected_rows"),
-            error_code=columns.codes(table, "error_code"),
-            request_bytes=ints("request_bytes"),
-            response_bytes=ints("response_bytes"),
-            retransmissions=ints("retransmissions"),
-            stalled=ints("stalled_ns"),
-            complete=columns.column(table, "complete").values,
-        )
+        return Exchanges(self)
 
     @cached_property
     def samples(self) -> Samples:

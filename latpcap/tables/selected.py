@@ -27,6 +27,10 @@ from latpcap.units import counted
 __all__ = ["select"]
 
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
+SUMS = ("round_trips", "request_bytes", "response_bytes", "retransmissions")
+"""What a connection's exchanges add up to."""
+SPANS = ("delta_ns", "client_ns")
+"""Of an exchange, from something that may have been before the window."""
 OF_OTHERS = ("refused", "unanswered", "unrecognised", "other-database")
 """Notes about connections that are no database's, and so are never selected."""
 
@@ -95,12 +99,15 @@ class OfStreams:
         return self._connections
 
     @cached_property
-    def _exchanges(self) -> Table:
-        return self._of_chosen(self._whole.exchanges_table)
+    def _rows(self) -> Ints:
+        """Which of the exchanges are theirs."""
+        stream = columns.column(self._whole.exchange_columns("stream"), "stream").values
+        return np.flatnonzero(np.isin(stream, self._chosen))
 
-    def exchanges(self) -> Table:
-        """Theirs."""
-        return self._exchanges
+    def exchanges(self, names: list[str] | None = None) -> Table:
+        """Theirs; of these columns, where some are named."""
+        table = self._whole.exchanges_table if names is None else self._whole.exchange_columns(*names)
+        return rows_of(table, self._rows)
 
     def statements(self) -> Any:
         """Texts by id: exchanges refer to them."""
@@ -128,7 +135,7 @@ class InWindow(OfStreams):
     def __init__(self, recording: Recording, window: Window) -> None:
         """Take the exchanges that begin in `window`; raises `NothingSelected` where there is none."""
         self._window = window
-        self._rows = np.flatnonzero(exchanges_in(recording, window))
+        self._of_window = np.flatnonzero(exchanges_in(recording, window))
         self._under_way = _under_way(recording, window.period[0])
         super().__init__(recording, _streams(recording)[self._was_there(recording)])
 
@@ -136,7 +143,7 @@ class InWindow(OfStreams):
         """Connections that began in the window, or with an exchange that begins in it or goes on into it."""
         table = recording.all_connections_table
         start, frame = (columns.column(table, name).values for name in ("start", "first_frame"))
-        busy = columns.column(recording.exchanges_table, "stream").values[self._rows]
+        busy = columns.column(recording.exchange_columns("stream"), "stream").values[self._rows]
         began = self._window.holds(start, frame.astype(np.int64))
         there: Bools = np.isin(_streams(recording), busy) | began | self._under_way.is_valid()
         return there
@@ -146,13 +153,23 @@ class InWindow(OfStreams):
         whole = self._whole.all_connections_table
         kind, there = whole.column("start").type, np.isin(_streams(self._whole), self._chosen)
         until = Column(self._under_way.values[there], self._under_way.is_valid()[there])
-        table = _clipped(self._of_chosen(whole), self._exchanges, *self._window.edges)
+        table = _clipped(self._of_chosen(whole), self.exchanges(["stream", *SUMS]), *self._window.edges)
         kept = {name: table.column(name) for name in table.column_names if name != CUT}
         return Table.from_pydict({**kept, CUT: columns.nullable(until.values, until.valid).cast(kind)})
 
-    @cached_property
-    def _exchanges(self) -> Table:
-        return _without_time_before(rows_of(self._whole.exchanges_table, self._rows), self._window.period[0])
+    @property
+    def _rows(self) -> Ints:
+        return self._of_window
+
+    def exchanges(self, names: list[str] | None = None) -> Table:
+        """Those of the window."""
+        begins = self._window.period[0]
+        if names is None:
+            return _without_time_before(super().exchanges(), begins)
+        spans = [name for name in names if name in SPANS]
+        if not spans:
+            return super().exchanges(names)
+        return _without_time_before(super().exchanges([*dict.fromkeys((*names, "request_time"))]), begins).select(names)
 
     def rtt_samples(self) -> Table:
         """Those of that time: what else is known of the RTT, the whole recording tells."""
@@ -170,7 +187,7 @@ class InWindow(OfStreams):
 
 def _under_way(recording: Recording, begins: int) -> Column:
     """Of each connection, until when an exchange went on that had begun before the window."""
-    table, streams = recording.exchanges_table, _streams(recording)
+    table, streams = recording.exchange_columns("stream", "request_end_time", "response_end_time"), _streams(recording)
     stream = columns.column(table, "stream").values.astype(np.int64)
     end = np.maximum(*(columns.column(table, f"{name}_end_time").ints(MISSING) for name in ("request", "response")))
     crosses = (begins_of(recording) < begins) & (end > begins)
@@ -204,7 +221,7 @@ def _sums(table: Table, exchanges: Table) -> Iterator[tuple[str, Ints]]:
     streams = columns.column(table, "stream").values.astype(np.int64)
     count = max(int(stream.max(initial=0)), int(streams.max(initial=0))) + 1
     yield "exchanges", np.bincount(stream, minlength=count)[streams]
-    for name in ("round_trips", "request_bytes", "response_bytes", "retransmissions"):
+    for name in SUMS:
         values = columns.column(exchanges, name).values.astype(np.float64)
         yield name, np.bincount(stream, values, count)[streams].astype(np.int64)
 
@@ -212,7 +229,7 @@ def _sums(table: Table, exchanges: Table) -> Iterator[tuple[str, Ints]]:
 def _without_time_before(table: Table, begins: int) -> Table:
     """Time between requests is unknown where it began before the window."""
     asked = columns.column(table, "request_time")
-    spans = {name: columns.column(table, name) for name in ("delta_ns", "client_ns")}
+    spans = {name: columns.column(table, name) for name in SPANS if name in table.column_names}
     return _with(
         table,
         {
@@ -241,8 +258,8 @@ def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int
     conditions += [f"{word} {edge}" for word, edge in (("from", selection.start), ("to", selection.end)) if edge]
     connections = sum(protocol is not None for protocol in columns.texts(tables.connections(), "protocol"))
     of_connections = before.of_connections if before else len(recording.database_rows)
-    exchanges = len(tables.exchanges())
-    of_exchanges = before.of_exchanges if before else len(recording.exchanges_table)
+    exchanges = len(tables.exchanges(["stream"]))
+    of_exchanges = before.of_exchanges if before else len(recording.exchanges)
     start, end = (None, None) if period is None else iso(Column(np.array(period)))
     when = "" if period is None else f", {utc_span(*period)}"
     part = f"{connections:,} of {counted(of_connections, 'connection')}"

@@ -86,8 +86,8 @@ def _ns(recording: Recording, edge: Moment, beyond: int = 0) -> int:
 
 def _passed(recording: Recording, frame: int) -> int:
     """When the first packet from `frame` on passed that opens a connection, begins or ends a request or an answer."""
-    opened, said = recording.all_connections_table, recording.exchanges_table
-    later = OPEN[1]
+    opened, later = recording.all_connections_table, OPEN[1]
+    said = recording.exchange_columns(*(f"{mark}_{what}" for mark in MARKS for what in ("frame", "time")))
     marks = [(opened, "first_frame", "start"), *((said, f"{mark}_frame", f"{mark}_time") for mark in MARKS)]
     for table, *names in marks:
         frames, times = (columns.column(table, name) for name in names)
@@ -98,7 +98,7 @@ def _passed(recording: Recording, frame: int) -> int:
 
 def exchanges_in(recording: Recording, window: Window) -> Bools:
     """Which exchanges begin in the window; raises `NothingSelected` where none does."""
-    table = recording.exchanges_table
+    table = recording.exchange_columns("request_frame", "response_frame")
     frames = [columns.column(table, f"{mark}_frame").ints(-1) for mark in ("request", "response")]
     begins = begins_of(recording)
     found = window.holds(begins, np.where(frames[0] >= 0, frames[0], frames[1]))
@@ -109,7 +109,8 @@ def exchanges_in(recording: Recording, window: Window) -> Bools:
 
 def begins_of(recording: Recording) -> Ints:
     """When each exchange begins, in ns since 1970; one that was not captured at all when the one before it does."""
-    table, connections = recording.exchanges_table, recording.all_connections_table
+    table = recording.exchange_columns("stream", "request_time", "response_time")
+    connections = recording.all_connections_table
     asked, answered = (columns.column(table, f"{mark}_time").ints(MISSING) for mark in ("request", "response"))
     begins = np.where(asked == MISSING, answered, asked)
     stream = columns.column(table, "stream").values.astype(np.int64)

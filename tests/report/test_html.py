@@ -265,7 +265,7 @@ class ManyExchanges(Tables):
         for row in self.connection_rows:
             row["end"] = row["data_end"] = EPOCH_NS + count // connections * 900_000
 
-    def exchanges(self) -> Table:
+    def exchanges(self, columns: list[str] | None = None) -> Table:
         """Waits of 0.4 ms and an exponential service time, pauses between them."""
         random = np.random.default_rng(7)
         each = self.count // self.connection_count
@@ -293,8 +293,9 @@ class ManyExchanges(Tables):
         }
         like_the_first = Array.from_numpy(np.zeros(len(stream), np.int64)).cast(U64)
         usual = super().exchanges()
-        columns = {name: usual.column(name).combine_chunks().take(like_the_first) for name in usual.column_names}
-        return Table.from_pydict(columns | {name: _array(*each) for name, each in made.items()})
+        every = {name: usual.column(name).combine_chunks().take(like_the_first) for name in usual.column_names}
+        every |= {name: _array(*each) for name, each in made.items()}
+        return Table.from_pydict({name: every[name] for name in columns or every})
 
 
 def _array(values: Any, kind: Any) -> Array:

@@ -15,5 +15,5 @@ fuzz_target!(|bytes: &[u8]| {
     tables.connections().unwrap();
     tables.rtt_samples().unwrap();
     tables.clock_readings().unwrap();
-    tables.exchanges.into_batch().unwrap();
+    tables.exchanges.batch().unwrap();
 });

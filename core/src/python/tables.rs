@@ -1,14 +1,15 @@
-//! The tables of a recording, as Python sees them: Arrow, without a copy.
+//! The tables of a recording, as Python sees them: Arrow, of the exchanges the columns that are asked for.
 
 use std::ffi::CStr;
 
 use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ArrowError;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::table::Tables;
+use crate::table::{ExchangeColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -40,7 +41,7 @@ pub struct Recording {
     captures: RecordBatch,
     notes: RecordBatch,
     connections: RecordBatch,
-    exchanges: RecordBatch,
+    exchanges: ExchangeColumns,
     statements: RecordBatch,
     tags: RecordBatch,
     rtt_samples: RecordBatch,
@@ -61,8 +62,14 @@ impl Recording {
         ArrowTable(self.connections.clone())
     }
 
-    fn exchanges(&self) -> ArrowTable {
-        ArrowTable(self.exchanges.clone())
+    /// One row an exchange: all columns, or those of these names with texts as numbers. Made anew each time.
+    #[pyo3(signature = (columns=None))]
+    fn exchanges(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
+        let table = py.detach(|| match columns {
+            None => self.exchanges.batch(),
+            Some(names) => self.exchanges.coded(&names),
+        });
+        table.map(ArrowTable).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn statements(&self) -> ArrowTable {
@@ -92,7 +99,7 @@ impl Recording {
             tags: tables.tags()?,
             rtt_samples: tables.rtt_samples()?,
             clock_readings: tables.clock_readings()?,
-            exchanges: tables.exchanges.into_batch()?,
+            exchanges: tables.exchanges,
         })
     }
 }

@@ -1,200 +1,128 @@
-//! Columns that grow row by row, at little more than the cost of their numbers, and become Arrow arrays.
+//! What a column's numbers stand for: how a value becomes a number, and the numbers an Arrow array.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray};
-use arrow_buffer::{ArrowNativeType, NullBuffer};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, PrimitiveArray, StringArray, UInt32Array};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// What a column holds: how a value is stored, and what its rows are in Arrow.
-pub trait Kind: Default {
-    type Value;
-    type Stored: Copy;
+use super::packed::NULL;
+use super::rows::Rows;
 
-    fn store(&mut self, value: Self::Value) -> Self::Stored;
-    fn array(self, rows: Vec<Self::Stored>) -> ArrayRef;
+/// A value as a column keeps it; null for none.
+pub trait Value {
+    fn number(self) -> i64;
 }
 
-#[derive(Debug, Default)]
-pub struct Column<K: Kind> {
-    pub kind: K,
-    pub rows: Vec<K::Stored>,
-}
-
-impl<K: Kind> Column<K> {
-    pub fn push(&mut self, value: K::Value) {
-        let stored = self.kind.store(value);
-        self.rows.push(stored);
-    }
-
-    /// Put the rows in another order.
-    pub fn permute(&mut self, order: &[u32]) {
-        self.rows = order.iter().map(|&row| self.rows[row as usize]).collect();
-    }
-
-    pub fn into_array(self) -> ArrayRef {
-        self.kind.array(self.rows)
+impl Value for u32 {
+    fn number(self) -> i64 {
+        self.into()
     }
 }
 
-/// A number as Arrow has it, and the value that stands for null: no frame, time, count or text has it.
-pub trait Integer: ArrowNativeType {
-    type Arrow: ArrowPrimitiveType<Native = Self>;
-    const NULL: Self;
-}
-
-impl Integer for u32 {
-    type Arrow = UInt32Type;
-    const NULL: u32 = u32::MAX;
-}
-
-impl Integer for u64 {
-    type Arrow = UInt64Type;
-    const NULL: u64 = u64::MAX;
-}
-
-impl Integer for i64 {
-    type Arrow = Int64Type;
-    const NULL: i64 = i64::MIN;
-}
-
-/// A number in each row; the rows move, they are not copied.
-#[derive(Debug, Default)]
-pub struct Number<T>(PhantomData<T>);
-
-impl<T: Integer> Kind for Number<T> {
-    type Value = T;
-    type Stored = T;
-
-    fn store(&mut self, value: T) -> T {
-        value
-    }
-
-    fn array(self, rows: Vec<T>) -> ArrayRef {
-        Arc::new(PrimitiveArray::<T::Arrow>::new(rows.into(), None))
+impl Value for i64 {
+    fn number(self) -> i64 {
+        self
     }
 }
 
-/// A number in each row, or none.
-#[derive(Debug, Default)]
-pub struct Optional<T>(PhantomData<T>);
-
-fn nulls<T: Integer>(rows: &[T]) -> Option<NullBuffer> {
-    rows.contains(&T::NULL).then(|| NullBuffer::from_iter(rows.iter().map(|row| *row != T::NULL)))
-}
-
-impl<T: Integer> Kind for Optional<T> {
-    type Value = Option<T>;
-    type Stored = T;
-
-    fn store(&mut self, value: Option<T>) -> T {
-        value.unwrap_or(T::NULL)
-    }
-
-    fn array(self, rows: Vec<T>) -> ArrayRef {
-        let nulls = nulls(&rows);
-        Arc::new(PrimitiveArray::<T::Arrow>::new(rows.into(), nulls))
+impl Value for u64 {
+    /// Its bits: all of them count in a hash, and nothing that is counted reaches 2^63.
+    fn number(self) -> i64 {
+        self as i64
     }
 }
 
-/// Nanoseconds since 1970-01-01 UTC, or none.
-#[derive(Debug, Default)]
-pub struct Time;
-
-impl Kind for Time {
-    type Value = Option<i64>;
-    type Stored = i64;
-
-    fn store(&mut self, value: Option<i64>) -> i64 {
-        value.unwrap_or(i64::NULL)
-    }
-
-    fn array(self, rows: Vec<i64>) -> ArrayRef {
-        let nulls = nulls(&rows);
-        Arc::new(PrimitiveArray::<TimestampNanosecondType>::new(rows.into(), nulls).with_timezone("UTC"))
+impl Value for bool {
+    fn number(self) -> i64 {
+        self.into()
     }
 }
 
-/// One of a few names in each row.
-#[derive(Debug, Default)]
-pub struct Name(Vec<&'static str>);
+impl<T: Value> Value for Option<T> {
+    fn number(self) -> i64 {
+        self.map_or(NULL, T::number)
+    }
+}
 
-impl Kind for Name {
-    type Value = &'static str;
-    type Stored = u16;
+/// What the rows of a column are in Arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    U32,
+    U64,
+    /// Likewise, of which each bit counts: none is null.
+    Hash,
+    I64,
+    /// Nanoseconds since 1970-01-01 UTC.
+    Time,
+    Flag,
+    /// One of a few names.
+    Name,
+    /// The same as plain strings.
+    Text,
+}
 
-    fn store(&mut self, name: &'static str) -> u16 {
-        let known = self.0.iter().position(|&known| known == name);
-        let number = known.unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
+impl Kind {
+    /// A column of `rows`, as an array; `words` are those that its numbers stand for, where they do.
+    pub fn array<const COLUMNS: usize>(self, rows: &Rows<COLUMNS>, column: usize, words: &[&str]) -> ArrayRef {
+        match self {
+            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)),
+            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, |number| number as u64)),
+            Kind::Hash => Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, |hash| hash as u64, |_| {}))),
+            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, |number| number)),
+            Kind::Time => {
+                Arc::new(primitive::<TimestampNanosecondType, COLUMNS>(rows, column, |time| time).with_timezone("UTC"))
+            }
+            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, |flag| flag == 1, |_| {}))),
+            Kind::Name => {
+                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, |number| number as u16);
+                Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(words))))
+            }
+            Kind::Text => {
+                let numbers = rows.column(column, |number| number, |_| {});
+                let word = |number: i64| usize::try_from(number).ok().and_then(|number| words.get(number));
+                Arc::new(StringArray::from_iter(numbers.into_iter().map(word)))
+            }
+        }
+    }
+
+    /// The same as whoever computes wants it: texts as numbers, in the order in which they are read first.
+    pub fn coded<const COLUMNS: usize>(self, rows: &Rows<COLUMNS>, column: usize, words: &[&str]) -> ArrayRef {
+        if self != Kind::Text {
+            return self.array(rows, column, words);
+        }
+        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32);
+        let mut codes = vec![None; words.len()];
+        let mut read = Vec::new();
+        let coded: UInt32Array = numbers
+            .iter()
+            .map(|number| {
+                let number = number? as usize;
+                let (code, word) = (codes.get_mut(number)?, words.get(number)?);
+                Some(*code.get_or_insert_with(|| {
+                    read.push(*word);
+                    read.len() as u32 - 1
+                }))
+            })
+            .collect();
+        Arc::new(DictionaryArray::new(coded, Arc::new(StringArray::from_iter_values(read))))
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
+    rows: &Rows<COLUMNS>,
+    column: usize,
+    value: impl Fn(i64) -> T::Native,
+) -> PrimitiveArray<T> {
+    let mut valid: Option<BooleanBufferBuilder> = None;
+    let null = |place| {
+        let valid = valid.get_or_insert_with(|| {
+            let mut all = BooleanBufferBuilder::new(rows.len());
+            all.append_n(rows.len(), true);
+            all
         });
-        number as u16
-    }
-
-    fn array(self, rows: Vec<u16>) -> ArrayRef {
-        let numbers = PrimitiveArray::<UInt16Type>::from(rows);
-        Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(self.0))))
-    }
-}
-
-/// The same as plain strings, or none.
-#[derive(Debug, Default)]
-pub struct OptionalName(Name);
-
-impl Kind for OptionalName {
-    type Value = Option<&'static str>;
-    type Stored = u16;
-
-    fn store(&mut self, name: Option<&'static str>) -> u16 {
-        name.map_or(u16::MAX, |name| self.0.store(name))
-    }
-
-    fn array(self, rows: Vec<u16>) -> ArrayRef {
-        let Name(names) = self.0;
-        Arc::new(StringArray::from_iter(rows.into_iter().map(|row| names.get(usize::from(row)))))
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct Flag;
-
-impl Kind for Flag {
-    type Value = bool;
-    type Stored = bool;
-
-    fn store(&mut self, flag: bool) -> bool {
-        flag
-    }
-
-    fn array(self, rows: Vec<bool>) -> ArrayRef {
-        Arc::new(BooleanArray::from(rows))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use arrow_array::cast::AsArray;
-
-    use super::*;
-
-    #[test]
-    fn more_names_than_a_byte_can_number_keep_their_rows() {
-        let names: Vec<&'static str> = (0..300).map(|number| &*Box::leak(format!("command {number}").into())).collect();
-        let mut column = Column::<Name>::default();
-        names.iter().for_each(|name| column.push(name));
-        let array = column.into_array();
-        let read = array.as_dictionary::<UInt16Type>().downcast_dict::<StringArray>().unwrap();
-        assert_eq!(read.into_iter().collect::<Vec<_>>(), names.into_iter().map(Some).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn nulls_stay_with_their_rows() {
-        let mut column = Column::<Optional<u32>>::default();
-        [Some(1), None, Some(3)].into_iter().for_each(|value| column.push(value));
-        column.permute(&[2, 1, 0]);
-        let array = column.into_array();
-        assert_eq!(array.as_primitive::<UInt32Type>().iter().collect::<Vec<_>>(), [Some(3), None, Some(1)]);
-    }
+        valid.set_bit(place, false);
+    };
+    let values = rows.column(column, value, null);
+    PrimitiveArray::new(values.into(), valid.map(|mut valid| NullBuffer::new(valid.finish())))
 }

@@ -3,11 +3,12 @@
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
-use super::columns::{Column, Flag, Kind, Name, Number, Optional, OptionalName, Time};
-use super::errors::Errors;
+use super::columns::{Kind, Value};
+use super::rows::{Expected, Rows};
+use super::words::{Errors, Names};
 use crate::conversation::Conversation;
 use crate::exchange::{Exchange, Span};
-use crate::sql::Statements;
+use crate::sql::{NO_TAGS, Statements};
 use crate::stream::Mark;
 
 /// Bytes that the measures, the projection and the findings take for a row.
@@ -17,19 +18,19 @@ const ANALYSED: usize = 480;
 const CODES: usize = 16;
 
 /// What a row is made of.
-struct Row {
+struct Row<'a> {
     stream: u32,
-    exchange: Exchange,
+    exchange: &'a Exchange,
     /// The first and the last packet of the request, then of the response.
     marks: [Option<Mark>; 4],
     error: Option<String>,
     error_code: Option<String>,
 }
 
-impl Row {
-    fn new(stream: u32, mut exchange: Exchange, statements: &Statements) -> Row {
-        let error = exchange.error.take();
-        let error_code = error.as_ref().map(|error| Statements::error_code(&error.code));
+impl<'a> Row<'a> {
+    fn new(stream: u32, exchange: &'a Exchange, statements: &Statements) -> Row<'a> {
+        let error = exchange.error.as_ref();
+        let error_code = error.map(|error| Statements::error_code(&error.code));
         let error = error.map(|error| statements.error(exchange.sql, &error.code, &error.message));
         let ends = |span: Option<Span>| [span.map(|span| span.first), span.map(|span| span.last)];
         let ([first, last], [answer, end]) = (ends(exchange.request), ends(exchange.response));
@@ -46,84 +47,155 @@ impl Row {
     }
 }
 
-/// Declares each column once: its name, its kind, and what it takes from a row.
+/// What the numbers of columns stand for.
+#[derive(Debug, Default)]
+struct Words {
+    command: Names,
+    purpose: Names,
+    wait: Names,
+    transaction: Names,
+    error: Errors,
+    error_code: Errors,
+}
+
+impl Words {
+    fn of(&self, column: Column) -> Vec<&str> {
+        match column {
+            Column::command => self.command.all(),
+            Column::purpose => self.purpose.all(),
+            Column::wait => self.wait.all(),
+            Column::transaction => self.transaction.all(),
+            Column::error => self.error.all(),
+            Column::error_code => self.error_code.all(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Declares each column once: its name, its kind, what is expected of it, and what it takes from a row.
 macro_rules! columns {
-    ($($name:ident: $kind:ty = $value:expr;)*) => {
-        #[derive(Debug, Default)]
-        pub struct ExchangeColumns {
-            $(pub(super) $name: Column<$kind>,)*
+    ($($name:ident: $kind:ident $(, $expected:ident($($other:ident),*))? = $value:expr;)*) => {
+        /// A column of the table, by its name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types, reason = "they are the names of the columns")]
+        pub enum Column {
+            $($name,)*
         }
 
-        /// What a row takes, with what is computed from it.
-        const ROW_BYTES: usize = ANALYSED $(+ size_of::<<$kind as Kind>::Stored>())*;
+        const COLUMNS: [(&str, Column, Kind); [$(Column::$name,)*].len()] =
+            [$((stringify!($name), Column::$name, Kind::$kind),)*];
 
-        impl ExchangeColumns {
-            fn push(&mut self, mut row: Row) {
-                $(
-                    let value: fn(&mut Row) -> <$kind as Kind>::Value = $value;
-                    self.$name.push(value(&mut row));
-                )*
-            }
+        const EXPECTED: [Expected; COLUMNS.len()] =
+            [$([$(Expected::$expected($(Column::$other as usize),*),)? Expected::Unknown][0],)*];
 
-            fn permute(&mut self, order: &[u32]) {
-                $(self.$name.permute(order);)*
-            }
-
-            /// As an Arrow table; the columns move, they are not copied.
-            pub fn into_batch(self) -> Result<RecordBatch, ArrowError> {
-                RecordBatch::try_from_iter([$((stringify!($name), self.$name.into_array()),)*])
-            }
+        #[inline]
+        fn numbers(row: &Row<'_>, words: &mut Words) -> [i64; COLUMNS.len()] {
+            [$({
+                let value: fn(&Row<'_>, &mut Words) -> _ = $value;
+                Value::number(value(row, words))
+            },)*]
         }
     };
 }
 
 columns! {
-    stream: Number<u32> = |row| row.stream;
-    exchange: Number<u32> = |row| row.exchange.number;
-    command: Name = |row| row.exchange.command;
-    purpose: Name = |row| row.exchange.purpose.as_str();
-    fingerprint: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.fingerprint);
-    text: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.text);
-    parameters: Number<u64> = |row| row.exchange.sql.map_or(0, |sql| sql.parameters);
-    tags: Optional<u32> = |row| row.exchange.sql.map(|sql| sql.tags);
-    request_frame: Optional<u32> = |row| row.frame(0);
-    request_end_frame: Optional<u32> = |row| row.frame(1);
-    response_frame: Optional<u32> = |row| row.frame(2);
-    response_end_frame: Optional<u32> = |row| row.frame(3);
-    request_time: Time = |row| row.time_ns(0);
-    request_end_time: Time = |row| row.time_ns(1);
-    response_time: Time = |row| row.time_ns(2);
-    response_end_time: Time = |row| row.time_ns(3);
-    request_bytes: Number<u64> = |row| row.exchange.request_bytes;
-    response_bytes: Number<u64> = |row| row.exchange.response_bytes;
-    round_trips: Number<u32> = |row| row.exchange.round_trips;
-    wait: Name = |row| row.exchange.wait.as_str();
-    waited_ns: Optional<i64> = |row| row.exchange.waited_ns;
-    rows: Optional<u64> = |row| row.exchange.rows;
-    affected_rows: Optional<u64> = |row| row.exchange.affected_rows;
-    error: Errors = |row| row.error.take();
-    error_code: Errors = |row| row.error_code.take();
-    delta_ns: Optional<i64> = |row| row.exchange.delta_ns;
-    client_ns: Optional<i64> = |row| row.exchange.client_ns;
-    retransmissions: Number<u32> = |row| row.exchange.retransmissions;
-    stalled_ns: Number<i64> = |row| row.exchange.stalled_ns;
-    transaction: OptionalName = |row| row.exchange.transaction;
-    complete: Flag = |row| row.exchange.complete;
+    stream: U32 = |row, _| row.stream;
+    exchange: U32 = |row, _| row.exchange.number;
+    command: Name = |row, words| words.command.number(row.exchange.command);
+    purpose: Name = |row, words| words.purpose.number(row.exchange.purpose.as_str());
+    fingerprint: U32 = |row, _| row.exchange.sql.map(|sql| sql.fingerprint);
+    text: U32, As(fingerprint) = |row, _| row.exchange.sql.map(|sql| sql.text);
+    parameters: Hash = |row, _| row.exchange.sql.map_or(0, |sql| sql.parameters);
+    tags: U32 = |row, _| row.exchange.sql.map(|sql| sql.tags).filter(|&tags| tags != NO_TAGS);
+    request_frame: U32 = |row, _| row.frame(0);
+    request_end_frame: U32, As(request_frame) = |row, _| row.frame(1);
+    response_frame: U32, As(request_end_frame) = |row, _| row.frame(2);
+    response_end_frame: U32, As(response_frame) = |row, _| row.frame(3);
+    request_time: Time = |row, _| row.time_ns(0);
+    request_end_time: Time, As(request_time) = |row, _| row.time_ns(1);
+    response_time: Time, As(request_end_time) = |row, _| row.time_ns(2);
+    response_end_time: Time, As(response_time) = |row, _| row.time_ns(3);
+    request_bytes: U64 = |row, _| row.exchange.request_bytes;
+    response_bytes: U64 = |row, _| row.exchange.response_bytes;
+    round_trips: U32 = |row, _| row.exchange.round_trips;
+    wait: Name = |row, words| words.wait.number(row.exchange.wait.as_str());
+    waited_ns: I64, Between(request_end_time, response_time) = |row, _| row.exchange.waited_ns;
+    rows: U64 = |row, _| row.exchange.rows.filter(is_count);
+    affected_rows: U64 = |row, _| row.exchange.affected_rows.filter(is_count);
+    error: Text = |row, words| row.error.as_ref().map(|error| words.error.number(error));
+    error_code: Text = |row, words| row.error_code.as_ref().map(|code| words.error_code.number(code));
+    delta_ns: I64 = |row, _| row.exchange.delta_ns;
+    client_ns: I64 = |row, _| row.exchange.client_ns;
+    retransmissions: U32 = |row, _| row.exchange.retransmissions;
+    stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
+    transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
+    complete: Flag = |row, _| row.exchange.complete;
+}
+
+/// More rows than a number can hold are no count, whatever a server says.
+fn is_count(rows: &u64) -> bool {
+    i64::try_from(*rows).is_ok()
+}
+
+/// The exchanges, column by column.
+#[derive(Debug)]
+pub struct ExchangeColumns {
+    rows: Rows<{ COLUMNS.len() }>,
+    words: Words,
 }
 
 impl ExchangeColumns {
     /// Texts and codes of errors may take so many bytes.
     pub fn within(error_bytes: usize) -> ExchangeColumns {
-        let mut columns = ExchangeColumns::default();
-        columns.error_code.kind.most = error_bytes / CODES;
-        columns.error.kind.most = error_bytes - error_bytes / CODES;
-        columns
+        let mut words = Words::default();
+        words.error_code.most = error_bytes / CODES;
+        words.error.most = error_bytes - error_bytes / CODES;
+        ExchangeColumns { rows: Rows::new(EXPECTED), words }
     }
 
     /// What the rows and their texts take.
     #[inline]
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + self.words.error.bytes + self.words.error_code.bytes
+    }
+
+    /// The same with what will be computed from them.
+    #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.stream.rows.len() * ROW_BYTES + self.error.kind.bytes + self.error_code.kind.bytes
+        self.bytes() + self.len() * ANALYSED
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As an Arrow table.
+    pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let arrays =
+            COLUMNS.map(|(name, column, kind)| (name, kind.array(&self.rows, column as usize, &self.words.of(column))));
+        RecordBatch::try_from_iter(arrays)
+    }
+
+    /// The columns of these names alone, texts as numbers.
+    pub fn coded<'a>(&self, names: &'a [String]) -> Result<RecordBatch, ArrowError> {
+        let array = |name: &'a String| {
+            let known = COLUMNS.iter().find(|(known, ..)| known == name);
+            let &(_, column, kind) =
+                known.ok_or_else(|| ArrowError::SchemaError(format!("exchanges have no column `{name}`")))?;
+            Ok((name, kind.coded(&self.rows, column as usize, &self.words.of(column))))
+        };
+        RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
+    }
+
+    /// Some columns of each exchange, in the order of their ends.
+    pub fn each<const SOME: usize>(&self, columns: [Column; SOME], take: impl FnMut([i64; SOME])) {
+        self.rows.each(columns.map(|column| column as usize), take);
     }
 
     /// Take the exchanges that a conversation has finished; false for none.
@@ -133,7 +205,8 @@ impl ExchangeColumns {
             return false;
         }
         for exchange in dialogue.pairing.finished() {
-            self.push(Row::new(connection as u32, exchange, statements));
+            let row = Row::new(connection as u32, &exchange, statements);
+            self.rows.push(numbers(&row, &mut self.words));
         }
         dialogue.pairing.shrink();
         true
@@ -141,18 +214,12 @@ impl ExchangeColumns {
 
     /// How many errors came when there was no room left for a text of their own.
     pub fn errors_overflowed(&self) -> u64 {
-        self.error.kind.overflowed
+        self.words.error.overflowed
     }
 
     /// In the order of connections and requests; they came in the order of their ends.
     pub fn sorted(mut self) -> ExchangeColumns {
-        let key = |&row: &u32| (self.stream.rows[row as usize], self.exchange.rows[row as usize]);
-        let mut order: Vec<u32> = (0..self.stream.rows.len() as u32).collect();
-        if order.is_sorted_by_key(key) {
-            return self;
-        }
-        order.sort_unstable_by_key(key);
-        self.permute(&order);
+        self.rows.sort(Column::stream as usize, Column::exchange as usize);
         self
     }
 }

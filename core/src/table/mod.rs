@@ -1,10 +1,12 @@
 //! The tables a recording becomes: the only folder that knows Arrow.
 
 mod columns;
-mod errors;
 mod exchanges;
+mod packed;
+mod rows;
+mod words;
 
-pub use exchanges::ExchangeColumns;
+pub use exchanges::{Column, ExchangeColumns};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,10 +71,11 @@ impl Tables {
     pub fn statements(&self) -> Result<RecordBatch, ArrowError> {
         let ids = 0..self.statements.len() as u32;
         let mut is_fingerprint = vec![false; self.statements.len()];
-        for &id in &self.exchanges.fingerprint.rows {
-            // No fingerprint is beyond all of them.
-            is_fingerprint.get_mut(id as usize).into_iter().for_each(|is_fingerprint| *is_fingerprint = true);
-        }
+        self.exchanges.each([Column::fingerprint], |[id]| {
+            // What has none has a negative number.
+            let known = usize::try_from(id).ok().and_then(|id| is_fingerprint.get_mut(id));
+            known.into_iter().for_each(|is_fingerprint| *is_fingerprint = true);
+        });
         let kind = |id| is_fingerprint[id as usize].then(|| StatementKind::of(self.statements.text(id)).as_str());
         batch(vec![
             ("id", Arc::new(UInt32Array::from_iter_values(ids.clone()))),
@@ -228,17 +231,14 @@ impl Tables {
 
     fn exchanges_per_connection(&self) -> Vec<u32> {
         let mut counts = vec![0; self.connections.len()];
-        for &stream in &self.exchanges.stream.rows {
-            counts[stream as usize] += 1;
-        }
+        self.exchanges.each([Column::stream], |[stream]| counts[stream as usize] += 1);
         counts
     }
 
     fn round_trips_per_connection(&self) -> Vec<u64> {
         let mut counts = vec![0; self.connections.len()];
-        for (&stream, &round_trips) in self.exchanges.stream.rows.iter().zip(&self.exchanges.round_trips.rows) {
-            counts[stream as usize] += u64::from(round_trips);
-        }
+        let columns = [Column::stream, Column::round_trips];
+        self.exchanges.each(columns, |[stream, round_trips]| counts[stream as usize] += round_trips as u64);
         counts
     }
 }

@@ -216,7 +216,7 @@ pub struct Seen {
 }
 
 pub fn exchanges(tables: Tables) -> Vec<Seen> {
-    let batch = tables.exchanges.into_batch().unwrap();
+    let batch = tables.exchanges.batch().unwrap();
     (0..batch.num_rows()).map(|row| seen(&batch, row)).collect()
 }
 

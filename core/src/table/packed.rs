@@ -1,0 +1,168 @@
+//! Numbers of a column, chunk by chunk, each chunk as narrow as its numbers are.
+//!
+//! Most columns hold the same in row after row, or numbers that lie close together; a few of their rows do not. So a
+//! chunk keeps its least number once, how far above it the others are in as many bytes as most of them need, and the
+//! few that need more aside.
+
+/// Rows of a chunk.
+pub const CHUNK: usize = 4096;
+/// Stands for null: no frame, time, count or text has it.
+pub const NULL: i64 = i64::MIN;
+
+/// What a number aside takes: its row, and the number.
+const ASIDE_BYTES: usize = size_of::<u16>() + size_of::<i64>();
+
+/// At most [`CHUNK`] numbers.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    least: i64,
+    codes: Codes,
+    /// Rows whose numbers do not fit, ascending, and these numbers.
+    rows_aside: Box<[u16]>,
+    aside: Box<[i64]>,
+}
+
+/// How far each number is above the one before the least, so that the least is 1; null is 0.
+#[derive(Debug, Default)]
+enum Codes {
+    /// All are the least.
+    #[default]
+    None,
+    U8(Box<[u8]>),
+    U16(Box<[u16]>),
+    U32(Box<[u32]>),
+    U64(Box<[u64]>),
+}
+
+impl Chunk {
+    /// Pack `numbers`.
+    pub fn of(numbers: &[i64]) -> Chunk {
+        let first = numbers.first().copied().unwrap_or(NULL);
+        if numbers.iter().fold(0, |differs, number| differs | (number ^ first)) == 0 {
+            return Chunk { least: first, ..Chunk::default() };
+        }
+        let least = numbers.iter().copied().filter(|&number| number != NULL).min().unwrap_or(NULL);
+        let codes: Vec<u64> = numbers.iter().map(|&number| code(number, least)).collect();
+        let (width, aside) = cheapest(&codes);
+        let mut chunk = Chunk { least, ..Chunk::default() };
+        if aside > 0 {
+            let fits = |code: u64| if width == 0 { code == 1 } else { bits(code) <= 8 * width };
+            chunk.rows_aside = (0u16..).zip(&codes).filter(|&(_, &code)| !fits(code)).map(|(row, _)| row).collect();
+            chunk.aside = chunk.rows_aside.iter().map(|&row| numbers[usize::from(row)]).collect();
+        }
+        chunk.codes = match width {
+            0 => Codes::None,
+            1 => Codes::U8(codes.into_iter().map(|code| code as u8).collect()),
+            2 => Codes::U16(codes.into_iter().map(|code| code as u16).collect()),
+            4 => Codes::U32(codes.into_iter().map(|code| code as u32).collect()),
+            _ => Codes::U64(codes.into()),
+        };
+        chunk
+    }
+
+    /// The numbers, as many as there are `rows`.
+    pub fn unpack(&self, rows: usize) -> Vec<i64> {
+        let mut numbers: Vec<i64> = match &self.codes {
+            Codes::None => vec![self.least; rows],
+            Codes::U8(codes) => self.numbers(codes),
+            Codes::U16(codes) => self.numbers(codes),
+            Codes::U32(codes) => self.numbers(codes),
+            Codes::U64(codes) => self.numbers(codes),
+        };
+        for (&row, &number) in self.rows_aside.iter().zip(&self.aside) {
+            numbers[usize::from(row)] = number;
+        }
+        numbers
+    }
+
+    /// What it takes, with its place in the table.
+    pub fn bytes(&self) -> usize {
+        let codes = match &self.codes {
+            Codes::None => 0,
+            Codes::U8(codes) => codes.len(),
+            Codes::U16(codes) => size_of_val::<[u16]>(codes),
+            Codes::U32(codes) => size_of_val::<[u32]>(codes),
+            Codes::U64(codes) => size_of_val::<[u64]>(codes),
+        };
+        size_of::<Chunk>() + codes + self.aside.len() * ASIDE_BYTES
+    }
+
+    fn numbers<T: Copy + Into<u64>>(&self, codes: &[T]) -> Vec<i64> {
+        let number = |code: u64| if code == 0 { NULL } else { self.least.wrapping_add_unsigned(code - 1) };
+        codes.iter().map(|&code| number(code.into())).collect()
+    }
+}
+
+#[inline]
+fn code(number: i64, least: i64) -> u64 {
+    if number == NULL { 0 } else { (number.wrapping_sub(least) as u64).wrapping_add(1) }
+}
+
+#[inline]
+fn bits(code: u64) -> usize {
+    (u64::BITS - code.leading_zeros()) as usize
+}
+
+/// In how many bytes each the codes take the least room, with the numbers that stand aside then, and how many do.
+fn cheapest(codes: &[u64]) -> (usize, usize) {
+    let mut of_bits = [0; 1 + u64::BITS as usize];
+    codes.iter().for_each(|&code| of_bits[bits(code)] += 1);
+    let aside = |width: usize| {
+        let fits: usize = if width == 0 { of_bits[1] } else { of_bits[..=8 * width].iter().sum() };
+        codes.len() - fits
+    };
+    let widths = [0, 1, 2, 4, 8].map(|width| (width, aside(width)));
+    let bytes = |&(width, aside): &(usize, usize)| codes.len() * width + aside * ASIDE_BYTES;
+    widths.into_iter().min_by_key(bytes).unwrap_or((8, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packed(numbers: &[i64]) -> (Vec<i64>, usize) {
+        let chunk = Chunk::of(numbers);
+        (chunk.unpack(numbers.len()), chunk.bytes() - size_of::<Chunk>())
+    }
+
+    fn numbers() -> impl Strategy<Value = Vec<i64>> {
+        let near = 1_700_000_000_000_000_000..1_700_000_000_000_300_000_i64;
+        let number = prop_oneof![6 => near, 1 => Just(NULL), 1 => Just(i64::MAX), 1 => 0..300_i64, 1 => any::<i64>()];
+        prop_oneof![prop::collection::vec(number, 0..300), prop::collection::vec(any::<i64>(), 0..300)]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_packed_comes_back(numbers in numbers()) {
+            prop_assert_eq!(packed(&numbers).0, numbers);
+        }
+
+        #[test]
+        fn no_number_takes_more_than_it_does_unpacked(numbers in numbers()) {
+            prop_assert!(packed(&numbers).1 <= numbers.len() * size_of::<i64>());
+        }
+    }
+
+    #[test]
+    fn the_ends_of_each_width_come_back() {
+        for most in [u8::MAX as i64, u16::MAX as i64, u32::MAX as i64, i64::MAX] {
+            let numbers = [-1, 0, 1, most - 2, most - 1, most, NULL].repeat(9);
+            assert_eq!(packed(&numbers).0, numbers);
+        }
+        assert_eq!(packed(&[NULL + 1, i64::MAX, NULL]).0, [NULL + 1, i64::MAX, NULL]);
+    }
+
+    #[test]
+    fn a_row_that_is_unlike_the_others_takes_room_for_itself_alone() {
+        let mut same = vec![5; CHUNK];
+        assert_eq!(packed(&same).1, 0);
+        same[77] = NULL;
+        assert_eq!(packed(&same), (same.clone(), ASIDE_BYTES));
+        let mut near: Vec<i64> = (0..CHUNK as i64).map(|row| 1_000_000 + row % 200).collect();
+        assert_eq!(packed(&near).1, CHUNK);
+        near[3] = i64::MAX;
+        assert_eq!(packed(&near), (near.clone(), CHUNK + ASIDE_BYTES));
+    }
+}

@@ -1,0 +1,91 @@
+//! Words of columns, each kept once and numbered in the order they came: names of the program, texts of errors.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a text costs beside its bytes.
+const OVERHEAD: usize = 96;
+/// What all errors share for whose texts there is no room.
+const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
+
+/// A few names.
+#[derive(Debug, Default)]
+pub struct Names(Vec<&'static str>);
+
+impl Names {
+    pub fn number(&mut self, name: &'static str) -> u32 {
+        // Nearly always it is the same text at the same place, so that its bytes need not be compared.
+        let same = self.0.iter().position(|&known| std::ptr::eq(known, name));
+        let known = same.or_else(|| self.0.iter().position(|&known| known == name));
+        let number = known.unwrap_or_else(|| {
+            self.0.push(name);
+            self.0.len() - 1
+        });
+        number as u32
+    }
+
+    pub fn all(&self) -> Vec<&str> {
+        self.0.clone()
+    }
+}
+
+/// Texts, of which there may be more than there is room for.
+#[derive(Debug, Default)]
+pub struct Errors {
+    texts: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    /// What they take, and may take.
+    pub bytes: usize,
+    pub most: usize,
+    /// Errors that came when there was no room left for a text of their own.
+    pub overflowed: u64,
+}
+
+impl Errors {
+    /// The number of an error's text. Without room, what all share stands for it.
+    pub fn number(&mut self, text: &str) -> u32 {
+        let known = |texts: &Errors, text: &str| texts.numbers.get(text).copied();
+        if let Some(number) = known(self, text) {
+            return number;
+        }
+        if self.bytes + text.len() + OVERHEAD <= self.most {
+            return self.keep(text);
+        }
+        self.overflowed += 1;
+        known(self, TOO_MANY_ERRORS).unwrap_or_else(|| self.keep(TOO_MANY_ERRORS))
+    }
+
+    pub fn all(&self) -> Vec<&str> {
+        self.texts.iter().map(|text| &**text).collect()
+    }
+
+    fn keep(&mut self, text: &str) -> u32 {
+        let text: Arc<str> = text.into();
+        self.bytes += text.len() + OVERHEAD;
+        self.texts.push(Arc::clone(&text));
+        let number = self.texts.len() as u32 - 1;
+        self.numbers.insert(text, number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_names_than_a_byte_can_number_keep_their_numbers() {
+        let names: Vec<&'static str> = (0..300).map(|number| &*Box::leak(format!("command {number}").into())).collect();
+        let mut known = Names::default();
+        let numbered: Vec<u32> = names.iter().chain(&names).map(|name| known.number(name)).collect();
+        assert_eq!(numbered, (0..300).chain(0..300).collect::<Vec<_>>());
+        assert_eq!(known.all(), names);
+    }
+
+    #[test]
+    fn a_name_is_one_wherever_it_stands() {
+        let copy: &'static str = Box::leak("query".to_owned().into());
+        let mut known = Names::default();
+        assert_eq!([known.number("query"), known.number(copy)], [0, 0]);
+    }
+}
