@@ -299,10 +299,12 @@ class Evidence:
     @cached_property
     def _looks_around(self) -> Bools:
         """Among the first that a connection runs, and about the catalog: drivers look up types and names."""
-        connection = self.exchanges.connection
+        if not self.reads_catalog.any():
+            return self.reads_catalog
         so_far = np.cumsum(self.reads_catalog)
-        before = np.searchsorted(connection, connection)
-        return bools(self.reads_catalog & (so_far - so_far[before] < MAX_LOOKUPS))
+        first = np.flatnonzero(np.diff(self.exchanges.connection, prepend=-1))
+        before = np.repeat(so_far[first], np.diff(first, append=len(so_far)))
+        return bools(self.reads_catalog & (so_far - before < MAX_LOOKUPS))
 
     @cached_property
     def reads_catalog(self) -> Bools:

@@ -133,6 +133,8 @@ def _is_of_transaction(exchanges: Exchanges) -> Bools:
 def _follows_failed_prepare(exchanges: Exchanges) -> Bools:
     """Executions that were sent behind a prepare of the same statement, which failed."""
     behind = exchanges.is_execution & exchanges.failed & exchanges.wait.where("shared".__eq__)
+    if not behind.any():
+        return behind
     same = np.roll(exchanges.connection, 1) == exchanges.connection
     same &= np.roll(exchanges.fingerprint, 1) == exchanges.fingerprint
     prepare = np.roll(exchanges.failed & exchanges.is_for("prepare"), 1)
@@ -143,9 +145,11 @@ def _follows_failed_prepare(exchanges: Exchanges) -> Bools:
 def _sets_up_session(exchanges: Exchanges) -> Bools:
     """What drivers set and ask before the first statement of the application: `SET NAMES`, `SHOW VARIABLES`."""
     session = exchanges.is_execution & exchanges.kind.where("session".__eq__)
+    if not session.any():
+        return session
     works = np.cumsum(exchanges.is_execution & ~session & ~_is_of_transaction(exchanges))
-    first = np.searchsorted(exchanges.connection, exchanges.connection)
-    before = np.concatenate(([0], works))[first]
+    first = np.flatnonzero(np.diff(exchanges.connection, prepend=-1))
+    before = np.repeat(np.concatenate(([0], works))[first], np.diff(first, append=len(works)))
     return np.asarray(session & (works == before), bool)
 
 
@@ -155,6 +159,8 @@ def _unanswered(recording: Recording) -> Bools:
     lost = columns.column(recording.all_connections_table, "lost_bytes").values[recording.database_rows] > 0
     client_first = (connections.client_fin != MISSING) & (connections.client_fin < connections.server_fin)
     closed = (connections.server_fin != MISSING) & ~client_first & ~lost & ~_is_hidden(recording)
+    if not closed.any():
+        return np.zeros(len(exchanges), bool)
     asked = (exchanges.request != MISSING) & (exchanges.response == MISSING) & ~exchanges.failed
     asked &= exchanges.wait.where({"own", "shared"}.__contains__)
     asked &= ~exchanges.is_for("disconnect", "close", "cancel", "unreadable")

@@ -143,8 +143,6 @@ class Measures:
         self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
-        self.statements: StatementGroups = group(recording, self.timeline)
-        self.purposes = tuple(purpose_results(recording.exchanges))
         self.basis = basis(recording, self.rtt, self.timeline)
         self._tasks: dict[tuple[float, TaskBy], Tasks] = {}
         self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
@@ -156,6 +154,16 @@ class Measures:
         measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms)
         measures.settings = asked
         return measures
+
+    @cached_property
+    def statements(self) -> StatementGroups:
+        """What each statement cost."""
+        return group(self.recording, self.timeline)
+
+    @cached_property
+    def purposes(self) -> tuple[PurposeResult, ...]:
+        """What the round trips are for."""
+        return tuple(purpose_results(self.recording.exchanges))
 
     @cached_property
     def errors(self) -> ErrorsResult:
@@ -219,7 +227,7 @@ class Measures:
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
             overall(recording, self.chattiness),
-            self._network_share(projection),
+            self.network_share(projection),
             routes,
             count_tasks(recording, self.rtt),
         )
@@ -229,7 +237,7 @@ class Measures:
             settings=self.settings,
             health=self.health,
             summary=self._summary(projection, made_for),
-            budget=self._budget(),
+            budget=self.budget,
             waits=self.timeline.waits,
             purposes=self.purposes,
             chattiness=made_for,
@@ -244,7 +252,7 @@ class Measures:
             projection=projection,
         )
 
-    def _network_share(self, projection: Projection) -> float | None:
+    def network_share(self, projection: Projection) -> float | None:
         """The part of the runtime that waited for the network; `None` where it cannot be told."""
         return self._share(self.timeline.waits.shared_s) if self._is_told(projection) else None
 
@@ -287,7 +295,8 @@ class Measures:
             ),
         )
 
-    def _budget(self) -> Budget:
+    @property
+    def budget(self) -> Budget:
         """The parts of the runtime; one response is not divided."""
         budget = self.timeline.budget
         if self.doubt not in (Doubt.FEW_RESPONSES, Doubt.NO_RESPONSE):

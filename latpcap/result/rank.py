@@ -17,6 +17,7 @@ from arro3.core import Table as ArrowTable
 from latpcap.display import finite
 from latpcap.findings import finding_results
 from latpcap.measures.tasks import Tasks
+from latpcap.projection.project import project
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables.columns import Floats, Ints
@@ -97,23 +98,23 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 
 def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> RankRow:
     """What the analysis of these connections says."""
-    result = measures.analyze([asked.rtt_ms])
-    summary, point = result.summary, result.projection.points[0]
+    projection = project(measures.basis, [asked.rtt_ms])
+    point, exchanges = projection.points[0], measures.recording.exchanges
     row = RankRow(
         file=file,
         name=name,
-        seconds_per_ms=summary.seconds_per_ms,
-        round_trips=summary.round_trips,
-        runtime_s=summary.runtime_s,
-        think_s=result.budget.think_s,
-        baseline_rtt_ms=summary.baseline_rtt_ms,
-        network_share=summary.network_share,
+        seconds_per_ms=projection.seconds_per_ms,
+        round_trips=int(exchanges.round_trips.sum()),
+        runtime_s=measures.timeline.runtime_s,
+        think_s=measures.budget.think_s,
+        baseline_rtt_ms=projection.baseline_rtt_ms,
+        network_share=measures.network_share(projection),
         rtt_ms=asked.rtt_ms,
         projected_s=point.runtime_s,
-        finding=next((found.code for found in result.findings if found.severity != "info"), None),
-        connections=summary.connections,
-        exchanges=summary.exchanges,
-        health=_codes(note.code for note in result.health if note.severity != "info"),
+        finding=next((found.code for found in measures.findings([point.rtt_ms]) if found.severity != "info"), None),
+        connections=len(measures.recording.database_rows),
+        exchanges=len(exchanges),
+        health=_codes(note.code for note in measures.health if note.severity != "info"),
     )
     return _compared(row, _unknown(measures))
 

@@ -55,14 +55,18 @@ class Values:
 
     def where(self, keep: Bools) -> Values:
         """Those to keep."""
-        return Values(self.connection[keep], self.ns[keep], self.time[keep])
+        return self if keep.all() else Values(self.connection[keep], self.ns[keep], self.time[keep])
 
     def __add__(self, other: Values) -> Values:
+        if not len(other):
+            return self
         joined = (np.concatenate((getattr(self, name), getattr(other, name))) for name in ("connection", "ns", "time"))
         return Values(*joined)
 
     def cut(self, phases: Phases) -> Values:
         """The phase of each in the place of its connection."""
+        if not len(phases.changes):
+            return self
         inside = self.where(phases.covers(self.connection, self.time))
         return Values(phases.at(inside.connection, inside.time), inside.ns, inside.time)
 
