@@ -43,7 +43,7 @@ def made(name: str) -> Traffic:
 def written(name: str, path: Path) -> Traffic:
     traffic = made(name)
     with path.open("wb") as file:
-        file.writelines(memoryview(block).cast("B") for block in traffic.blocks())
+        traffic.write(file)
     return traffic
 
 

@@ -21,10 +21,8 @@ def main() -> None:
     arguments = parse()
     wish = Wish(arguments.packets, arguments.connections, not arguments.no_acks, arguments.row_bytes)
     traffic = KINDS[arguments.kind](wish)
-    total = 0
     with nullcontext(sys.stdout.buffer) if arguments.out == "-" else Path(arguments.out).open("wb") as file:
-        for block in traffic.blocks():
-            total += file.write(memoryview(block).cast("B"))
+        total = traffic.write(file)
     told = {name: getattr(traffic, name) for name in ("packets", "connections", "queries", "fingerprints")}
     print(json.dumps({**told, "bytes": total}), file=sys.stderr)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import IO
+
+import numpy as np
 
 from . import mysql, postgresql
 from .repeat import ETHERNET, JITTER_NS, NUMBER, RECORD, TCP, Block, Strand, Template, time_ns
@@ -38,6 +41,9 @@ class Wish:
     """Both sides also acknowledge in packets of their own: four packets a query instead of two."""
     row_bytes: int = 16_000
 
+    def times(self, share: float) -> Wish:
+        return replace(self, packets=round(self.packets * share))
+
 
 @dataclass(frozen=True)
 class Traffic:
@@ -54,6 +60,10 @@ class Traffic:
         yield PCAP_HEADER
         for part in self.parts:
             yield from part()
+
+    def write(self, file: IO[bytes]) -> int:
+        """To a file or a pipe; how many bytes it was."""
+        return sum(file.write(block.data if isinstance(block, np.ndarray) else block) for block in self.blocks())
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,7 @@ def steady(wish: Wish, dialect: Dialect) -> Traffic:
         for each, along in zip(wires, strands, strict=True)
         for record in closed(each, along, begin_ns + count * period_ns, count - 1, dialect.goodbye)
     ]
-    parts = [lambda: in_time(opening), lambda: template.blocks(count), lambda: in_time(closing)]
+    parts: list[Part] = [lambda: in_time(opening), lambda: template.blocks(count), lambda: in_time(closing)]
     return Traffic(around + count * len(asked), len(wires), count * len(wires), 1, parts)
 
 
