@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from arro3.core import Table
-from conftest import read_fixture
+from conftest import load_fixture, read_fixture
 
 import latpcap
 from latpcap.tables import columns
@@ -78,3 +78,14 @@ def test_what_exchanges_are_made_of_is_what_the_table_has(name: str) -> None:
 def test_a_column_that_there_is_not_is_named() -> None:
     with pytest.raises(ValueError, match="exchanges have no column `nothing`"):
         read_fixture(NAMES[0])._recording.exchange_columns("nothing")
+
+
+def test_what_is_forgotten_is_made_again() -> None:
+    capture = latpcap.read(load_fixture("mysql/parallel-8").path)
+    exchanges = capture._recording.exchanges
+    before = exchanges.request
+    is_setup = exchanges.is_setup
+    exchanges.forget()
+    assert exchanges.request is not before
+    assert exchanges.request.tolist() == before.tolist()
+    assert exchanges.is_setup is is_setup

@@ -43,6 +43,11 @@ class Evidence:
         self.think_ns = think_s * 1e9
         self.exchanges: Exchanges = recording.exchanges
 
+    def forget(self) -> None:
+        """Let go of what can be made again, for something that needs the room: replays do."""
+        columns.forget(self, Groups)
+        self.exchanges.forget()
+
     # --- what an exchange is for --------------------------------------------------------------------------------------
 
     @cached_property

@@ -119,6 +119,7 @@ class Savings:
         """Seconds that each set saves at each RTT; none where the baseline is unknown."""
         if self.base.job is None or not sets or not len(rtt_ms):
             return [np.zeros(len(rtt_ms)) for _ in sets]
+        self.evidence.forget()
         asked = [(variant, rtt_ms) for variant in (AS_IT_IS, *(each.variant for each in sets))]
         [[as_it_is, *fixed]] = self.base.runtimes_of(asked, CENTRAL)
         return [np.maximum(as_it_is - each, 0.0) for each in fixed]

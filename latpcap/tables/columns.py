@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "codes",
     "column",
     "empty",
+    "forget",
     "is_text",
     "map_text",
     "nullable",
@@ -104,6 +106,19 @@ class Codes:
         table = np.array([wanted(name) for name in self.names] + [False])
         found: Bools = table[self.codes]
         return found
+
+
+def forget(of: object, *kinds: type) -> None:
+    """Let go of the wide columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for.
+
+    A column of booleans takes too little to be made twice.
+    """
+    kept = vars(of)
+    for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
+        value = kept[name]
+        is_wide = isinstance(value, np.ndarray) and value.dtype != bool
+        if is_wide or isinstance(value, kinds):
+            del kept[name]
 
 
 def column(table: Table, name: str) -> Column:

@@ -137,17 +137,17 @@ class Exchanges:
         """The answer's last."""
         return self._time("response_end_time")
 
-    @cached_property
+    @property
     def waited(self) -> Ints:
         """How long the client waited: its last packet → the answer's first, over all round trips."""
         return self._ints("waited_ns")
 
-    @cached_property
+    @property
     def delta(self) -> Ints:
         """Start of the previous request on the connection → start of this one."""
         return self._ints("delta_ns")
 
-    @cached_property
+    @property
     def client(self) -> Ints:
         """End of the previous response on the connection → start of this request."""
         return self._ints("client_ns")
@@ -237,6 +237,10 @@ class Exchanges:
     def __len__(self) -> int:
         return len(self.connection)
 
+    def forget(self) -> None:
+        """Let go of what can be made again, for something that needs the room."""
+        columns.forget(self)
+
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
         return self.purpose.where(purposes.__contains__)
@@ -246,12 +250,12 @@ class Exchanges:
         """The server answered with an error."""
         return self.error_code.codes >= 0
 
-    @property
+    @cached_property
     def is_setup(self) -> Bools:
         """Opens its connection."""
         return self.is_for("setup")
 
-    @property
+    @cached_property
     def is_execution(self) -> Bools:
         """Runs a statement."""
         return self.is_for("execute")
