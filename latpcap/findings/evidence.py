@@ -197,13 +197,13 @@ class Evidence:
     @cached_property
     def stretch(self) -> Ints:
         """Numbers the stretches of work without think time."""
-        new = np.diff(self.exchanges.connection, prepend=-1) != 0
+        new = self.exchanges.is_first
         return np.cumsum(new | (self.exchanges.client > self.think_ns))
 
     @cached_property
     def transaction(self) -> Ints:
         """Numbers the transactions: an end belongs to what it ends."""
-        new = np.diff(self.exchanges.connection, prepend=-1) != 0
+        new = self.exchanges.is_first
         ended_before = np.roll(self.is_end, 1)
         ended_before[:1] = False
         return np.cumsum(new | ended_before)
@@ -297,7 +297,7 @@ class Evidence:
         works = (self.is_prepare & self._is_of_application) | self.is_execution | self.is_fetch | unknown
         works &= ~setting_up & ~self._looks_around
         so_far = np.cumsum(works)
-        first = np.diff(self.exchanges.connection, prepend=-1) != 0
+        first = self.exchanges.is_first
         base: Ints = (so_far - works)[first]
         return bools((so_far - base[np.cumsum(first) - 1] == 0) & ~self.is_goodbye)
 
@@ -307,7 +307,7 @@ class Evidence:
         if not self.reads_catalog.any():
             return self.reads_catalog
         so_far = np.cumsum(self.reads_catalog)
-        first = np.flatnonzero(np.diff(self.exchanges.connection, prepend=-1))
+        first = np.flatnonzero(self.exchanges.is_first)
         before = np.repeat(so_far[first], np.diff(first, append=len(so_far)))
         return bools(self.reads_catalog & (so_far - before < MAX_LOOKUPS))
 

@@ -224,7 +224,7 @@ def _spans(
 ) -> _Spans:
     """Cut what overlaps on a connection (pipelined requests): an exchange begins where the one before it ended."""
     connection = exchanges.connection
-    is_first = np.diff(connection, prepend=-1) != 0
+    is_first = exchanges.is_first
     asked = exchanges.begin
     last = np.where(_sent_without_wait(exchanges), np.where(held > 0, asked, MISSING), exchanges.end)
     start = np.minimum(connections.start, runtime_ns)  # what begins later carries no data

@@ -148,7 +148,7 @@ def _sets_up_session(exchanges: Exchanges) -> Bools:
     if not session.any():
         return session
     works = np.cumsum(exchanges.is_execution & ~session & ~_is_of_transaction(exchanges))
-    first = np.flatnonzero(np.diff(exchanges.connection, prepend=-1))
+    first = np.flatnonzero(exchanges.is_first)
     before = np.repeat(np.concatenate(([0], works))[first], np.diff(first, append=len(works)))
     return np.asarray(session & (works == before), bool)
 

@@ -47,10 +47,11 @@ class HeldBack:
 
 def ack_stalls(exchanges: Exchanges) -> AckStalls:
     """Say where the stalls lie that the core saw: new data right after an ACK that came late and alone."""
-    if not exchanges.stalled.any():
+    stalled = exchanges.stalled
+    if not stalled.any():
         return AckStalls(np.zeros(len(exchanges)), np.zeros(len(exchanges)))
     clean = exchanges.complete & (exchanges.retransmissions == 0) & ~exchanges.is_setup
-    stalled = np.where(clean, exchanges.stalled, 0).astype(float)
+    stalled = np.where(clean, stalled, 0).astype(float)
     asked, answered = exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response
     inside = (asked >= stalled) | ((exchanges.response != MISSING) & (answered >= stalled))
     return AckStalls(np.where(inside, 0.0, stalled), np.where(inside, stalled, 0.0))

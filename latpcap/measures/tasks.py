@@ -127,7 +127,7 @@ def _may_rest(recording: Recording, idle_ns: int) -> bool:
     exchanges = recording.exchanges
     if len(exchanges) == 0 or exchanges.delta.max() > idle_ns:
         return True
-    first = np.flatnonzero(np.diff(exchanges.connection, prepend=-1))
+    first = np.flatnonzero(exchanges.is_first)
     used = exchanges.connection[first]
     begin, end = np.minimum.reduceat(exchanges.begin, first), np.maximum.reduceat(exchanges.end, first)
     if begin.min() == MISSING:

@@ -35,7 +35,7 @@ class Transactions:
 def transactions(recording: Recording) -> Transactions:
     """Tell the transactions apart."""
     exchanges = recording.exchanges
-    first = np.diff(exchanges.connection, prepend=-1) != 0
+    first = exchanges.is_first
     status = columns.codes(recording.exchange_columns("transaction"), "transaction")
     told = np.bincount(exchanges.connection, status.codes >= 0, len(recording.connections))[exchanges.connection] > 0
     is_open = _is_open(exchanges, first, status.where(("open", "failed").__contains__))

@@ -40,6 +40,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FEW_NAMES = 10_000
+FEW_WANTED = 16
 
 _DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8"}
 
@@ -103,9 +104,16 @@ class Codes:
 
     def where(self, wanted: Callable[[str], bool]) -> Bools:
         """True where the text is `wanted`, asked once per distinct text."""
-        table = np.array([wanted(name) for name in self.names] + [False])
-        found: Bools = table[self.codes]
-        return found
+        numbers = [number for number, name in enumerate(self.names) if wanted(name)]
+        if len(numbers) <= FEW_WANTED:  # a comparison is many times quicker than a look-up
+            found = np.zeros(len(self.codes), bool)
+            for number in numbers:
+                found |= self.codes == number
+            return found
+        table = np.zeros(len(self.names) + 1, bool)
+        table[numbers] = True
+        listed: Bools = table[self.codes]
+        return listed
 
 
 def forget(of: object, *kinds: type) -> None:

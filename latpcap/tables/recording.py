@@ -245,7 +245,13 @@ class Exchanges:
         """Their purpose is one of these."""
         return self.purpose.where(purposes.__contains__)
 
-    @property
+    @cached_property
+    def is_first(self) -> Bools:
+        """The first of its connection."""
+        first: Bools = np.diff(self.connection, prepend=-1) != 0
+        return first
+
+    @cached_property
     def failed(self) -> Bools:
         """The server answered with an error."""
         return self.error_code.codes >= 0

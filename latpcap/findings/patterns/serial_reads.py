@@ -52,7 +52,7 @@ def _breaks(evidence: Evidence) -> NDArray[np.bool_]:
     serves_read = ~exchanges.is_execution & evidence.does("read") & ~evidence.is_fetch & ~evidence.is_blob
     other = evidence.waits & ~evidence.is_read & ~serves_read
     paused = exchanges.client > PAUSE_NS + np.nan_to_num(evidence.rtt.each_baseline)
-    return bools(other | paused | (np.diff(exchanges.connection, prepend=-1) != 0))
+    return bools(other | paused | exchanges.is_first)
 
 
 ADVICE = Advice(

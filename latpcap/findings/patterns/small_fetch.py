@@ -35,12 +35,14 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     """One candidate a statement; `size`: rows a fetch after the fix."""
     size = size or USUAL_SIZE
     cursors = _cursors(evidence, size)
-    exchanges = evidence.exchanges
-    statement = exchanges.fingerprint[cursors.rows]
-    for number in most_frequent(statement):
-        mine = cursors.where(exchanges.fingerprint[cursors.firsts] == number)
-        rows = exchanges.rows.ints(0)[mine.rows]
-        gone = _removed(evidence, mine, size)
+    if len(cursors) == 0:
+        return
+    exchanges, rows_of = evidence.exchanges, evidence.exchanges.rows.ints(0)
+    statement = exchanges.fingerprint[cursors.firsts]
+    for number in most_frequent(exchanges.fingerprint[cursors.rows]):
+        mine = cursors.where(statement == number)
+        rows = rows_of[mine.rows]
+        gone = _removed(evidence, mine, rows_of, size)
         if len(gone) == 0:
             continue
         at_once = int(np.median(rows[rows > 0]))
@@ -84,13 +86,11 @@ def _cursor(evidence: Evidence, rows: Ints, by_sql: Bools) -> Ints:
     return np.where(by_sql, -2 - transaction, np.where(unit >= 0, unit, -2 - executions))
 
 
-def _removed(evidence: Evidence, cursors: Groups, size: int) -> Ints:
-    """The fetches that larger ones make needless.
+def _removed(evidence: Evidence, cursors: Groups, rows: Ints, size: int) -> Ints:
+    """The fetches that larger ones make needless; `rows` are those that each exchange brought.
 
     A cursor of R rows needs ⌈R / size⌉ fetches, less one where its execution brings rows already.
     """
-    exchanges = evidence.exchanges
-    rows = exchanges.rows.ints(0)
     fetched = cursors.sum(rows[cursors.rows])
     executions = evidence.unit[cursors.firsts]
     brings = np.where(executions >= 0, np.where(evidence.is_fetch[executions], 0, rows[executions]), 0)
