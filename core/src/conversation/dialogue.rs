@@ -38,7 +38,7 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// What a dialogue takes beside itself: its decoder, the names that its session knows, an exchange.
-    pub const BESIDE: usize = 2 << 10;
+    pub const BESIDE: usize = 3 << 9;
 
     pub fn new(protocol: &'static str, start: Start, swapped: bool) -> Dialogue {
         let mut dialogue = Dialogue {
@@ -122,6 +122,7 @@ impl Dialogue {
         }
     }
 
+    #[inline]
     fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], statements: &mut Statements) -> Result<(), Lost> {
         if self.inbox(chunk.side).layer.is_none() {
             return self.cut_into_messages(chunk, raw, statements);
@@ -170,6 +171,7 @@ impl Dialogue {
     }
 
     /// Read the whole messages that `bytes` begin with; how many bytes they took.
+    #[inline]
     fn messages(
         &mut self,
         chunk: &Chunk<'_>,
@@ -207,6 +209,7 @@ impl Dialogue {
     }
 
     /// How many bytes belong to a long message, and whether what follows it is wrapped anew.
+    #[inline]
     fn pass_body(&mut self, chunk: &Chunk<'_>, available: usize) -> (usize, bool) {
         if self.inbox(chunk.side).body == 0 {
             return (0, false);

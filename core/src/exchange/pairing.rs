@@ -255,12 +255,13 @@ impl Pairing {
         self.spoke = true;
     }
 
-    /// What has finished was taken, and was more than usual.
+    /// What has finished was taken: room is kept for what is usual, and for nothing once the client has hung up.
     pub fn shrink(&mut self) {
-        if self.finished.capacity() > USUAL {
-            self.finished.shrink_to(USUAL);
+        let usual = if self.hung_up.is_some() { 0 } else { USUAL };
+        if self.finished.capacity() > usual {
+            self.finished.shrink_to(usual);
         }
-        if self.open.is_empty() && self.open.capacity() > USUAL {
+        if self.open.is_empty() && self.open.capacity() > usual {
             self.open = VecDeque::new();
         }
     }

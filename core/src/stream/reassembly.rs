@@ -364,6 +364,11 @@ impl Reassembly {
         Sending::New
     }
 
+    /// A side hangs up: no room is kept for what may come.
+    pub fn shrink(&mut self) {
+        self.streams.iter_mut().for_each(|stream| stream.in_flight.shrink());
+    }
+
     /// The capture's clock was set: what is in flight gives no sample.
     pub fn forget_times(&mut self) {
         for stream in &mut self.streams {

@@ -52,6 +52,11 @@ impl InFlight {
         self.segments.push_back(Sent { end, time_ns, in_flight });
     }
 
+    /// Keep no room for segments to come.
+    pub fn shrink(&mut self) {
+        self.segments.shrink_to_fit();
+    }
+
     /// Bytes from `offset` on were sent again: their acknowledgment could belong to either copy.
     pub fn resent(&mut self, offset: u64) {
         self.segments.retain(|sent| sent.end <= offset);

@@ -7,6 +7,9 @@
 use super::rtt::RttSample;
 use crate::side::Side;
 
+/// No sample takes more.
+const MOST: usize = 4 * 10;
+
 /// Clean in-stream samples, with the side whose data was acknowledged.
 #[derive(Debug, Default)]
 pub struct Samples {
@@ -22,10 +25,14 @@ impl Samples {
         self.len += 1;
         let RttSample { time_ns, rtt_ns, segments, in_flight } = sample;
         let later_ns = time_ns.wrapping_sub(std::mem::replace(&mut self.last_ns, time_ns));
-        self.number(((later_ns << 1) ^ (later_ns >> 63)) as u64);
-        self.number(rtt_ns as u64);
-        self.number(u64::from(segments) << 1 | (side == Side::Server) as u64);
-        self.number(u64::from(in_flight.wrapping_sub(segments)));
+        let numbers = [
+            ((later_ns << 1) ^ (later_ns >> 63)) as u64,
+            rtt_ns as u64,
+            u64::from(segments) << 1 | (side == Side::Server) as u64,
+            u64::from(in_flight.wrapping_sub(segments)),
+        ];
+        self.bytes.reserve(MOST);
+        numbers.into_iter().for_each(|number| self.number(number));
     }
 
     pub fn len(&self) -> usize {
@@ -55,6 +62,7 @@ impl Samples {
         })
     }
 
+    #[inline]
     fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);

@@ -87,8 +87,16 @@ impl Mysql {
         self.phase = Phase::Commands;
         let mut response = Response::new(Answer::Authentication, next);
         response.success = Success::LoggedIn;
-        self.open.push_back(response);
+        self.expect(response);
         Ok(Meaning::Request(Request::new("authenticate", Purpose::Setup)))
+    }
+
+    /// Most connections have one command under way at a time, and many connections are kept.
+    fn expect(&mut self, response: Response) {
+        if self.open.capacity() == 0 {
+            self.open.reserve_exact(1);
+        }
+        self.open.push_back(response);
     }
 
     fn command(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
@@ -106,7 +114,7 @@ impl Mysql {
             self.client_continues = Some(Continuation { sequence: response.sequence, answered });
         }
         if answered {
-            self.open.push_back(response);
+            self.expect(response);
         } else {
             request.awaits = Awaits::Nothing;
         }
