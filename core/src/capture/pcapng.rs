@@ -17,7 +17,6 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type and length before the body, the length again after it.
 const FRAMING: usize = 12;
 const BODY: usize = 8;
-const END: usize = 4;
 /// Interface, time, captured and original length of a packet.
 const PACKET_HEAD: usize = 20;
 /// Wireshark's limit: a longer block is damage.
@@ -70,13 +69,14 @@ impl Pcapng {
     #[inline(always)]
     pub fn at_hand(&self, bytes: &[u8]) -> Option<Record> {
         let order = self.section.order;
-        let (kind, length) = frame(bytes, order).ok()?;
+        let head = bytes.first_chunk::<{ BODY + PACKET_HEAD }>()?;
+        let (kind, length) = frame(head, order).ok()?;
         let total = padded(length);
         if kind != kind::PACKET || total > LONGEST_BLOCK || trailer(bytes.get(..total)?, order)? != length {
             return None;
         }
-        let record = self.packet(bytes.get(BODY..total - END)?).ok()?;
-        Some(in_block(record, total))
+        let record = self.announced(head.get(BODY..)?).ok()?;
+        (FRAMING + PACKET_HEAD + record.length <= total).then(|| in_block(record, total))
     }
 
     /// The next packet, its block read into the buffer first, and all blocks before it; `None` at the end of the file.
@@ -228,12 +228,16 @@ impl Pcapng {
         Ok(())
     }
 
-    #[inline]
     fn packet(&self, body: &[u8]) -> Result<Record, Problem> {
-        let order = self.section.order;
+        whole_in(body, self.announced(body)?)
+    }
+
+    /// The packet that the head of a body announces.
+    #[inline(always)]
+    fn announced(&self, body: &[u8]) -> Result<Record, Problem> {
         let mut head = Cursor::new(body);
-        let interface = order.u32(&mut head, "interface")?;
-        whole_in(body, self.timed_packet(interface, head)?)
+        let interface = self.section.order.u32(&mut head, "interface")?;
+        self.timed_packet(interface, head)
     }
 
     fn old_packet(&self, body: &[u8]) -> Result<Record, Problem> {
@@ -245,7 +249,7 @@ impl Pcapng {
     }
 
     /// The packet that the rest of a head announces.
-    #[inline]
+    #[inline(always)]
     fn timed_packet(&self, interface: u32, mut head: Cursor<'_>) -> Result<Record, Problem> {
         let order = self.section.order;
         let interface = self.interface(interface)?;
@@ -361,7 +365,6 @@ fn section_length(mut body: Cursor<'_>, order: Order) -> Result<i64, TooShort> {
 }
 
 /// The record, if the block's body holds all of its packet.
-#[inline]
 fn whole_in(body: &[u8], record: Record) -> Result<Record, Problem> {
     let mut body = Cursor::new(body);
     body.skip(record.skip, "packet head")?;
@@ -381,7 +384,7 @@ fn padded(length: u32) -> usize {
     (length as usize).next_multiple_of(4)
 }
 
-#[inline]
+#[inline(always)]
 fn frame(head: &[u8], order: Order) -> Result<(u32, u32), TooShort> {
     let mut cursor = Cursor::new(head);
     let kind = order.u32(&mut cursor, "block type")?;

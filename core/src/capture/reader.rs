@@ -58,7 +58,7 @@ impl Reader {
     }
 
     /// Steps to the next packet; trouble goes into the notes and, where it must, ends the file.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, notes: &mut Notes, extras: &mut Extras) -> Option<&Record> {
         self.buffer.consume(self.record.whole);
         let bytes = self.buffer.at_hand();

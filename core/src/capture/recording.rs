@@ -139,7 +139,7 @@ impl Recording {
     }
 
     /// The next packet in time order; frame numbers count from 1.
-    #[inline(always)]
+    #[inline]
     pub fn next_packet(&mut self) -> Option<Packet<'_>> {
         let file = loop {
             let number = self.next_file()?;
@@ -192,7 +192,7 @@ impl Recording {
     }
 
     /// The file whose packet is due.
-    #[inline]
+    #[inline(always)]
     fn next_file(&mut self) -> Option<usize> {
         let Some(current) = self.current else { return self.next_turn(None) };
         let Some(Due(time_ns)) = self.files.get_mut(current)?.advance(&mut self.extras) else {
@@ -303,7 +303,7 @@ impl File {
     }
 
     /// Steps to the next packet.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, extras: &mut Extras) -> Option<Due> {
         let State::Open(reader) = &mut self.state else {
             return None;
@@ -326,7 +326,7 @@ impl File {
     }
 
     /// The packet that is due, counted in the file's facts.
-    #[inline]
+    #[inline(always)]
     fn packet(&mut self, frame: u64) -> Option<Packet<'_>> {
         let State::Open(reader) = &self.state else {
             return None;

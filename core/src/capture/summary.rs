@@ -42,7 +42,7 @@ impl CaptureFile {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn count(&mut self, record: &Record, frame: u64, notes: &mut Notes) {
         self.packets += 1;
         self.bytes += u64::from(record.original_length);
@@ -51,7 +51,7 @@ impl CaptureFile {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, time_ns: i64, frame: u64, notes: &mut Notes) {
         let Some(previous_ns) = self.previous_time_ns.replace(time_ns) else {
             (self.first_time_ns, self.last_time_ns) = (Some(time_ns), Some(time_ns));

@@ -149,15 +149,28 @@ fn whole<'a>(packet: &Packet<'a>) -> Next<'a> {
     Next::Link(packet.link_type, Part::of(packet))
 }
 
-/// The segment of a packet that is plain Ethernet, IP and TCP, as most are: the steps that `walk` would make, without
-/// looking at what else there could be. `None` says nothing of the packet: it is to be walked.
+/// The segment of a packet that is TCP in IP right behind its link layer, as most are: the steps that `walk` would make,
+/// without looking at what else there could be. `None` says nothing of the packet: it is to be walked.
 #[inline(always)]
 fn plain<'a>(packet: &Packet<'a>) -> Option<Segment<'a>> {
-    if packet.link_type != link::ETHERNET {
-        return None;
-    }
-    match ethernet::next(Part::of(packet)) {
-        Ok(Next::EtherType(ethernet::IP_VERSION_4 | ethernet::IP_VERSION_6, part)) => tcp_in_ip(packet, part),
+    tcp_in_ip(packet, ip_in(packet)?)
+}
+
+/// The IP datagram behind the link layer, or behind one tag.
+#[inline(always)]
+fn ip_in<'a>(packet: &Packet<'a>) -> Option<Part<'a>> {
+    use ethernet::{IP_VERSION_4, IP_VERSION_6};
+    let part = Part::of(packet);
+    let next = match packet.link_type {
+        link::ETHERNET => match ethernet::next(part).ok()? {
+            Next::EtherType(IP_VERSION_4 | IP_VERSION_6, part) => return Some(part),
+            Next::EtherType(tag, part) => ethernet::by_type(tag, part),
+            _ => return None,
+        },
+        link_type => link::next(link_type, part),
+    };
+    match next.ok()? {
+        Next::EtherType(IP_VERSION_4 | IP_VERSION_6, part) | Next::Ip(part) => Some(part),
         _ => None,
     }
 }

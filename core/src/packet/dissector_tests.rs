@@ -8,6 +8,7 @@ use super::*;
 
 const ETHERNET: u16 = 1;
 const RAW_IP: u16 = 101;
+const COOKED: u16 = 113;
 
 fn packet(link_type: u16, bytes: &[u8]) -> Packet<'_> {
     Packet { frame: 1, time_ns: 0, link_type, bytes, original_length: bytes.len() as u32 }
@@ -306,6 +307,7 @@ proptest! {
     #[test]
     fn a_plain_packet_is_what_the_walk_finds_step_by_step(
         version_6 in any::<bool>(),
+        link in 0..3,
         flags in any::<u8>(),
         text in proptest::collection::vec(any::<u8>(), 0..40),
         padding in 0_usize..8,
@@ -314,13 +316,18 @@ proptest! {
         longer in 0_u32..20,
     ) {
         let frame = if version_6 { tcp_in_ipv6(&text) } else { ethernet(&tcp(&text)) };
-        let mut bytes = [frame, vec![0; padding]].concat();
-        bytes[if version_6 { 14 + 40 + 13 } else { 14 + 20 + 13 }] = flags;
+        let mut frame = [frame, vec![0; padding]].concat();
+        frame[if version_6 { 14 + 40 + 13 } else { 14 + 20 + 13 }] = flags;
+        let (link_type, mut bytes) = match link {
+            0 => (ETHERNET, frame),
+            1 => (ETHERNET, [&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat()),
+            _ => (COOKED, [&[0, 0, 0, 1], &frame[..]].concat()),
+        };
         for (place, byte) in changes {
             bytes[place] = byte;
         }
         let bytes = &bytes[..length.min(bytes.len())];
-        let packet = Packet { original_length: bytes.len() as u32 + longer, ..packet(ETHERNET, bytes) };
+        let packet = Packet { original_length: bytes.len() as u32 + longer, ..packet(link_type, bytes) };
         if let Some(segment) = plain(&packet) {
             prop_assert_eq!(format!("{:?}", Dissected::Tcp(segment)), format!("{:?}", step_by_step(&packet)));
         }

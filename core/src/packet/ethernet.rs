@@ -39,7 +39,6 @@ impl Header for EtherType {
     }
 }
 
-#[inline]
 pub(super) fn by_type(ether_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match ether_type {
         IP_VERSION_4 | IP_VERSION_6 => Ok(Next::Ip(part)),

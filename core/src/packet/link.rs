@@ -9,7 +9,6 @@ use crate::cursor::TooShort;
 pub(super) const ETHERNET: u16 = 1;
 pub(super) const WIFI: u16 = 105;
 
-#[inline]
 pub(super) fn next(link_type: u16, part: Part<'_>) -> Result<Next<'_>, TooShort> {
     match link_type {
         ETHERNET => ethernet::next(part),

@@ -57,6 +57,7 @@ pub(super) struct Addresses {
 
 impl Default for Addresses {
     /// Unspecified before an IP header was read.
+    #[inline]
     fn default() -> Self {
         Self {
             source: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
