@@ -36,7 +36,7 @@ impl replay::Source for NumpyColumns<'_, '_> {
     }
 }
 
-/// A network to replay on; see `crate::replay::Network`.
+/// A network to replay on, but for its RTT; see `crate::replay::Network`.
 #[derive(FromPyObject)]
 pub struct NetworkFields {
     added_ns: f64,
@@ -50,9 +50,8 @@ pub struct NetworkFields {
 }
 
 impl NetworkFields {
-    fn network(&self, rtt_ns: f64) -> Network {
+    fn network(&self) -> Network {
         Network {
-            rtt_ns,
             added_ns: self.added_ns,
             bandwidth: self.bandwidth,
             loss: self.loss,
@@ -82,7 +81,7 @@ impl Replay {
         };
         let job = Job::read(&NumpyColumns(columns))?;
         job.check().map_err(PyValueError::new_err)?;
-        Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network(0.0)))))
+        Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network()))))
     }
 
     /// The job with fixes made: see `crate::replay::Changes`.
@@ -93,7 +92,7 @@ impl Replay {
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.
     fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
-        let networks: Vec<Network> = rtts_ns.into_iter().map(|rtt| network.network(rtt.unwrap_or(f64::NAN))).collect();
-        py.detach(|| self.0.run_all(&networks))
+        let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
+        py.detach(|| self.0.run(&rtts_ns, &network.network()))
     }
 }

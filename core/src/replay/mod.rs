@@ -11,7 +11,9 @@ mod changes;
 mod columns;
 mod lanes;
 mod locks;
+mod program;
 mod run;
+mod stretch;
 mod transfer;
 mod turn;
 
@@ -20,7 +22,8 @@ use columns::columns;
 pub use columns::{Cell, Source};
 pub use lanes::Waiting;
 use locks::Lock;
-use run::{Bulk, FEW_SEGMENTS, Run, Side, Stretch};
+use program::Program;
+use run::{Bulk, FEW_SEGMENTS, Learned, Run, Side, Stretch, Walk};
 use turn::{GOODBYE, HANDSHAKE, Turn};
 
 /// A time that the capture does not tell.
@@ -101,12 +104,10 @@ impl Job {
     }
 }
 
-/// The network that a job is replayed on.
+/// The network that a job is replayed on, but for its RTT.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
-    /// The mean RTT; NaN for what each connection had.
-    pub rtt_ns: f64,
-    /// On top of that, ns.
+    /// On top of the RTT, ns.
     pub added_ns: f64,
     /// The bottleneck in bits a second; infinite for none.
     pub bandwidth: f64,
@@ -124,19 +125,30 @@ pub struct Network {
     pub baseline: i8,
 }
 
+/// RTTs that are replayed in one walk over the turns: more would hold more of their connections than a cache does.
+const TOGETHER: usize = 16;
+
+/// How often the client's and the server's window was halved in the pause before each of a turn's messages.
+type Halvings = [u8; 2];
+
 /// A job, ready to be replayed at any RTT.
 pub struct Replay {
     job: Arc<Job>,
     /// Of each row, how many its request and its response have.
     segments: Arc<[Vec<f64>; 2]>,
-    turns: Vec<Turn>,
+    turns: Arc<Vec<Turn>>,
     lanes: usize,
     /// By holder.
-    locks: Vec<Lock>,
+    locks: Arc<Vec<Lock>>,
+    /// Who waits for which of them, ascending.
+    waiters: Arc<Vec<(u32, u32)>>,
     /// Transfers that need more than a few segments, in the order of their turns.
-    bulks: Vec<Bulk>,
-    /// How often each side's window was halved before it sent in each turn: the pauses of the capture.
-    halvings: Vec<[u8; 2]>,
+    bulks: Arc<Vec<Bulk>>,
+    /// The pauses of the capture.
+    halvings: Arc<Vec<Halvings>>,
+    /// The fixes that are made.
+    changes: Option<Changes>,
+    program: Program,
 }
 
 impl Replay {
@@ -144,60 +156,93 @@ impl Replay {
     pub fn new(mut job: Job, waiting: Waiting, network: &Network) -> Replay {
         let (turns, locks) = turn::turns(&job, waiting);
         let segments = [&mut job.request_segments, &mut job.response_segments].map(std::mem::take);
-        let lanes = turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0);
+        let mut waiters: Vec<(u32, u32)> = locks.iter().map(|lock| lock.waiter).zip(0..).collect();
+        waiters.sort_unstable();
         let mut replay = Replay {
-            bulks: Vec::new(),
-            halvings: vec![[0; 2]; turns.len()],
             job: Arc::new(job),
             segments: Arc::new(segments),
-            turns,
-            lanes,
-            locks,
+            lanes: turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0),
+            locks: Arc::new(locks),
+            waiters: Arc::new(waiters),
+            bulks: Arc::default(),
+            halvings: Arc::new(vec![[0; 2]; turns.len()]),
+            turns: Arc::new(turns),
+            changes: None,
+            program: Program::default(),
         };
-        replay.bulks = replay.find_bulks();
-        let mut run = Run::new(&replay, network, true);
-        run.all(&replay);
-        let Run { bulks, halvings, .. } = run;
-        (replay.bulks, replay.halvings) = (bulks, halvings);
+        replay.bulks = Arc::new(replay.find_bulks());
+        replay.program = Program::of(&replay);
+        replay.learn(network);
         replay
+    }
+
+    /// Replay what was observed, to see how fast the senders were.
+    fn learn(&mut self, network: &Network) {
+        let unlimited = Network { bandwidth: f64::INFINITY, loss: 0.0, ..*network };
+        let learned = Learned { bulks: self.bulks.to_vec(), halvings: self.halvings.to_vec() };
+        let mut runs = [Run::new(self, f64::NAN, Some(learned))];
+        Walk::new(self, &unlimited).all(&mut runs);
+        let [Run { learned: Some(Learned { bulks, mut halvings }), .. }] = runs else { return };
+        for &(number, times) in &self.program.halvings {
+            halvings[number as usize] = times;
+        }
+        (self.bulks, self.halvings) = (Arc::new(bulks), Arc::new(halvings));
     }
 
     /// The job with fixes made.
     pub fn changed(&self, changes: Changes) -> Result<Replay, &'static str> {
         changes.check(&self.job)?;
-        let turns = self.turns.iter().map(|turn| changes.apply(&self.job, turn)).collect();
-        Ok(Replay {
+        let mut changes = changes;
+        let segments = [&mut changes.request_segments, &mut changes.response_segments].map(std::mem::take);
+        let mut replay = Replay {
             job: self.job.clone(),
-            segments: Arc::new([changes.request_segments, changes.response_segments]),
-            turns,
+            segments: Arc::new(segments),
+            turns: self.turns.clone(),
             lanes: self.lanes,
             locks: self.locks.clone(),
+            waiters: self.waiters.clone(),
             bulks: self.bulks.clone(),
             halvings: self.halvings.clone(),
-        })
+            changes: Some(changes),
+            program: Program::default(),
+        };
+        replay.program = Program::of(&replay);
+        Ok(replay)
     }
 
-    /// When the last turn is over, in ns since the beginning.
-    pub fn run(&self, network: &Network) -> f64 {
-        let mut run = Run::new(self, network, false);
-        run.all(self);
-        run.latest
-    }
-
-    /// The same on several networks, on all processors.
-    pub fn run_all(&self, networks: &[Network]) -> Vec<f64> {
+    /// When the last turn is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. All
+    /// processors share the RTTs.
+    pub fn run(&self, rtts_ns: &[f64], network: &Network) -> Vec<f64> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let share = networks.len().div_ceil(processors).max(1);
-        let run_share = |share: &[Network]| share.iter().map(|network| self.run(network)).collect::<Vec<f64>>();
+        let share = rtts_ns.len().div_ceil(processors).max(1);
+        let walk = Walk::new(self, network);
+        let run_together = |rtts_ns: &[f64]| {
+            let mut runs: Vec<Run> = rtts_ns.iter().map(|&rtt_ns| Run::new(self, rtt_ns, None)).collect();
+            walk.all(&mut runs);
+            runs.into_iter().map(|run| run.latest)
+        };
+        let run_share = |share: &[f64]| share.chunks(TOGETHER).flat_map(run_together).collect::<Vec<f64>>();
         thread::scope(|scope| {
-            let (first, others) = networks.split_at(share.min(networks.len()));
-            let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(move || run_share(share))).collect();
+            let (first, others) = rtts_ns.split_at(share.min(rtts_ns.len()));
+            let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(|| run_share(share))).collect();
             let mut over = run_share(first);
             for other in others {
                 over.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             }
             over
         })
+    }
+
+    /// A turn, with the fixes made.
+    fn turn(&self, number: u32) -> Turn {
+        let turn = &self.turns[number as usize];
+        self.changes.as_ref().map_or(*turn, |changes| changes.apply(&self.job, turn))
+    }
+
+    /// The lock that a turn waits for.
+    fn lock_of(&self, number: u32) -> Option<usize> {
+        let place = self.waiters.binary_search_by_key(&number, |&(waiter, _)| waiter).ok()?;
+        Some(self.waiters[place].1 as usize)
     }
 
     fn find_bulks(&self) -> Vec<Bulk> {
@@ -279,9 +324,8 @@ mod tests {
         }
     }
 
-    fn network(rtt_ms: f64) -> Network {
+    fn network() -> Network {
         Network {
-            rtt_ns: rtt_ms * MS as f64,
             added_ns: 0.0,
             bandwidth: f64::INFINITY,
             loss: 0.0,
@@ -293,9 +337,15 @@ mod tests {
         }
     }
 
+    impl Replay {
+        fn at(&self, rtt_ms: f64) -> f64 {
+            self.run(&[rtt_ms * MS as f64], &network())[0]
+        }
+    }
+
     fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
-        let replay = Replay::new(job(answers), Waiting::Evidence, &network(1.0));
-        (replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64
+        let replay = Replay::new(job(answers), Waiting::Evidence, &network());
+        (replay.at(101.0) - replay.at(1.0)) / MS as f64
     }
 
     #[test]
@@ -308,8 +358,8 @@ mod tests {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
         let rtts = vec![MS as f64, 0.5 * MS as f64];
         (job.baseline_ns, job.low_ns, job.high_ns, job.phase) = (rtts.clone(), rtts.clone(), rtts, vec![0, 1]);
-        let replay = Replay::new(job.clone(), Waiting::Evidence, &network(1.0));
-        assert_eq!((replay.run(&network(101.0)) - replay.run(&network(f64::NAN))) / MS as f64, 100.0 + 100.5);
+        let replay = Replay::new(job.clone(), Waiting::Evidence, &network());
+        assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
         job.phase = vec![0, 2];
         assert!(job.check().is_err());
     }
@@ -318,16 +368,16 @@ mod tests {
     fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
         (job.stalled_before_ns[1], job.stalled_within_ns[1]) = (40e6, 40e6);
-        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
-        assert_eq!((replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64, 400.0);
+        let replay = Replay::new(job, Waiting::Evidence, &network());
+        assert_eq!((replay.at(101.0) - replay.at(1.0)) / MS as f64, 400.0);
     }
 
     #[test]
     fn an_upload_counts_once_and_waits_while_its_window_is_small() {
         let mut job = job(&[(Some(0), 1.0)]);
         (job.request_segments[0], job.round_trips[0], job.response_end_ns[0]) = (1000.0, 2.0, 2000 * MS);
-        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
-        let grown = (replay.run(&network(101.0)) - replay.run(&network(1.0))) / MS as f64;
+        let replay = Replay::new(job, Waiting::Evidence, &network());
+        let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
         let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
         assert!(
             (grown - 200.0 - idle).abs() < 3.0,
@@ -338,7 +388,7 @@ mod tests {
     #[test]
     fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
         let replay =
-            Replay::new(job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network(1.0));
+            Replay::new(job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network());
         let mut changes = Changes {
             trips: vec![1.0, 0.0, 0.0],
             gap: vec![1.0, 0.5, 1.0],
@@ -350,7 +400,7 @@ mod tests {
             response_segments: vec![1.0; 3],
         };
         let fixed = replay.changed(changes.clone()).unwrap();
-        let saved = |rtt: f64| (replay.run(&network(rtt)) - fixed.run(&network(rtt))) / MS as f64;
+        let saved = |rtt: f64| (replay.at(rtt) - fixed.at(rtt)) / MS as f64;
         assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
         changes.trips.pop();
         assert!(replay.changed(changes).is_err());
@@ -379,10 +429,10 @@ mod tests {
 
     #[test]
     fn a_stall_stays_when_only_the_request_behind_it_goes() {
-        let replay = Replay::new(stalled(), Waiting::Evidence, &network(1.0));
+        let replay = Replay::new(stalled(), Waiting::Evidence, &network());
         let saved = |changes: Changes| {
             let fixed = replay.changed(changes).unwrap();
-            [1.0, 101.0].map(|rtt| (replay.run(&network(rtt)) - fixed.run(&network(rtt))) / MS as f64)
+            [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
         };
         assert_eq!(saved(unchanged()), [0.0, 0.0]);
         let ping = Changes { trips: vec![1.0, 0.0, 1.0], gap: vec![1.0, 0.0, 1.0], ..unchanged() };
@@ -397,10 +447,10 @@ mod tests {
         (job.round_trips[1], job.shared[1]) = (0.0, true);
         job.set(0, 0, 2 * MS);
         job.set(1, 0, 3 * MS);
-        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        let replay = Replay::new(job, Waiting::Evidence, &network());
         let saved = |trips: [f64; 3]| {
             let fixed = replay.changed(Changes { trips: trips.to_vec(), ..unchanged() }).unwrap();
-            (replay.run(&network(101.0)) - fixed.run(&network(101.0))) / MS as f64
+            (replay.at(101.0) - fixed.at(101.0)) / MS as f64
         };
         assert_eq!(
             saved([0.0, 1.0, 1.0]),
@@ -430,9 +480,9 @@ mod tests {
             }
             job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
         }
-        let replay = Replay::new(job, Waiting::Evidence, &network(1.0));
+        let replay = Replay::new(job, Waiting::Evidence, &network());
         assert_eq!(replay.locks.len(), 12);
-        let grown = (replay.run(&network(2.0)) - replay.run(&network(1.0))) / MS as f64;
+        let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
         assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
     }
 

@@ -1,8 +1,14 @@
-//! One pass over the turns of a job.
+//! The job's turns, one after the other, on several networks at once.
 
+use std::ops::Range;
+use std::slice;
+
+use super::locks::Lock;
+use super::program::{Chain, Program, Step};
+use super::stretch::{BLOCK, Plain, go_on, wait_through};
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
-use super::{Job, Network, Replay};
+use super::{Halvings, Network, Replay};
 
 /// A transfer of many segments.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +41,166 @@ pub enum Stretch {
 /// Fewer segments than this do not move a window.
 pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
-/// One pass over the turns.
-pub struct Run<'a> {
+/// A job, and all of a network but its RTT.
+pub struct Walk<'a> {
+    replay: &'a Replay,
     network: &'a Network,
-    /// At the baseline, to learn from what was observed.
-    learning: bool,
+    /// Of each connection, the largest window of its client and of its server, in segments.
+    largest: Vec<[f64; 2]>,
+    /// The bottleneck's time for a segment of each connection; empty without a bottleneck.
+    segment_ns: Vec<f64>,
+}
+
+/// A turn, and what is the same of it at every RTT.
+struct Walked {
+    number: u32,
+    turn: Turn,
+    segments: [f64; 2],
+    halvings: Halvings,
+    /// Those of the replay that are the turn's.
+    bulks: Range<usize>,
+    locks: Range<usize>,
+    /// The lock that it waits for.
+    waits_for: Option<usize>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(replay: &'a Replay, network: &'a Network) -> Walk<'a> {
+        let job = &replay.job;
+        let lossy = if network.loss > 0.0 { MATHIS / network.loss.sqrt() } else { f64::INFINITY };
+        let windows = job.server_window_bytes.iter().zip(&job.client_window_bytes).zip(&job.segment_bytes);
+        let in_segments = |taken: f64, bytes: f64| (network.window_bytes.min(taken) / bytes).min(lossy);
+        let spaced = network.bandwidth.is_finite();
+        let sizes = job.segment_bytes.iter().filter(|_| spaced);
+        Walk {
+            replay,
+            network,
+            largest: windows
+                .map(|((&server, &client), &bytes)| [in_segments(server, bytes), in_segments(client, bytes)])
+                .collect(),
+            segment_ns: sizes.map(|bytes| (bytes + HEADER_BYTES) * 8e9 / network.bandwidth).collect(),
+        }
+    }
+
+    /// Take all of `runs` through the whole job.
+    pub fn all(&self, runs: &mut [Run]) {
+        let mut next = Next::default();
+        if self.network.loss > 0.0 || !self.segment_ns.is_empty() {
+            (0..self.replay.turns.len() as u32).for_each(|number| self.turn(number, &mut next, runs));
+            return;
+        }
+        let Program { steps, chains, stretches, .. } = &self.replay.program;
+        for step in steps {
+            match *step {
+                Step::Turn(number) => self.turn(number, &mut next, runs),
+                Step::Chain(number) => self.chain(&chains[number as usize], runs),
+                Step::Stretch(number) => self.stretch(&stretches[number as usize], &mut next, runs),
+            }
+        }
+    }
+
+    fn turn(&self, number: u32, next: &mut Next, runs: &mut [Run]) {
+        let (replay, turn) = (self.replay, self.replay.turn(number));
+        let walked = Walked {
+            number,
+            segments: replay.segments(&turn),
+            halvings: replay.halvings[number as usize],
+            bulks: next.bulks(&replay.bulks, number),
+            locks: next.locks(&replay.locks, number),
+            waits_for: replay.lock_of(number),
+            turn,
+        };
+        runs.iter_mut().for_each(|run| run.turn(self, &walked));
+    }
+
+    /// Turns that only wait: all networks go through them abreast.
+    fn chain(&self, chain: &Chain, runs: &mut [Run]) {
+        let [.., last] = chain.turns[..] else { return };
+        let last = self.replay.turn(last);
+        let rtts: Vec<f64> = runs.iter().map(|run| run.rtt(self, last.phase)).collect();
+        let mut lanes: Vec<f64> = runs.iter().map(|run| run.lanes[last.lane as usize]).collect();
+        for turns in chain.turns.chunks(BLOCK) {
+            let turns: Vec<Plain> = turns.iter().map(|&number| Plain::of(self.replay, number)).collect();
+            wait_through(&turns, &mut lanes, &rtts);
+        }
+        for ((run, over), rtt) in runs.iter_mut().zip(lanes).zip(rtts) {
+            let halvings = if self.network.restarts { chain.halvings } else { [0; 2] };
+            run.waited(&last, over, rtt, halvings);
+        }
+    }
+
+    /// Turns that add up but where a sender's round or window ends. The last one is walked: others go by it.
+    fn stretch(&self, numbers: &[u32], next: &mut Next, runs: &mut [Run]) {
+        let [numbers @ .., last] = numbers else { return };
+        if runs.iter().any(|run| run.learned.is_some()) {
+            numbers.iter().for_each(|&number| self.turn(number, next, runs));
+        } else {
+            numbers.chunks(BLOCK).for_each(|numbers| self.block(numbers, next, runs));
+        }
+        self.turn(*last, next, runs);
+    }
+
+    fn block(&self, numbers: &[u32], next: &mut Next, runs: &mut [Run]) {
+        let turns: Vec<Plain> = numbers.iter().map(|&number| Plain::of(self.replay, number)).collect();
+        let first = self.replay.turn(numbers[0]);
+        for run in runs {
+            let mut left = &turns[..];
+            while !left.is_empty() {
+                left = &left[run.go_on(self, &first, left)..];
+                if let [turn, others @ ..] = left {
+                    self.turn(turn.number, next, slice::from_mut(run));
+                    left = others;
+                }
+            }
+        }
+    }
+
+    fn path(&self, connection: usize, sender: Side, rtt_ns: f64) -> Path {
+        Path {
+            rtt_ns,
+            largest: self.largest[connection][sender as usize],
+            growth: self.network.growth,
+            segment_ns: self.segment_ns.get(connection).copied().unwrap_or(0.0),
+        }
+    }
+}
+
+/// How far the job's bulks and locks have been passed; turns that have any come in their order.
+#[derive(Default)]
+struct Next {
+    bulk: usize,
+    lock: usize,
+}
+
+impl Next {
+    fn bulks(&mut self, bulks: &[Bulk], number: u32) -> Range<usize> {
+        let first = self.bulk;
+        self.bulk += bulks[first..].iter().take_while(|bulk| bulk.turn == number).count();
+        first..self.bulk
+    }
+
+    fn locks(&mut self, locks: &[Lock], number: u32) -> Range<usize> {
+        let first = self.lock;
+        self.lock += locks[first..].iter().take_while(|lock| lock.holder == number).count();
+        first..self.lock
+    }
+}
+
+/// What a replay at the baseline learns of the senders, from what was observed.
+pub struct Learned {
+    pub bulks: Vec<Bulk>,
+    pub halvings: Vec<Halvings>,
+}
+
+/// One way through the turns, at one RTT.
+pub struct Run {
+    /// NaN for what each connection had.
+    rtt_ns: f64,
+    pub learned: Option<Learned>,
     /// When each lane's last turn was over.
     lanes: Vec<f64>,
     connections: Vec<Progress>,
-    pub bulks: Vec<Bulk>,
-    pub halvings: Vec<[u8; 2]>,
-    next_bulk: usize,
-    next_lock: usize,
-    /// When the lock that each turn waits for was free; empty where none does.
+    /// When the lock that was waited for was free.
     free: Vec<f64>,
     pub latest: f64,
 }
@@ -60,33 +213,46 @@ struct Progress {
     senders: [Sender; 2],
 }
 
-impl<'a> Run<'a> {
-    pub fn new(replay: &Replay, network: &'a Network, learning: bool) -> Run<'a> {
+impl Run {
+    pub fn new(replay: &Replay, rtt_ns: f64, learned: Option<Learned>) -> Run {
         Run {
-            network,
-            learning,
+            rtt_ns,
+            learned,
             lanes: vec![0.0; replay.lanes],
             connections: vec![Progress::default(); replay.job.connections()],
-            bulks: replay.bulks.clone(),
-            halvings: if learning { replay.halvings.clone() } else { Vec::new() },
-            next_bulk: 0,
-            next_lock: 0,
-            free: if replay.locks.is_empty() { Vec::new() } else { vec![f64::NEG_INFINITY; replay.turns.len()] },
+            free: vec![f64::NEG_INFINITY; replay.locks.len()],
             latest: 0.0,
         }
     }
 
-    pub fn all(&mut self, replay: &Replay) {
-        for (turn, number) in replay.turns.iter().zip(0..) {
-            self.turn(replay, turn, number);
-        }
+    /// A chain is over, of which `turn` is the last.
+    fn waited(&mut self, turn: &Turn, over: f64, rtt: f64, halvings: Halvings) {
+        self.lanes[turn.lane as usize] = over;
+        let [client, server] = &mut self.connections[turn.connection as usize].senders;
+        client.sent_by(over - turn.response - turn.service - rtt);
+        server.sent_by(over);
+        client.halve(halvings[0]);
+        server.halve(halvings[1]);
     }
 
-    fn turn(&mut self, replay: &Replay, turn: &Turn, number: u32) {
-        let connection = turn.connection as usize;
-        let rtt = self.rtt(&replay.job, turn.phase as usize);
-        let before = self.connections[connection];
-        let longer = rtt - replay.job.baseline_ns[turn.phase as usize];
+    /// Take the next turns, of which `turn` is one, as far as the windows allow: how many.
+    fn go_on(&mut self, walk: &Walk, turn: &Turn, turns: &[Plain]) -> usize {
+        let rtt = self.rtt(walk, turn.phase);
+        let progress = &mut self.connections[turn.connection as usize];
+        let lane = &mut self.lanes[turn.lane as usize];
+        let (count, over) = go_on(turns, *lane, rtt, &mut progress.senders);
+        if count > 0 {
+            (*lane, progress.over, progress.answered) = (over, over, over);
+            self.latest = self.latest.max(over);
+        }
+        count
+    }
+
+    fn turn(&mut self, walk: &Walk, walked: &Walked) {
+        let turn = &walked.turn;
+        let before = &self.connections[turn.connection as usize];
+        let (answered_before, rtt) = (before.answered, self.rtt(walk, turn.phase));
+        let longer = rtt - walk.replay.job.baseline_ns[turn.phase as usize];
         let held = |stalled: f64| if stalled > 0.0 { longer } else { 0.0 };
         let gap = turn.gap + held(turn.stalled_before);
         let asked = match turn.starts {
@@ -97,21 +263,21 @@ impl<'a> Run<'a> {
         };
         let sent = match turn.whole {
             true => asked,
-            false => asked + self.stretch(replay, turn, number, Stretch::Request, asked, turn.request, rtt),
+            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request, rtt),
         };
         let over = if turn.whole {
             sent + turn.trips * turn.round_trips * rtt
-                + self.stretch(replay, turn, number, Stretch::Whole, sent, turn.service, rtt)
+                + self.stretch(walk, walked, Stretch::Whole, sent, turn.service, rtt)
         } else if turn.answered {
-            let free = self.free.get(number as usize).copied().unwrap_or(f64::NEG_INFINITY);
-            let response = ((sent + turn.trips * rtt).max(before.answered) + turn.service).max(free);
-            self.release(replay, number, response);
-            response + self.stretch(replay, turn, number, Stretch::Response, response, turn.response, rtt)
+            let free = walked.waits_for.map_or(f64::NEG_INFINITY, |lock| self.free[lock]);
+            let response = ((sent + turn.trips * rtt).max(answered_before) + turn.service).max(free);
+            self.release(walk.replay, walked, response);
+            response + self.stretch(walk, walked, Stretch::Response, response, turn.response, rtt)
         } else {
             sent
         };
-        let over = over + held(turn.stalled_within) + self.resent(replay, turn, rtt);
-        self.connections[connection].asked = sent;
+        let over = over + held(turn.stalled_within) + walk.network.resent(walked, rtt);
+        self.connections[turn.connection as usize].asked = sent;
         self.over(turn, over);
     }
 
@@ -128,89 +294,85 @@ impl<'a> Run<'a> {
 
     /// The turn is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
     /// its lane began before.
-    fn release(&mut self, replay: &Replay, holder: u32, answered: f64) {
-        while let Some(lock) = replay.locks.get(self.next_lock).filter(|lock| lock.holder <= holder) {
-            self.next_lock += 1;
-            if lock.holder == holder {
-                let waiter = &replay.turns[lock.waiter as usize];
-                self.free[lock.waiter as usize] = answered + lock.lag;
-                if lock.waiter < holder {
-                    self.over(waiter, answered + lock.lag + waiter.response);
-                }
+    fn release(&mut self, replay: &Replay, holder: &Walked, answered: f64) {
+        for number in holder.locks.clone() {
+            let Lock { waiter, lag, .. } = replay.locks[number];
+            self.free[number] = answered + lag;
+            if waiter < holder.number {
+                let waiter = replay.turn(waiter);
+                self.over(&waiter, answered + lag + waiter.response);
             }
         }
     }
 
     /// The mean RTT of a phase; where its baseline was really higher, less of what was observed was service.
-    fn rtt(&self, job: &Job, phase: usize) -> f64 {
+    fn rtt(&self, walk: &Walk, phase: u32) -> f64 {
+        let (job, phase) = (&walk.replay.job, phase as usize);
         let measured = job.baseline_ns[phase];
-        let really = match self.network.baseline {
-            _ if self.learning || self.network.rtt_ns.is_nan() => return measured + self.network.added_ns,
+        let really = match walk.network.baseline {
+            _ if self.rtt_ns.is_nan() => return measured + walk.network.added_ns,
             0 => measured,
             1.. => job.high_ns[phase],
             _ => job.low_ns[phase],
         };
-        (self.network.rtt_ns + self.network.added_ns + measured - really).max(0.0)
+        (self.rtt_ns + walk.network.added_ns + measured - really).max(0.0)
     }
 
     /// How long a stretch of a turn takes that was `observed` to take so long.
-    #[expect(clippy::too_many_arguments)]
-    fn stretch(
-        &mut self,
-        replay: &Replay,
-        turn: &Turn,
-        number: u32,
-        stretch: Stretch,
-        now: f64,
-        observed: f64,
-        rtt: f64,
-    ) -> f64 {
-        let bulk = self.bulks.get_mut(self.next_bulk).filter(|bulk| bulk.turn == number && bulk.stretch == stretch);
-        let [request, response] = replay.segments(turn);
-        let (sender, segments) = match (&bulk, stretch) {
+    fn stretch(&mut self, walk: &Walk, walked: &Walked, stretch: Stretch, now: f64, observed: f64, rtt: f64) -> f64 {
+        let is_it = |number: &usize| walk.replay.bulks[*number].stretch == stretch;
+        let bulk = walked.bulks.clone().find(is_it);
+        let (side, segments) = match (bulk.map(|number| &walk.replay.bulks[number]), stretch) {
             (Some(bulk), _) => (bulk.sender, bulk.segments),
-            (None, Stretch::Request) => (Side::Client, request),
-            (None, _) => (Side::Server, response),
+            (None, Stretch::Request) => (Side::Client, walked.segments[0]),
+            (None, _) => (Side::Server, walked.segments[1]),
         };
-        let connection = turn.connection as usize;
-        let path = self.network.path(&replay.job, connection, sender, rtt, self.learning);
-        let side = sender as usize;
-        let sender = &mut self.connections[connection].senders[side];
-        if self.learning {
-            self.halvings[number as usize][side] = sender.halvings(now, &path);
-            sender.halve(self.halvings[number as usize][side]);
-        } else if self.network.restarts {
-            sender.halve(replay.halvings[number as usize][side]);
+        let connection = walked.turn.connection as usize;
+        let path = walk.path(connection, side, rtt);
+        let sender = &mut self.connections[connection].senders[side as usize];
+        if let Some(learned) = &mut self.learned {
+            let halvings = sender.halvings(now, &path);
+            learned.halvings[walked.number as usize][side as usize] = halvings;
+            sender.halve(halvings);
+        } else if walk.network.restarts {
+            sender.halve(walked.halvings[side as usize]);
         }
-        let Some(bulk) = bulk else {
-            let time = sender.send(now, segments, observed.max(0.0), &path);
-            return if self.learning { observed } else { time + observed.min(0.0) };
+        let production = match bulk {
+            None => observed.max(0.0),
+            Some(number) => {
+                let learned = self.learned.as_mut().map(|learned| &mut learned.bulks[number]);
+                let bulk = match learned {
+                    Some(bulk) => {
+                        bulk.learn(*sender, now, observed, &path);
+                        bulk
+                    }
+                    None => &walk.replay.bulks[number],
+                };
+                sender.widen(if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window });
+                bulk.production
+            }
         };
-        self.next_bulk += 1;
-        if self.learning {
-            bulk.learn(*sender, now, observed, &path);
-        }
-        sender.widen(if self.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window });
-        let time = sender.send(now, segments, bulk.production, &path);
-        if self.learning { observed } else { time + observed.min(0.0) }
+        let time = sender.send(now, segments, production, &path);
+        if self.learned.is_some() { observed } else { time + observed.min(0.0) }
     }
+}
 
+impl Network {
     /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.
-    fn resent(&self, replay: &Replay, turn: &Turn, rtt: f64) -> f64 {
-        let loss = self.network.loss;
-        if self.learning || loss <= 0.0 || !turn.answered {
+    fn resent(&self, walked: &Walked, rtt: f64) -> f64 {
+        let turn = &walked.turn;
+        if self.loss <= 0.0 || !turn.answered {
             return 0.0;
         }
-        let hit = |packets: f64| 1.0 - (1.0 - loss).powf(packets);
+        let hit = |packets: f64| 1.0 - (1.0 - self.loss).powf(packets);
         match turn.row {
             HANDSHAKE => return turn.trips * hit(2.0) * SYN_TIMEOUT_NS,
-            GOODBYE => return turn.trips * hit(2.0) * (self.network.timeout_ns + rtt),
+            GOODBYE => return turn.trips * hit(2.0) * (self.timeout_ns + rtt),
             _ => {}
         }
-        let cost = |segments: f64| {
-            hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.network.timeout_ns + rtt }
-        };
-        replay.segments(turn).into_iter().map(cost).sum()
+        let cost =
+            |segments: f64| hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.timeout_ns + rtt };
+        walked.segments.into_iter().map(cost).sum()
     }
 }
 
@@ -222,21 +384,6 @@ const SYN_TIMEOUT_NS: f64 = 1e9;
 const HEADER_BYTES: f64 = 52.0;
 /// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
 const MATHIS: f64 = 1.22;
-
-impl Network {
-    fn path(&self, job: &Job, connection: usize, sender: Side, rtt_ns: f64, learning: bool) -> Path {
-        let segment_bytes = job.segment_bytes[connection];
-        let taken = match sender {
-            Side::Client => job.server_window_bytes[connection],
-            Side::Server => job.client_window_bytes[connection],
-        };
-        let free = learning || !self.bandwidth.is_finite();
-        let segment_ns = if free { 0.0 } else { (segment_bytes + HEADER_BYTES) * 8e9 / self.bandwidth };
-        let lossy = if learning || self.loss <= 0.0 { f64::INFINITY } else { MATHIS / self.loss.sqrt() };
-        let largest = (self.window_bytes.min(taken) / segment_bytes).min(lossy);
-        Path { rtt_ns, largest, growth: self.growth, segment_ns }
-    }
-}
 
 impl Bulk {
     /// Split what was observed into the sender's rounds and the application's production.

@@ -41,10 +41,21 @@ impl Sender {
     /// The time from `now`, when the first of `segments` can be sent, to the last; the applications need `production_ns`
     /// for all of them. They make no head start while the window is closed: the send buffer holds about a window.
     pub fn send(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
-        let segment_ns = path.segment_ns.max(production_ns / segments.max(1.0));
         if now >= self.round_at + path.rtt_ns {
             self.next_round(now, path);
         }
+        if segments <= self.window - self.used {
+            self.used += segments;
+            let time = ((segments - 1.0).max(0.0) * path.segment_ns).max(production_ns);
+            self.sent_at = now + time;
+            return time;
+        }
+        self.send_in_rounds(now, segments, production_ns, path)
+    }
+
+    /// The same where the window does not hold all of it.
+    fn send_in_rounds(&mut self, now: f64, segments: f64, production_ns: f64, path: &Path) -> f64 {
+        let segment_ns = path.segment_ns.max(production_ns / segments.max(1.0));
         let (mut sent, mut time) = (0.0, 0.0_f64);
         while sent + self.window - self.used < segments {
             let part = (self.window - self.used).max(0.0);
@@ -79,10 +90,28 @@ impl Sender {
         self.window
     }
 
-    /// How often the window is halved by `now`: once for every time-out that passes in silence.
+    /// How often the window is halved by `now`.
     pub fn halvings(&self, now: f64, path: &Path) -> u8 {
-        let idle = now - self.sent_at - path.rtt_ns;
-        if idle.is_finite() { (idle / LEAST_TIMEOUT_NS) as u8 } else { 0 }
+        halvings(now - self.sent_at - path.rtt_ns)
+    }
+
+    /// Send what neither the window holds up, nor moves it; false where something else would happen.
+    pub fn fits(&mut self, now: f64, segments: f64, rtt_ns: f64) -> bool {
+        let next_round = now >= self.round_at + rtt_ns;
+        let used = if next_round { 0.0 } else { self.used };
+        if next_round && 2.0 * self.used > self.window || segments > self.window - used {
+            return false;
+        }
+        if next_round {
+            self.round_at = now;
+        }
+        self.used = used + segments;
+        true
+    }
+
+    /// Its last message was sent by `now`.
+    pub fn sent_by(&mut self, now: f64) {
+        self.sent_at = now;
     }
 
     /// After a pause, down to the initial window.
@@ -92,6 +121,11 @@ impl Sender {
             self.used = 0.0;
         }
     }
+}
+
+/// How often a window is halved in a pause: once for every time-out that passes in silence.
+pub fn halvings(idle_ns: f64) -> u8 {
+    if idle_ns.is_finite() { (idle_ns / LEAST_TIMEOUT_NS) as u8 } else { 0 }
 }
 
 #[cfg(test)]
