@@ -82,6 +82,9 @@ class Replay:
     def __init__(self, columns: object, network: object, waiting: str) -> None:
         """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
 
+    def learned(self, network: object) -> Replay:
+        """Return the same where the senders of the capture are taken to have been like `network`'s."""
+
     def changed(self, changes: object) -> Replay:
         """Return the job with fixes made: the columns of a `latpcap.replay.Changes`."""
 

@@ -121,7 +121,7 @@ class Savings:
             return [np.zeros(len(rtt_ms)) for _ in sets]
         self.evidence.forget()
         asked = [(variant, rtt_ms) for variant in (AS_IT_IS, *(each.variant for each in sets))]
-        [[as_it_is, *fixed]] = self.base.runtimes_of(asked, CENTRAL)
+        [[as_it_is, *fixed]] = self.base.runtimes_of(asked, [CENTRAL])
         return [np.maximum(as_it_is - each, 0.0) for each in fixed]
 
     def _shared(self, fix: str, made: FixSet, saved_s: Floats) -> list[Saving]:

@@ -48,15 +48,25 @@ class Variant:
 AS_IT_IS = Variant()
 
 
-@dataclass(frozen=True, slots=True)
 class _Learned:
     """The job, ready to be replayed, and when it is over on the network that it was captured on."""
 
-    replay: Replay
-    as_it_was_ns: float
+    def __init__(self, replay: Replay) -> None:
+        """Ask for nothing but the network of the capture."""
+        self.replay = replay
+        self._known: dict[tuple[Network, float | None], float] = {}
+        [self.as_it_was_ns] = self.run([None], Network())
 
-    def of(self, variant: Variant) -> Replay:
-        return self.replay if variant.changes is None else self.replay.changed(variant.changes)
+    def of(self, variant: Variant) -> _Learned | Replay:
+        """The variant, to be run."""
+        return self if variant.changes is None else self.replay.changed(variant.changes)
+
+    def run(self, rtts_ns: list[float | None], network: Network) -> list[float]:
+        """When the job as it is is over at each RTT (ns): each is replayed once."""
+        new = [rtt for rtt in dict.fromkeys(rtts_ns) if (network, rtt) not in self._known]
+        if new:
+            self._known.update(zip([(network, rtt) for rtt in new], self.replay.run(new, network), strict=True))
+        return [self._known[network, rtt] for rtt in rtts_ns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +109,31 @@ class Basis:
 
     def runtimes(self, case: Case, rtt_ms: Sequence[float], conditions: Conditions | None = None) -> list[Floats]:
         """The runtimes in seconds at each RTT, for every way of waiting that `case` takes for possible."""
-        return [each[0] for each in self.runtimes_of([(AS_IT_IS, rtt_ms)], case, conditions)]
+        return [runtimes for [runtimes] in self.runtimes_of([(AS_IT_IS, rtt_ms)], [case], conditions)]
 
     def runtimes_of(
-        self, asked: Sequence[tuple[Variant, Sequence[float]]], case: Case, conditions: Conditions | None = None
+        self,
+        asked: Sequence[tuple[Variant, Sequence[float]]],
+        cases: Sequence[Case],
+        conditions: Conditions | None = None,
     ) -> Iterator[list[Floats]]:
-        """For every way of waiting: the runtimes of each variant at its RTTs. Each way is learned once, for all."""
-        ways = case.waiting if self.job is None or len(self.job.opened_ns) > 1 else case.waiting[:1]
-        for waiting in ways:
-            learned = self._learned(case, waiting)
-            yield [
-                self._runtimes(case, learned, variant, rtt_ms, conditions or Conditions()) for variant, rtt_ms in asked
-            ]
+        """The runtimes of each variant at its RTTs, for every case and every way of waiting that it takes for possible.
+
+        Who waits for whom is found out once for each way, for all cases.
+        """
+        for waiting in dict.fromkeys(way for case in cases for way in self._ways(case)):
+            found = self._central if waiting == CENTRAL.waiting[0] else self._found(waiting)
+            for case in cases:
+                if waiting in self._ways(case):
+                    learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
+                    yield [
+                        self._runtimes(case, learned, variant, rtt_ms, conditions or Conditions())
+                        for variant, rtt_ms in asked
+                    ]
+
+    def _ways(self, case: Case) -> tuple[Waiting, ...]:
+        """One connection waits for no other."""
+        return case.waiting if self.job is None or len(self.job.opened_ns) > 1 else case.waiting[:1]
 
     def _runtimes(
         self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
@@ -209,9 +232,9 @@ class Basis:
 
     @cached_property
     def _points(self) -> tuple[float, float]:
-        return self._at_baseline(self._central.replay)
+        return self._at_baseline(self._central)
 
-    def _at_baseline(self, replay: Replay) -> tuple[float, float]:
+    def _at_baseline(self, replay: _Learned | Replay) -> tuple[float, float]:
         """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s)."""
         networks = (CENTRAL.network, replace(CENTRAL.network, added_ns=1e6))
         [over_s], [longer_s] = (replay.run([None], network) for network in networks)
@@ -233,18 +256,12 @@ class Basis:
 
     @cached_property
     def _central(self) -> _Learned:
-        return self._learn(CENTRAL.learned, CENTRAL.waiting[0])
+        return self._found(CENTRAL.waiting[0])
 
-    def _learned(self, case: Case, waiting: Waiting) -> _Learned:
-        """The job as `case` learns it; only the central one is worth its memory for longer than it takes to run."""
-        if (case.learned, waiting) == (CENTRAL.learned, CENTRAL.waiting[0]):
-            return self._central
-        return self._learn(case.learned, waiting)
-
-    def _learn(self, network: Network, waiting: Waiting) -> _Learned:
+    def _found(self, waiting: Waiting) -> _Learned:
+        """The job with who waits for whom; only the central one is worth its memory for longer than it takes to run."""
         assert self.job is not None
-        replay = Replay(self.job, network, waiting)
-        return _Learned(replay, replay.run([None], Network())[0])
+        return _Learned(Replay(self.job, CENTRAL.learned, waiting))
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:

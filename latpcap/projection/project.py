@@ -168,12 +168,11 @@ def ranges(
     base: Basis, asked: Sequence[tuple[Variant, Sequence[float]]], conditions: Conditions | None = None
 ) -> list[tuple[Floats, Floats, Floats]]:
     """The runtimes of each variant at its RTTs: central, optimistic, pessimistic."""
-    [central] = base.runtimes_of(asked, CENTRAL, conditions)
+    [central] = base.runtimes_of(asked, [CENTRAL], conditions)
     low, high = list(central), list(central)
-    for case in (OPTIMISTIC, PESSIMISTIC):
-        for way in base.runtimes_of(asked, case, conditions):
-            low = [np.minimum(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
-            high = [np.maximum(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
+    for way in base.runtimes_of(asked, [OPTIMISTIC, PESSIMISTIC], conditions):
+        low = [np.minimum(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
+        high = [np.maximum(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
     return list(zip(central, low, high, strict=True))
 
 
@@ -219,7 +218,7 @@ def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: 
     target = format_given_ms(1000 * target_s)
 
     def runtime_s(rtt_ms: float) -> float:
-        [[runtimes]] = base.runtimes_of([(variant, [rtt_ms])], CENTRAL, conditions)
+        [[runtimes]] = base.runtimes_of([(variant, [rtt_ms])], [CENTRAL], conditions)
         return float(runtimes[0])
 
     if runtime_s(0.0) > target_s:

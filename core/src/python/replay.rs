@@ -84,6 +84,11 @@ impl Replay {
         Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network()))))
     }
 
+    /// The same where the senders of the capture are taken to have been like `network`'s.
+    fn learned(&self, py: Python<'_>, network: NetworkFields) -> Replay {
+        py.detach(|| Replay(self.0.learned(&network.network())))
+    }
+
     /// The job with fixes made: see `crate::replay::Changes`.
     fn changed(&self, py: Python<'_>, changes: &Bound<'_, PyAny>) -> PyResult<Replay> {
         let changes = Changes::read(&NumpyColumns(changes))?;

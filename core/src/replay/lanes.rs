@@ -260,8 +260,9 @@ struct Lanes {
     own: Vec<Option<u32>>,
     /// When each connection is used last.
     last: Vec<f64>,
-    /// When each client host opened its newest connection so far.
+    /// When each client host opened its newest connection so far, and when any of them did.
     opened: HashMap<u32, f64>,
+    last_opened: f64,
 }
 
 impl Lanes {
@@ -279,6 +280,7 @@ impl Lanes {
             own: vec![None; connections],
             last,
             opened: HashMap::new(),
+            last_opened: f64::NEG_INFINITY,
         }
     }
 
@@ -286,6 +288,7 @@ impl Lanes {
         let own = self.own[span.connection as usize];
         if own.is_none() {
             self.opened.insert(span.client, span.begin);
+            self.last_opened = self.last_opened.max(span.begin);
         }
         let lane = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
         let known = self.lanes[lane as usize].connection != u32::MAX;
@@ -306,7 +309,10 @@ impl Lanes {
     fn lane_for(&mut self, span: &Span) -> u32 {
         let own = self.own[span.connection as usize];
         let planned = match &self.plan {
-            Plan::Fixed(lanes) => lanes[span.connection as usize],
+            Plan::Fixed(lanes) => match own {
+                Some(lane) => return lane,
+                None => lanes[span.connection as usize],
+            },
             Plan::Shared(most) => {
                 let most = *most;
                 let kept = own.filter(|&lane| self.lanes[lane as usize].connection == span.connection);
@@ -350,6 +356,9 @@ impl Lanes {
 
     /// Work begins when the last connection of a pool is set up.
     fn filled(&self, lane: u32, span: &Span) -> Option<u32> {
+        if self.lanes[lane as usize].free >= self.last_opened {
+            return None;
+        }
         let opened = self.opened.get(&span.client).copied().unwrap_or(f64::NEG_INFINITY);
         if self.lanes[lane as usize].free >= opened || self.waiting == Waiting::Independent {
             return None;

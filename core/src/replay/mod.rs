@@ -3,6 +3,7 @@
 //! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
+use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
@@ -24,6 +25,7 @@ pub use lanes::Waiting;
 use locks::Lock;
 use program::Program;
 use run::{Bulk, FEW_SEGMENTS, Learned, Run, Side, Stretch, Walk};
+use stretch::ABREAST;
 use turn::{GOODBYE, HANDSHAKE, Turn};
 
 /// A time that the capture does not tell.
@@ -125,13 +127,11 @@ pub struct Network {
     pub baseline: i8,
 }
 
-/// RTTs that are replayed in one walk over the turns: more would hold more of their connections than a cache does.
-const TOGETHER: usize = 16;
-
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];
 
 /// A job, ready to be replayed at any RTT.
+#[derive(Clone)]
 pub struct Replay {
     job: Arc<Job>,
     /// Of each row, how many its request and its response have.
@@ -147,15 +147,15 @@ pub struct Replay {
     /// The pauses of the capture.
     halvings: Arc<Vec<Halvings>>,
     /// The fixes that are made.
-    changes: Option<Changes>,
-    program: Program,
+    changes: Option<Arc<Changes>>,
+    program: Arc<Program>,
 }
 
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
     pub fn new(mut job: Job, waiting: Waiting, network: &Network) -> Replay {
         let (turns, locks) = turn::turns(&job, waiting);
-        let segments = [&mut job.request_segments, &mut job.response_segments].map(std::mem::take);
+        let segments = [&mut job.request_segments, &mut job.response_segments].map(mem::take);
         let mut waiters: Vec<(u32, u32)> = locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
@@ -168,52 +168,41 @@ impl Replay {
             halvings: Arc::new(vec![[0; 2]; turns.len()]),
             turns: Arc::new(turns),
             changes: None,
-            program: Program::default(),
+            program: Arc::default(),
         };
         replay.bulks = Arc::new(replay.find_bulks());
-        replay.program = Program::of(&replay);
-        replay.learn(network);
-        replay
+        replay.program = Arc::new(Program::of(&replay));
+        replay.learned(network)
     }
 
-    /// Replay what was observed, to see how fast the senders were.
-    fn learn(&mut self, network: &Network) {
+    /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is replayed.
+    pub fn learned(&self, network: &Network) -> Replay {
         let unlimited = Network { bandwidth: f64::INFINITY, loss: 0.0, ..*network };
         let learned = Learned { bulks: self.bulks.to_vec(), halvings: self.halvings.to_vec() };
         let mut runs = [Run::new(self, f64::NAN, Some(learned))];
         Walk::new(self, &unlimited).all(&mut runs);
-        let [Run { learned: Some(Learned { bulks, mut halvings }), .. }] = runs else { return };
+        let [run] = runs;
+        let Learned { bulks, mut halvings } = run.learned.unwrap_or_default();
         for &(number, times) in &self.program.halvings {
             halvings[number as usize] = times;
         }
-        (self.bulks, self.halvings) = (Arc::new(bulks), Arc::new(halvings));
+        Replay { bulks: Arc::new(bulks), halvings: Arc::new(halvings), ..self.clone() }
     }
 
     /// The job with fixes made.
-    pub fn changed(&self, changes: Changes) -> Result<Replay, &'static str> {
+    pub fn changed(&self, mut changes: Changes) -> Result<Replay, &'static str> {
         changes.check(&self.job)?;
-        let mut changes = changes;
-        let segments = [&mut changes.request_segments, &mut changes.response_segments].map(std::mem::take);
-        let mut replay = Replay {
-            job: self.job.clone(),
-            segments: Arc::new(segments),
-            turns: self.turns.clone(),
-            lanes: self.lanes,
-            locks: self.locks.clone(),
-            waiters: self.waiters.clone(),
-            bulks: self.bulks.clone(),
-            halvings: self.halvings.clone(),
-            changes: Some(changes),
-            program: Program::default(),
-        };
-        replay.program = Program::of(&replay);
+        let segments = [&mut changes.request_segments, &mut changes.response_segments].map(mem::take);
+        let mut replay = Replay { segments: Arc::new(segments), changes: Some(Arc::new(changes)), ..self.clone() };
+        replay.program = Arc::new(Program::of(&replay));
         Ok(replay)
     }
 
-    /// When the last turn is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. All
-    /// processors share the RTTs.
+    /// When the last turn is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. The
+    /// processors share the RTTs where most turns are walked; those of chains take all RTTs hardly longer than one.
     pub fn run(&self, rtts_ns: &[f64], network: &Network) -> Vec<f64> {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let alone = 2 * self.program.in_chains() > self.turns.len();
+        let processors = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
         let share = rtts_ns.len().div_ceil(processors).max(1);
         let walk = Walk::new(self, network);
         let run_together = |rtts_ns: &[f64]| {
@@ -221,7 +210,7 @@ impl Replay {
             walk.all(&mut runs);
             runs.into_iter().map(|run| run.latest)
         };
-        let run_share = |share: &[f64]| share.chunks(TOGETHER).flat_map(run_together).collect::<Vec<f64>>();
+        let run_share = |share: &[f64]| share.chunks(ABREAST).flat_map(run_together).collect::<Vec<f64>>();
         thread::scope(|scope| {
             let (first, others) = rtts_ns.split_at(share.min(rtts_ns.len()));
             let others: Vec<_> = others.chunks(share).map(|share| scope.spawn(|| run_share(share))).collect();
@@ -246,8 +235,9 @@ impl Replay {
     }
 
     fn find_bulks(&self) -> Vec<Bulk> {
-        let turns = self.turns.iter().zip(0..);
-        turns.flat_map(|(turn, number)| self.bulks_of(turn, number)).flatten().collect()
+        let large = |(_, turn): &(u32, &Turn)| self.segments(turn).iter().any(|&segments| segments > FEW_SEGMENTS);
+        let turns = (0..).zip(self.turns.iter()).filter(large);
+        turns.flat_map(|(number, turn)| self.bulks_of(turn, number)).flatten().collect()
     }
 
     fn bulks_of(&self, turn: &Turn, number: u32) -> [Option<Bulk>; 2] {

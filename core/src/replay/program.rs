@@ -47,11 +47,17 @@ impl Program {
             connections: vec![Follow::default(); replay.job.connections()],
             pending: vec![Pending::Nothing; replay.lanes],
             holders: replay.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
+            next_bulk: 0,
         };
         builder.holders.sort_unstable();
         (0..replay.turns.len() as u32).for_each(|number| builder.turn(number));
         (0..replay.lanes as u32).for_each(|lane| builder.let_go(lane));
         builder.program
+    }
+
+    /// How many turns all RTTs go through abreast.
+    pub fn in_chains(&self) -> usize {
+        self.chains.iter().map(|chain| chain.turns.len()).sum()
     }
 }
 
@@ -88,6 +94,7 @@ struct Builder<'a> {
     pending: Vec<Pending>,
     /// Turns that hold a lock or wait for one, ascending.
     holders: Vec<u32>,
+    next_bulk: usize,
 }
 
 impl Builder<'_> {
@@ -118,7 +125,7 @@ impl Builder<'_> {
     }
 
     /// Nothing but its round trip and the windows depends on the RTT.
-    fn is_simple(&self, number: u32, turn: &Turn) -> bool {
+    fn is_simple(&mut self, number: u32, turn: &Turn) -> bool {
         turn.answered
             && !turn.whole
             && turn.row != HANDSHAKE
@@ -126,7 +133,16 @@ impl Builder<'_> {
             && turn.stalled_before <= 0.0
             && turn.stalled_within <= 0.0
             && self.holders.binary_search(&number).is_err()
-            && self.replay.bulks.binary_search_by_key(&number, |bulk| bulk.turn).is_err()
+            && !self.has_bulk(number)
+    }
+
+    /// Turns come in their order, as their bulks do.
+    fn has_bulk(&mut self, number: u32) -> bool {
+        let bulks = &self.replay.bulks;
+        while bulks.get(self.next_bulk).is_some_and(|bulk| bulk.turn < number) {
+            self.next_bulk += 1;
+        }
+        bulks.get(self.next_bulk).is_some_and(|bulk| bulk.turn == number)
     }
 
     /// It waits for a round trip, and its messages move no window.
@@ -140,21 +156,17 @@ impl Builder<'_> {
             Some(_) => self.replay.halvings[number as usize],
             None => [halvings(before + turn.gap), halvings(turn.gap + turn.request + turn.service)],
         };
-        let chain = match mem::take(&mut self.pending[turn.lane as usize]) {
-            Pending::Chain(mut chain, last, halved) => {
-                chain.turns.push(last);
-                if halved != [0; 2] {
-                    self.program.halvings.push((last, halved));
-                    chain.halvings = [0, 1].map(|side: usize| chain.halvings[side].saturating_add(halved[side]));
-                }
-                chain
+        if let Pending::Chain(chain, last, halved) = &mut self.pending[turn.lane as usize] {
+            chain.turns.push(*last);
+            if *halved != [0; 2] {
+                self.program.halvings.push((*last, *halved));
+                chain.halvings = [0, 1].map(|side: usize| chain.halvings[side].saturating_add(halved[side]));
             }
-            other => {
-                self.add(other);
-                Chain::default()
-            }
-        };
-        self.pending[turn.lane as usize] = Pending::Chain(chain, number, times);
+            (*last, *halved) = (number, times);
+        } else {
+            self.let_go(turn.lane);
+            self.pending[turn.lane as usize] = Pending::Chain(Chain::default(), number, times);
+        }
     }
 
     fn stretch(&mut self, number: u32, lane: u32) {
@@ -168,13 +180,8 @@ impl Builder<'_> {
 
     /// Something else than its next turn needs to know when the lane's last turn was over.
     fn let_go(&mut self, lane: u32) {
-        let pending = mem::take(&mut self.pending[lane as usize]);
-        self.add(pending);
-    }
-
-    fn add(&mut self, pending: Pending) {
         let Program { steps, chains, stretches, .. } = &mut self.program;
-        match pending {
+        match mem::take(&mut self.pending[lane as usize]) {
             Pending::Nothing => {}
             Pending::Chain(chain, last, _) => {
                 if !chain.turns.is_empty() {

@@ -82,14 +82,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Take all of `runs` through the whole job.
+    /// Take all of `runs`, `ABREAST` at most, through the whole job.
     pub fn all(&self, runs: &mut [Run]) {
         let mut next = Next::default();
         if self.network.loss > 0.0 || !self.segment_ns.is_empty() {
             (0..self.replay.turns.len() as u32).for_each(|number| self.turn(number, &mut next, runs));
             return;
         }
-        let Program { steps, chains, stretches, .. } = &self.replay.program;
+        let Program { steps, chains, stretches, .. } = &*self.replay.program;
         for step in steps {
             match *step {
                 Step::Turn(number) => self.turn(number, &mut next, runs),
@@ -119,10 +119,7 @@ impl<'a> Walk<'a> {
         let last = self.replay.turn(last);
         let rtts: Vec<f64> = runs.iter().map(|run| run.rtt(self, last.phase)).collect();
         let mut lanes: Vec<f64> = runs.iter().map(|run| run.lanes[last.lane as usize]).collect();
-        for turns in chain.turns.chunks(BLOCK) {
-            let turns: Vec<Plain> = turns.iter().map(|&number| Plain::of(self.replay, number)).collect();
-            wait_through(&turns, &mut lanes, &rtts);
-        }
+        wait_through(chain.turns.iter().map(|&number| self.replay.turn(number)), &mut lanes, &rtts);
         for ((run, over), rtt) in runs.iter_mut().zip(lanes).zip(rtts) {
             let halvings = if self.network.restarts { chain.halvings } else { [0; 2] };
             run.waited(&last, over, rtt, halvings);
@@ -187,6 +184,7 @@ impl Next {
 }
 
 /// What a replay at the baseline learns of the senders, from what was observed.
+#[derive(Default)]
 pub struct Learned {
     pub bulks: Vec<Bulk>,
     pub halvings: Vec<Halvings>,

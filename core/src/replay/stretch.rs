@@ -4,12 +4,13 @@
 //! on by itself until a window is full, or was used enough to grow: that turn is walked by the usual rule.
 
 use super::transfer::Sender;
+use super::turn::Turn;
 use super::{Halvings, Replay};
 
 /// So many turns are looked at together.
 pub const BLOCK: usize = 512;
-/// So many RTTs go through a chain abreast.
-const ABREAST: usize = 16;
+/// So many RTTs go through the turns together: more would hold more of their connections than a cache does.
+pub const ABREAST: usize = 16;
 
 /// What counts of such a turn.
 #[derive(Clone, Copy, Debug)]
@@ -40,19 +41,17 @@ impl Plain {
     }
 }
 
-/// When turns that wait for one round trip each are over, on as many networks as are given: the first begins at `now`.
-pub fn wait_through(turns: &[Plain], now: &mut [f64], rtts: &[f64]) {
-    for (now, rtts) in now.chunks_mut(ABREAST).zip(rtts.chunks(ABREAST)) {
-        let (mut lanes, mut waits) = ([0.0; ABREAST], [0.0; ABREAST]);
-        lanes[..now.len()].copy_from_slice(now);
-        waits[..now.len()].copy_from_slice(rtts);
-        for turn in turns {
-            for (lane, wait) in lanes.iter_mut().zip(&waits) {
-                *lane = *lane + turn.gap + turn.request + wait + turn.service + turn.response;
-            }
+/// When `turns` that wait for one round trip each are over, at each of `rtts`: the first begins at `now`.
+pub fn wait_through(turns: impl Iterator<Item = Turn>, now: &mut [f64], rtts: &[f64]) {
+    let (mut lanes, mut waits) = ([0.0; ABREAST], [0.0; ABREAST]);
+    lanes[..now.len()].copy_from_slice(now);
+    waits[..now.len()].copy_from_slice(rtts);
+    for turn in turns {
+        for (lane, wait) in lanes.iter_mut().zip(&waits) {
+            *lane = *lane + turn.gap + turn.request + wait + turn.service + turn.response;
         }
-        now.copy_from_slice(&lanes[..now.len()]);
     }
+    now.copy_from_slice(&lanes[..now.len()]);
 }
 
 /// Go on from `now` with those of `turns` that find their windows, and leave them, as they are: how many these are, and
