@@ -1,39 +1,52 @@
 //! A job replayed on another network, from numpy columns.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::replay::{self, Changes, Job, Network, Waiting};
 
-/// An object whose attributes are numpy columns; each is copied once.
-struct NumpyColumns<'a, 'py>(&'a Bound<'py, PyAny>);
+/// The numpy columns of an object, by the names of its attributes; they are not copied.
+struct NumpyColumns<'py>(HashMap<&'static str, Column<'py>>);
 
-impl NumpyColumns<'_, '_> {
-    fn copied<T: numpy::Element + Clone>(&self, name: &str) -> PyResult<Vec<T>> {
-        let column: PyReadonlyArray1<'_, T> = self.0.getattr(name)?.extract()?;
-        Ok(column.as_array().to_vec())
+#[derive(FromPyObject)]
+enum Column<'py> {
+    U32(PyReadonlyArray1<'py, u32>),
+    I64(PyReadonlyArray1<'py, i64>),
+    F64(PyReadonlyArray1<'py, f64>),
+    Bool(PyReadonlyArray1<'py, bool>),
+}
+
+impl<'py> NumpyColumns<'py> {
+    fn of(columns: &Bound<'py, PyAny>, names: &[&'static str]) -> PyResult<NumpyColumns<'py>> {
+        let column = |&name: &&'static str| Ok((name, columns.getattr(name)?.extract()?));
+        names.iter().map(column).collect::<PyResult<_>>().map(NumpyColumns)
     }
 }
 
-impl replay::Source for NumpyColumns<'_, '_> {
+macro_rules! columns {
+    ($read:ident: $column:ident of $cell:ty) => {
+        fn $read(&self, name: &'static str) -> PyResult<Cow<'_, [$cell]>> {
+            match self.0.get(name) {
+                Some(Column::$column(cells)) => {
+                    Ok(cells.as_slice().map_or_else(|_| cells.as_array().to_vec().into(), Cow::Borrowed))
+                }
+                _ => Err(PyTypeError::new_err(format!("the column `{name}` has another type"))),
+            }
+        }
+    };
+}
+
+impl replay::Source for NumpyColumns<'_> {
     type Error = PyErr;
 
-    fn u32s(&self, name: &str) -> PyResult<Vec<u32>> {
-        self.copied(name)
-    }
-
-    fn i64s(&self, name: &str) -> PyResult<Vec<i64>> {
-        self.copied(name)
-    }
-
-    fn f64s(&self, name: &str) -> PyResult<Vec<f64>> {
-        self.copied(name)
-    }
-
-    fn bools(&self, name: &str) -> PyResult<Vec<bool>> {
-        self.copied(name)
-    }
+    columns!(u32s: U32 of u32);
+    columns!(i64s: I64 of i64);
+    columns!(f64s: F64 of f64);
+    columns!(bools: Bool of bool);
 }
 
 /// A network to replay on, but for its RTT; see `crate::replay::Network`.
@@ -79,9 +92,10 @@ impl Replay {
             "chained" => Waiting::Chained,
             _ => return Err(PyValueError::new_err("waiting is evidence, independent or chained")),
         };
-        let job = Job::read(&NumpyColumns(columns))?;
+        let columns = NumpyColumns::of(columns, Job::COLUMNS)?;
+        let job = Job::read(&columns)?;
         job.check().map_err(PyValueError::new_err)?;
-        Ok(Replay(py.detach(|| replay::Replay::new(job, waiting, &network.network()))))
+        Ok(Replay(py.detach(|| replay::Replay::new(&job, waiting, &network.network()))))
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s.
@@ -91,8 +105,9 @@ impl Replay {
 
     /// The job with fixes made: see `crate::replay::Changes`.
     fn changed(&self, py: Python<'_>, changes: &Bound<'_, PyAny>) -> PyResult<Replay> {
-        let changes = Changes::read(&NumpyColumns(changes))?;
-        py.detach(|| self.0.changed(changes)).map(Replay).map_err(PyValueError::new_err)
+        let columns = NumpyColumns::of(changes, Changes::COLUMNS)?;
+        let changes = Changes::read(&columns)?;
+        py.detach(|| self.0.changed(&changes)).map(Replay).map_err(PyValueError::new_err)
     }
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.

@@ -1,8 +1,8 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
+use super::Connections;
 use super::columns::columns;
-use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
-use super::{Job, UNSEEN};
+use super::turn::{Starts, Turn};
 
 columns! {
     /// What is left of a job when fixes are made: parts from 0 (gone) to 1 (as it was).
@@ -26,29 +26,54 @@ columns! {
     }
 }
 
-impl Changes {
-    /// The columns fit the job.
-    pub fn check(&self, job: &Job) -> Result<(), &'static str> {
-        let fit = self.fits(job.connections(), job.rows());
-        if fit { Ok(()) } else { Err("the columns of the changes do not fit the job") }
+/// The changes as they are kept while the job is replayed.
+#[derive(Debug)]
+pub struct Left {
+    closed: Vec<bool>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    trips: f64,
+    gap: f64,
+    service: f64,
+    stalled_before: f64,
+    stalled_within: f64,
+}
+
+impl Left {
+    /// Take the columns, which fit the job.
+    pub fn of(changes: &Changes, connections: &Connections) -> Result<Left, &'static str> {
+        if !changes.fits(connections.len(), connections.exchanges) {
+            return Err("the columns of the changes do not fit the job");
+        }
+        let row = |row: usize| Row {
+            trips: changes.trips[row],
+            gap: changes.gap[row],
+            service: changes.service[row],
+            stalled_before: changes.stalled_before[row],
+            stalled_within: changes.stalled_within[row],
+        };
+        Ok(Left { closed: changes.closed.to_vec(), rows: (0..connections.exchanges).map(row).collect() })
     }
 
-    /// The turn with the fixes made. Its bytes are sent all the same.
-    pub fn apply(&self, job: &Job, turn: &Turn) -> Turn {
+    /// What is left of a turn. Its bytes are sent all the same.
+    pub fn of_turn(&self, turn: &Turn, rtt: f64) -> Turn {
         let mut turn = *turn;
-        if turn.row == HANDSHAKE || turn.row == GOODBYE || job.request_ns[turn.row as usize] == UNSEEN {
+        if turn.unseen {
             if self.closed[turn.connection as usize] {
                 (turn.trips, turn.service) = (0.0, turn.service.min(0.0));
             }
             return turn;
         }
-        let (row, rtt) = (turn.row as usize, job.baseline_ns[turn.phase as usize]);
-        turn.trips = self.trips[row];
-        turn.unstall_within(self.stalled_within[row], rtt);
-        turn.service *= if turn.service > 0.0 { self.service[row] } else { 1.0 };
-        let stall = turn.unstall_before(self.stalled_before[row], rtt);
+        let left = &self.rows[turn.row as usize];
+        turn.trips = left.trips;
+        turn.unstall_within(left.stalled_within, rtt);
+        turn.service *= if turn.service > 0.0 { left.service } else { 1.0 };
+        let stall = turn.unstall_before(left.stalled_before, rtt);
         if turn.starts != Starts::With && turn.gap > 0.0 {
-            turn.gap *= self.gap[row];
+            turn.gap *= left.gap;
         }
         turn.gap += stall;
         turn

@@ -1,23 +1,25 @@
 //! Columns that are declared once: the struct, how it is read by name from whoever hands it over, and its check.
 
-/// Where columns come from, by name.
+use std::borrow::Cow;
+
+/// Where columns come from, by name: they are borrowed where they can be.
 pub trait Source {
     type Error;
-    fn u32s(&self, name: &str) -> Result<Vec<u32>, Self::Error>;
-    fn i64s(&self, name: &str) -> Result<Vec<i64>, Self::Error>;
-    fn f64s(&self, name: &str) -> Result<Vec<f64>, Self::Error>;
-    fn bools(&self, name: &str) -> Result<Vec<bool>, Self::Error>;
+    fn u32s(&self, name: &'static str) -> Result<Cow<'_, [u32]>, Self::Error>;
+    fn i64s(&self, name: &'static str) -> Result<Cow<'_, [i64]>, Self::Error>;
+    fn f64s(&self, name: &'static str) -> Result<Cow<'_, [f64]>, Self::Error>;
+    fn bools(&self, name: &'static str) -> Result<Cow<'_, [bool]>, Self::Error>;
 }
 
 /// What a column may hold.
-pub trait Cell: Sized {
-    fn column<S: Source>(source: &S, name: &str) -> Result<Vec<Self>, S::Error>;
+pub trait Cell: Sized + Clone + 'static {
+    fn column<'a, S: Source>(source: &'a S, name: &'static str) -> Result<Cow<'a, [Self]>, S::Error>;
 }
 
 macro_rules! cells {
     ($($cell:ty: $read:ident),+) => {
         $(impl Cell for $cell {
-            fn column<S: Source>(source: &S, name: &str) -> Result<Vec<Self>, S::Error> {
+            fn column<'a, S: Source>(source: &'a S, name: &'static str) -> Result<Cow<'a, [Self]>, S::Error> {
                 source.$read(name)
             }
         })+
@@ -34,13 +36,16 @@ macro_rules! columns {
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, Default)]
-        pub struct $name {
-            $($($(#[$of_one])* pub $column: Vec<$cell>,)+)+
+        pub struct $name<'a> {
+            $($($(#[$of_one])* pub $column: std::borrow::Cow<'a, [$cell]>,)+)+
         }
 
-        impl $name {
+        impl<'a> $name<'a> {
+            /// The columns by their names.
+            pub const COLUMNS: &'static [&'static str] = &[$($(stringify!($column),)+)+];
+
             /// Read each column by its name.
-            pub fn read<S: $crate::replay::Source>(source: &S) -> Result<$name, S::Error> {
+            pub fn read<S: $crate::replay::Source>(source: &'a S) -> Result<$name<'a>, S::Error> {
                 Ok($name {
                     $($($column: $crate::replay::Cell::column(source, stringify!($column))?,)+)+
                 })

@@ -3,7 +3,6 @@
 //! Each turn keeps its own gap, service time and stalls. Its round trips, the rounds of its transfers and who waits for
 //! whom are replayed (docs/model.md C.4). What counts is the difference between two replays.
 
-use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
@@ -19,6 +18,7 @@ mod transfer;
 mod turn;
 
 pub use changes::Changes;
+use changes::Left;
 use columns::columns;
 pub use columns::{Cell, Source};
 pub use lanes::Waiting;
@@ -85,12 +85,12 @@ columns! {
     }
 }
 
-impl Job {
+impl Job<'_> {
     /// The columns fit together.
     pub fn check(&self) -> Result<(), &'static str> {
         let phases = self.baseline_ns.len();
         let fit = self.fits(phases, self.connections(), self.rows())
-            && self.opening.iter().chain(&self.phase).all(|&phase| (phase as usize) < phases)
+            && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
             && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
@@ -103,6 +103,37 @@ impl Job {
 
     fn rows(&self) -> usize {
         self.connection.len()
+    }
+}
+
+/// What is still needed of a job when it is cut into turns.
+#[derive(Debug)]
+struct Connections {
+    /// Of each phase.
+    baseline_ns: Vec<f64>,
+    low_ns: Vec<f64>,
+    high_ns: Vec<f64>,
+    segment_bytes: Vec<f64>,
+    client_window_bytes: Vec<f64>,
+    server_window_bytes: Vec<f64>,
+    exchanges: usize,
+}
+
+impl Connections {
+    fn of(job: &Job) -> Connections {
+        Connections {
+            baseline_ns: job.baseline_ns.to_vec(),
+            low_ns: job.low_ns.to_vec(),
+            high_ns: job.high_ns.to_vec(),
+            segment_bytes: job.segment_bytes.to_vec(),
+            client_window_bytes: job.client_window_bytes.to_vec(),
+            server_window_bytes: job.server_window_bytes.to_vec(),
+            exchanges: job.rows(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.segment_bytes.len()
     }
 }
 
@@ -133,7 +164,7 @@ type Halvings = [u8; 2];
 /// A job, ready to be replayed at any RTT.
 #[derive(Clone)]
 pub struct Replay {
-    job: Arc<Job>,
+    connections: Arc<Connections>,
     /// Of each row, how many its request and its response have.
     segments: Arc<[Vec<f64>; 2]>,
     turns: Arc<Vec<Turn>>,
@@ -147,27 +178,26 @@ pub struct Replay {
     /// The pauses of the capture.
     halvings: Arc<Vec<Halvings>>,
     /// The fixes that are made.
-    changes: Option<Arc<Changes>>,
+    left: Option<Arc<Left>>,
     program: Arc<Program>,
 }
 
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
-    pub fn new(mut job: Job, waiting: Waiting, network: &Network) -> Replay {
-        let (turns, locks) = turn::turns(&job, waiting);
-        let segments = [&mut job.request_segments, &mut job.response_segments].map(mem::take);
+    pub fn new(job: &Job, waiting: Waiting, network: &Network) -> Replay {
+        let (turns, locks) = turn::turns(job, waiting);
         let mut waiters: Vec<(u32, u32)> = locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
-            job: Arc::new(job),
-            segments: Arc::new(segments),
+            connections: Arc::new(Connections::of(job)),
+            segments: Arc::new([job.request_segments.to_vec(), job.response_segments.to_vec()]),
             lanes: turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0),
             locks: Arc::new(locks),
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::new(vec![[0; 2]; turns.len()]),
             turns: Arc::new(turns),
-            changes: None,
+            left: None,
             program: Arc::default(),
         };
         replay.bulks = Arc::new(replay.find_bulks());
@@ -178,7 +208,9 @@ impl Replay {
     /// The same where the senders of the capture are taken to have been like `network`'s: what was observed is replayed.
     pub fn learned(&self, network: &Network) -> Replay {
         let unlimited = Network { bandwidth: f64::INFINITY, loss: 0.0, ..*network };
-        let learned = Learned { bulks: self.bulks.to_vec(), halvings: self.halvings.to_vec() };
+        let unknown = |bulk: &Bulk| Bulk { production: 0.0, window: 0.0, ..*bulk };
+        let learned =
+            Learned { bulks: self.bulks.iter().map(unknown).collect(), halvings: vec![[0; 2]; self.turns.len()] };
         let mut runs = [Run::new(self, f64::NAN, Some(learned))];
         Walk::new(self, &unlimited).all(&mut runs);
         let [run] = runs;
@@ -190,10 +222,10 @@ impl Replay {
     }
 
     /// The job with fixes made.
-    pub fn changed(&self, mut changes: Changes) -> Result<Replay, &'static str> {
-        changes.check(&self.job)?;
-        let segments = [&mut changes.request_segments, &mut changes.response_segments].map(mem::take);
-        let mut replay = Replay { segments: Arc::new(segments), changes: Some(Arc::new(changes)), ..self.clone() };
+    pub fn changed(&self, changes: &Changes) -> Result<Replay, &'static str> {
+        let left = Left::of(changes, &self.connections)?;
+        let segments = [changes.request_segments.to_vec(), changes.response_segments.to_vec()];
+        let mut replay = Replay { segments: Arc::new(segments), left: Some(Arc::new(left)), ..self.clone() };
         replay.program = Arc::new(Program::of(&replay));
         Ok(replay)
     }
@@ -225,7 +257,7 @@ impl Replay {
     /// A turn, with the fixes made.
     fn turn(&self, number: u32) -> Turn {
         let turn = &self.turns[number as usize];
-        self.changes.as_ref().map_or(*turn, |changes| changes.apply(&self.job, turn))
+        self.left.as_ref().map_or(*turn, |left| left.of_turn(turn, self.connections.baseline_ns[turn.phase as usize]))
     }
 
     /// The lock that a turn waits for.
@@ -267,50 +299,52 @@ impl Replay {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
 
     const MS: i64 = 1_000_000;
 
     /// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
-    fn job(answers: &[(Option<i64>, f64)]) -> Job {
+    fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         let times = |shift: i64| (0..).zip(answers).map(move |(turn, _)| 10 * turn * MS + shift).collect::<Vec<i64>>();
         let asked: Vec<i64> = answers.iter().map(|(asked, _)| asked.map_or(UNSEEN, |time| time * MS)).collect();
         Job {
-            opening: vec![0],
-            phase: vec![0; answers.len()],
-            client: vec![0],
-            opened_ns: vec![UNSEEN],
-            established_ns: vec![UNSEEN],
-            closed_ns: vec![UNSEEN],
-            server_first: vec![false],
-            baseline_ns: vec![MS as f64],
-            low_ns: vec![MS as f64],
-            high_ns: vec![MS as f64],
-            near_ns: vec![0.0],
-            segment_bytes: vec![1448.0],
-            client_window_bytes: vec![f64::INFINITY],
-            server_window_bytes: vec![f64::INFINITY],
-            connection: vec![0; answers.len()],
-            request_ns: asked.clone(),
-            request_end_ns: asked.clone(),
-            response_ns: times(MS),
-            response_end_ns: times(2 * MS),
-            round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect(),
-            stalled_before_ns: vec![0.0; answers.len()],
-            stalled_within_ns: vec![0.0; answers.len()],
-            request_segments: vec![1.0; answers.len()],
-            response_segments: answers.iter().map(|&(_, segments)| segments).collect(),
-            setup: vec![false; answers.len()],
-            ends_transaction: vec![false; answers.len()],
-            shared: vec![false; answers.len()],
-            deferred: vec![false; answers.len()],
+            opening: vec![0].into(),
+            phase: vec![0; answers.len()].into(),
+            client: vec![0].into(),
+            opened_ns: vec![UNSEEN].into(),
+            established_ns: vec![UNSEEN].into(),
+            closed_ns: vec![UNSEEN].into(),
+            server_first: vec![false].into(),
+            baseline_ns: vec![MS as f64].into(),
+            low_ns: vec![MS as f64].into(),
+            high_ns: vec![MS as f64].into(),
+            near_ns: vec![0.0].into(),
+            segment_bytes: vec![1448.0].into(),
+            client_window_bytes: vec![f64::INFINITY].into(),
+            server_window_bytes: vec![f64::INFINITY].into(),
+            connection: vec![0; answers.len()].into(),
+            request_ns: asked.clone().into(),
+            request_end_ns: asked.clone().into(),
+            response_ns: times(MS).into(),
+            response_end_ns: times(2 * MS).into(),
+            round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect::<Vec<_>>().into(),
+            stalled_before_ns: vec![0.0; answers.len()].into(),
+            stalled_within_ns: vec![0.0; answers.len()].into(),
+            request_segments: vec![1.0; answers.len()].into(),
+            response_segments: answers.iter().map(|&(_, segments)| segments).collect::<Vec<_>>().into(),
+            setup: vec![false; answers.len()].into(),
+            ends_transaction: vec![false; answers.len()].into(),
+            shared: vec![false; answers.len()].into(),
+            deferred: vec![false; answers.len()].into(),
         }
     }
 
-    impl Job {
+    impl Job<'_> {
         fn set(&mut self, row: usize, asked: i64, answered: i64) {
-            (self.request_ns[row], self.request_end_ns[row]) = (asked, asked);
-            (self.response_ns[row], self.response_end_ns[row]) = (answered, answered);
+            (self.request_ns.to_mut()[row], self.request_end_ns.to_mut()[row]) = (asked, asked);
+            (self.response_ns.to_mut()[row], self.response_end_ns.to_mut()[row]) = (answered, answered);
         }
     }
 
@@ -334,7 +368,7 @@ mod tests {
     }
 
     fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
-        let replay = Replay::new(job(answers), Waiting::Evidence, &network());
+        let replay = Replay::new(&job(answers), Waiting::Evidence, &network());
         (replay.at(101.0) - replay.at(1.0)) / MS as f64
     }
 
@@ -346,27 +380,29 @@ mod tests {
     #[test]
     fn each_round_trip_grows_from_the_rtt_of_its_phase() {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-        let rtts = vec![MS as f64, 0.5 * MS as f64];
-        (job.baseline_ns, job.low_ns, job.high_ns, job.phase) = (rtts.clone(), rtts.clone(), rtts, vec![0, 1]);
-        let replay = Replay::new(job.clone(), Waiting::Evidence, &network());
+        let rtts: Cow<[f64]> = vec![MS as f64, 0.5 * MS as f64].into();
+        (job.baseline_ns, job.low_ns, job.high_ns) = (rtts.clone(), rtts.clone(), rtts);
+        job.phase = vec![0, 1].into();
+        let replay = Replay::new(&job, Waiting::Evidence, &network());
         assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
-        job.phase = vec![0, 2];
+        job.phase = vec![0, 2].into();
         assert!(job.check().is_err());
     }
 
     #[test]
     fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
-        (job.stalled_before_ns[1], job.stalled_within_ns[1]) = (40e6, 40e6);
-        let replay = Replay::new(job, Waiting::Evidence, &network());
+        (job.stalled_before_ns.to_mut()[1], job.stalled_within_ns.to_mut()[1]) = (40e6, 40e6);
+        let replay = Replay::new(&job, Waiting::Evidence, &network());
         assert_eq!((replay.at(101.0) - replay.at(1.0)) / MS as f64, 400.0);
     }
 
     #[test]
     fn an_upload_counts_once_and_waits_while_its_window_is_small() {
         let mut job = job(&[(Some(0), 1.0)]);
-        (job.request_segments[0], job.round_trips[0], job.response_end_ns[0]) = (1000.0, 2.0, 2000 * MS);
-        let replay = Replay::new(job, Waiting::Evidence, &network());
+        (job.request_segments.to_mut()[0], job.round_trips.to_mut()[0], job.response_end_ns.to_mut()[0]) =
+            (1000.0, 2.0, 2000 * MS);
+        let replay = Replay::new(&job, Waiting::Evidence, &network());
         let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
         let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
         assert!(
@@ -378,35 +414,35 @@ mod tests {
     #[test]
     fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
         let replay =
-            Replay::new(job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network());
+            Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network());
         let mut changes = Changes {
-            trips: vec![1.0, 0.0, 0.0],
-            gap: vec![1.0, 0.5, 1.0],
-            service: vec![1.0; 3],
-            stalled_before: vec![1.0; 3],
-            stalled_within: vec![1.0; 3],
-            closed: vec![false],
-            request_segments: vec![1.0; 3],
-            response_segments: vec![1.0; 3],
+            trips: vec![1.0, 0.0, 0.0].into(),
+            gap: vec![1.0, 0.5, 1.0].into(),
+            service: vec![1.0; 3].into(),
+            stalled_before: vec![1.0; 3].into(),
+            stalled_within: vec![1.0; 3].into(),
+            closed: vec![false].into(),
+            request_segments: vec![1.0; 3].into(),
+            response_segments: vec![1.0; 3].into(),
         };
-        let fixed = replay.changed(changes.clone()).unwrap();
+        let fixed = replay.changed(&changes).unwrap();
         let saved = |rtt: f64| (replay.at(rtt) - fixed.at(rtt)) / MS as f64;
         assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
-        changes.trips.pop();
-        assert!(replay.changed(changes).is_err());
+        changes.trips.to_mut().pop();
+        assert!(replay.changed(&changes).is_err());
     }
 
     /// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
-    fn stalled() -> Job {
+    fn stalled() -> Job<'static> {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
-        job.stalled_before_ns[1] = 4e6;
+        job.stalled_before_ns.to_mut()[1] = 4e6;
         job
     }
 
-    fn unchanged() -> Changes {
-        let whole = || vec![1.0; 3];
+    fn unchanged() -> Changes<'static> {
+        let whole = || Cow::Owned(vec![1.0; 3]);
         Changes {
-            closed: vec![false],
+            closed: vec![false].into(),
             trips: whole(),
             gap: whole(),
             service: whole(),
@@ -419,27 +455,27 @@ mod tests {
 
     #[test]
     fn a_stall_stays_when_only_the_request_behind_it_goes() {
-        let replay = Replay::new(stalled(), Waiting::Evidence, &network());
+        let replay = Replay::new(&stalled(), Waiting::Evidence, &network());
         let saved = |changes: Changes| {
-            let fixed = replay.changed(changes).unwrap();
+            let fixed = replay.changed(&changes).unwrap();
             [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
         };
         assert_eq!(saved(unchanged()), [0.0, 0.0]);
-        let ping = Changes { trips: vec![1.0, 0.0, 1.0], gap: vec![1.0, 0.0, 1.0], ..unchanged() };
+        let ping = Changes { trips: vec![1.0, 0.0, 1.0].into(), gap: vec![1.0, 0.0, 1.0].into(), ..unchanged() };
         // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
         assert_eq!(saved(ping.clone()), [1.0 + 3.0, 101.0 + 3.0]);
-        assert_eq!(saved(Changes { stalled_before: vec![1.0, 0.0, 1.0], ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
+        assert_eq!(saved(Changes { stalled_before: vec![1.0, 0.0, 1.0].into(), ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
     }
 
     #[test]
     fn who_goes_with_the_request_before_it_waits_no_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
-        (job.round_trips[1], job.shared[1]) = (0.0, true);
+        (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0.0, true);
         job.set(0, 0, 2 * MS);
         job.set(1, 0, 3 * MS);
-        let replay = Replay::new(job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &network());
         let saved = |trips: [f64; 3]| {
-            let fixed = replay.changed(Changes { trips: trips.to_vec(), ..unchanged() }).unwrap();
+            let fixed = replay.changed(&Changes { trips: trips.to_vec().into(), ..unchanged() }).unwrap();
             (replay.at(101.0) - fixed.at(101.0)) / MS as f64
         };
         assert_eq!(
@@ -454,23 +490,23 @@ mod tests {
     #[test]
     fn who_waited_for_a_lock_waits_for_its_holder() {
         let mut job = job(&[(Some(0), 1.0); 36]);
-        job.connection[24..].fill(1);
-        job.connection.sort_unstable();
-        (job.client, job.opened_ns, job.established_ns) = (vec![0; 2], vec![UNSEEN; 2], vec![UNSEEN; 2]);
-        job.opening = vec![0; 2];
-        job.closed_ns = vec![UNSEEN; 2];
-        (job.server_first, job.near_ns) = (vec![false; 2], vec![0.0; 2]);
-        (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2], vec![f64::INFINITY; 2]);
-        job.server_window_bytes = vec![f64::INFINITY; 2];
+        job.connection.to_mut()[24..].fill(1);
+        job.client = vec![0; 2].into();
+        (job.opened_ns, job.established_ns) = (vec![UNSEEN; 2].into(), vec![UNSEEN; 2].into());
+        job.opening = vec![0; 2].into();
+        job.closed_ns = vec![UNSEEN; 2].into();
+        (job.server_first, job.near_ns) = (vec![false; 2].into(), vec![0.0; 2].into());
+        (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2].into(), vec![f64::INFINITY; 2].into());
+        job.server_window_bytes = vec![f64::INFINITY; 2].into();
         for turn in 0..12 {
             let begin = 20 * turn * MS;
             for (row, asked, answered) in [(0, 0, 1), (1, 2, 10)] {
                 job.set(2 * turn as usize + row, begin + asked * MS, begin + answered * MS);
-                job.ends_transaction[2 * turn as usize + row] = row == 1;
+                job.ends_transaction.to_mut()[2 * turn as usize + row] = row == 1;
             }
             job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
         }
-        let replay = Replay::new(job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &network());
         assert_eq!(replay.locks.len(), 12);
         let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
         assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");

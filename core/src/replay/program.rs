@@ -44,7 +44,7 @@ impl Program {
         let mut builder = Builder {
             replay,
             program: Program::default(),
-            connections: vec![Follow::default(); replay.job.connections()],
+            connections: vec![Follow::default(); replay.connections.len()],
             pending: vec![Pending::Nothing; replay.lanes],
             holders: replay.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
@@ -152,7 +152,7 @@ impl Builder<'_> {
 
     /// The turn is the last of its lane's chain; the one before it is in its midst now.
     fn hold(&mut self, number: u32, turn: &Turn, before: f64) {
-        let times = match &self.replay.changes {
+        let times = match &self.replay.left {
             Some(_) => self.replay.halvings[number as usize],
             None => [halvings(before + turn.gap), halvings(turn.gap + turn.request + turn.service)],
         };
@@ -218,3 +218,140 @@ impl Follow {
 
 /// Fewer turns in a row are walked as quickly as they add up.
 const FEW_TURNS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::replay::{Changes, Job, Network, UNSEEN, Waiting};
+
+    const MS: f64 = 1e6;
+    const NETWORK: Network = Network {
+        added_ns: 0.0,
+        bandwidth: f64::INFINITY,
+        loss: 0.0,
+        growth: 2.0,
+        window_bytes: 4e6,
+        timeout_ns: 2e8,
+        restarts: true,
+        baseline: 0,
+    };
+
+    /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
+    /// RTT of 1 ms, and its response; the segments of both; what is left of its wait when it is fixed.
+    type Exchange = (u32, [i64; 4], [f64; 2], f64);
+
+    fn exchanges() -> impl Strategy<Value = Vec<Exchange>> {
+        let times = (
+            prop_oneof![8 => 0..900_i64, 1 => 200_000..900_000_i64],
+            prop_oneof![9 => Just(0), 1 => 0..500_i64],
+            prop_oneof![9 => 0..900_i64, 1 => -900..0_i64],
+            prop_oneof![9 => Just(0), 1 => 0..500_i64],
+        );
+        let segments = || prop_oneof![12 => Just(1.0), 3 => 0.1..5.0, 1 => 5.0..80.0];
+        let left = prop_oneof![3 => Just(1.0), 5 => Just(0.0), 1 => 0.0..1.0];
+        let exchange = (0..3_u32, times, [segments(), segments()], left);
+        let exchange = exchange.prop_map(|(row, (gap, request, service, response), segments, left)| {
+            (row.saturating_sub(1), [gap, request, service, response], segments, left)
+        });
+        proptest::collection::vec(exchange, 1..120)
+    }
+
+    /// Two connections, each of which asks again when it was answered.
+    fn job(mut exchanges: Vec<Exchange>) -> (Job<'static>, Changes<'static>) {
+        exchanges.sort_by_key(|&(connection, ..)| connection);
+        let count = exchanges.len();
+        let mut now = [0; 2];
+        let times = exchanges.iter().map(|&(connection, [gap, request, service, response], ..)| {
+            let now = &mut now[connection as usize];
+            let asked = *now + 1000 * gap;
+            let sent = asked + 1000 * request;
+            let answered = sent + 1000 * (1000 + service);
+            *now = answered + 1000 * response;
+            [asked, sent, answered, *now]
+        });
+        let times: Vec<[i64; 4]> = times.collect();
+        let of = |place: usize| times.iter().map(|times| times[place]).collect::<Vec<i64>>().into();
+        let of_two = |value: f64| vec![value; 2].into();
+        let segments = |side: usize| exchanges.iter().map(|&(_, _, sizes, _)| sizes[side]).collect::<Vec<f64>>().into();
+        let whole = || vec![1.0; count].into();
+        let job = Job {
+            baseline_ns: of_two(MS),
+            low_ns: of_two(0.9 * MS),
+            high_ns: of_two(1.1 * MS),
+            opening: vec![0, 1].into(),
+            client: vec![0; 2].into(),
+            opened_ns: vec![UNSEEN; 2].into(),
+            established_ns: vec![UNSEEN; 2].into(),
+            closed_ns: vec![UNSEEN; 2].into(),
+            server_first: vec![false; 2].into(),
+            near_ns: of_two(0.0),
+            segment_bytes: of_two(1448.0),
+            client_window_bytes: of_two(f64::INFINITY),
+            server_window_bytes: of_two(f64::INFINITY),
+            connection: exchanges.iter().map(|&(connection, ..)| connection).collect::<Vec<u32>>().into(),
+            phase: exchanges.iter().map(|&(connection, ..)| connection).collect::<Vec<u32>>().into(),
+            request_ns: of(0),
+            request_end_ns: of(1),
+            response_ns: of(2),
+            response_end_ns: of(3),
+            round_trips: whole(),
+            stalled_before_ns: vec![0.0; count].into(),
+            stalled_within_ns: vec![0.0; count].into(),
+            request_segments: segments(0),
+            response_segments: segments(1),
+            setup: vec![false; count].into(),
+            ends_transaction: vec![false; count].into(),
+            shared: vec![false; count].into(),
+            deferred: vec![false; count].into(),
+        };
+        let changes = Changes {
+            closed: vec![false; 2].into(),
+            trips: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
+            gap: whole(),
+            service: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
+            stalled_before: whole(),
+            stalled_within: whole(),
+            request_segments: job.request_segments.clone(),
+            response_segments: job.response_segments.clone(),
+        };
+        (job, changes)
+    }
+
+    impl Replay {
+        /// Each turn walked.
+        fn walked(&self) -> Replay {
+            let steps = (0..self.turns.len() as u32).map(Step::Turn).collect();
+            Replay { program: Arc::new(Program { steps, ..Program::default() }), ..self.clone() }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_adds_up_takes_as_long_as_when_it_is_walked(exchanges in exchanges(), waiting in 0..3_usize) {
+            let (job, changes) = job(exchanges);
+            let waiting = [Waiting::Evidence, Waiting::Independent, Waiting::Chained][waiting];
+            let replay = Replay::new(&job, waiting, &NETWORK);
+            let walked = replay.walked().learned(&NETWORK);
+            prop_assert_eq!(&*replay.halvings, &*walked.halvings);
+            let rtts = [0.0, 0.01, 0.3, 1.0, 2.5, 15.0, 100.0].map(|ms| ms * MS);
+            let networks = [NETWORK, Network { growth: 1.5, baseline: -1, ..NETWORK }, Network { restarts: false, ..NETWORK }];
+            for network in networks {
+                prop_assert_eq!(replay.run(&rtts, &network), walked.run(&rtts, &network));
+                let fixed = replay.changed(&changes).unwrap();
+                prop_assert_eq!(fixed.run(&rtts, &network), fixed.walked().run(&rtts, &network));
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_that_only_waits_is_one_chain() {
+        let (job, _) = job(vec![(0, [50, 0, 100, 0], [1.0, 1.0], 1.0); 1000]);
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+        assert_eq!((replay.program.chains.len(), replay.program.in_chains()), (1, 997));
+        assert_eq!(replay.program.steps.len(), 4, "three turns and the chain");
+    }
+}

@@ -66,12 +66,13 @@ struct Walked {
 
 impl<'a> Walk<'a> {
     pub fn new(replay: &'a Replay, network: &'a Network) -> Walk<'a> {
-        let job = &replay.job;
+        let connections = &replay.connections;
         let lossy = if network.loss > 0.0 { MATHIS / network.loss.sqrt() } else { f64::INFINITY };
-        let windows = job.server_window_bytes.iter().zip(&job.client_window_bytes).zip(&job.segment_bytes);
+        let taken = connections.server_window_bytes.iter().zip(&connections.client_window_bytes);
+        let windows = taken.zip(&connections.segment_bytes);
         let in_segments = |taken: f64, bytes: f64| (network.window_bytes.min(taken) / bytes).min(lossy);
         let spaced = network.bandwidth.is_finite();
-        let sizes = job.segment_bytes.iter().filter(|_| spaced);
+        let sizes = connections.segment_bytes.iter().filter(|_| spaced);
         Walk {
             replay,
             network,
@@ -217,7 +218,7 @@ impl Run {
             rtt_ns,
             learned,
             lanes: vec![0.0; replay.lanes],
-            connections: vec![Progress::default(); replay.job.connections()],
+            connections: vec![Progress::default(); replay.connections.len()],
             free: vec![f64::NEG_INFINITY; replay.locks.len()],
             latest: 0.0,
         }
@@ -250,7 +251,7 @@ impl Run {
         let turn = &walked.turn;
         let before = &self.connections[turn.connection as usize];
         let (answered_before, rtt) = (before.answered, self.rtt(walk, turn.phase));
-        let longer = rtt - walk.replay.job.baseline_ns[turn.phase as usize];
+        let longer = rtt - walk.replay.connections.baseline_ns[turn.phase as usize];
         let held = |stalled: f64| if stalled > 0.0 { longer } else { 0.0 };
         let gap = turn.gap + held(turn.stalled_before);
         let asked = match turn.starts {
@@ -305,13 +306,13 @@ impl Run {
 
     /// The mean RTT of a phase; where its baseline was really higher, less of what was observed was service.
     fn rtt(&self, walk: &Walk, phase: u32) -> f64 {
-        let (job, phase) = (&walk.replay.job, phase as usize);
-        let measured = job.baseline_ns[phase];
+        let (phases, phase) = (&walk.replay.connections, phase as usize);
+        let measured = phases.baseline_ns[phase];
         let really = match walk.network.baseline {
             _ if self.rtt_ns.is_nan() => return measured + walk.network.added_ns,
             0 => measured,
-            1.. => job.high_ns[phase],
-            _ => job.low_ns[phase],
+            1.. => phases.high_ns[phase],
+            _ => phases.low_ns[phase],
         };
         (self.rtt_ns + walk.network.added_ns + measured - really).max(0.0)
     }

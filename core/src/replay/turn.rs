@@ -39,6 +39,8 @@ pub struct Turn {
     pub ends_transaction: bool,
     /// Round trips in its middle: `service` then holds everything but the round trips.
     pub whole: bool,
+    /// Nobody was seen to ask for it.
+    pub unseen: bool,
     /// The exchange it is.
     pub row: u32,
 }
@@ -105,7 +107,7 @@ struct Left {
 }
 
 struct Cut<'a> {
-    job: &'a Job,
+    job: &'a Job<'a>,
     turns: Vec<Turn>,
     spans: Vec<Span>,
 }
@@ -175,6 +177,7 @@ impl Cut<'_> {
             turn.starts = Starts::With;
             turn.gap = asked - left.asked;
         }
+        turn.unseen = job.request_ns[row] == UNSEEN;
         turn.row = row as u32;
         let setup = job.setup[row] || greets;
         self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
@@ -244,6 +247,7 @@ pub const EMPTY: Turn = Turn {
     answered: false,
     ends_transaction: false,
     whole: false,
+    unseen: true,
     row: HANDSHAKE,
 };
 
