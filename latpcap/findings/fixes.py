@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +22,40 @@ Floats = NDArray[np.float64]
 
 def variant_of(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Variant:
     """The job with the fixes made."""
+    needless = _gone(effects, evidence) & evidence.exchanges.is_execution
+    return Variant(partial(_changes, effects, evidence, job), statements=int(needless.sum()))
+
+
+def _gone(effects: Sequence[Effect], evidence: Evidence) -> Bools:
+    """Which exchanges are not made any more."""
+    gone = np.zeros(len(evidence.exchanges), bool)
+    for effect in effects:
+        if effect.takes.call:
+            waits = evidence.exchanges.round_trips[effect.rows]
+            gone[effect.rows[(effect.saved > 0) & (effect.saved >= waits)]] = True
+            gone[effect.along] = True
+    return gone
+
+
+def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes:
     size = len(evidence.exchanges)
     trips, gap, service, stalled_within = np.ones((4, size))
-    requests, responses = job.request_segments.copy(), job.response_segments.copy()
-    undelayed, gone, closed = np.zeros(size, bool), np.zeros(size, bool), np.zeros(len(job.client), bool)
+    requests, responses = job.segments()
+    undelayed, closed = np.zeros(size, bool), np.zeros(job.connections, bool)
+    gone = _gone(effects, evidence)
     for effect in effects:
         waits = evidence.exchanges.round_trips[effect.rows]
         for rows, share in ((effect.rows, effect.saved / np.maximum(waits, 1)), (effect.along, 1.0)):
             trips[rows] -= share
             gap[rows] -= np.where(evidence.thinks[rows], 0, share * effect.takes.client)
             service[rows] -= share * effect.takes.service
-        if effect.takes.call:
-            gone[effect.rows[(effect.saved > 0) & (effect.saved >= waits)]] = True
-            gone[effect.along] = True
         undelayed[effect.rows[effect.stall_ns > 0]] = True
         closed[effect.closed] = True
         together = effect.rows[effect.saved > 0]
-        requests[together] = _segments(evidence.exchanges.request_bytes, together, job)
-        responses[together] = _segments(evidence.exchanges.response_bytes, together, job)
+        requests[together] = _segments(evidence.exchanges.request_bytes, together, evidence, job)
+        responses[together] = _segments(evidence.exchanges.response_bytes, together, evidence, job)
     stalled_within[gone | undelayed] = 0
-    changes = Changes(
+    return Changes(
         closed=closed,
         trips=np.maximum(trips, 0),
         gap=np.maximum(gap, 0),
@@ -50,12 +65,11 @@ def variant_of(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Varia
         request_segments=requests,
         response_segments=responses,
     )
-    return Variant(changes, statements=int((gone & evidence.exchanges.is_execution).sum()))
 
 
-def _segments(sizes: NDArray[np.int64], rows: NDArray[np.int64], job: Job) -> Floats:
+def _segments(sizes: NDArray[np.int64], rows: NDArray[np.int64], evidence: Evidence, job: Job) -> Floats:
     """What travels together shares packets: a part of a segment each."""
-    segments: Floats = sizes[rows] / job.segment_bytes[job.connection[rows]]
+    segments: Floats = sizes[rows] / job.segment_bytes[evidence.exchanges.connection[rows]]
     return segments
 
 

@@ -10,7 +10,7 @@ A `Variant` is the job as it is, or with fixes made; its figures come from the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -40,7 +40,8 @@ WITH_HEADERS = 1500 / 1448
 class Variant:
     """The job with fixes made; without changes, as it is."""
 
-    changes: Changes | None = None
+    changes: Callable[[], Changes] | None = None
+    """Made where they are needed: they are as large as the recording."""
     statements: int = 0
     """Executions that are needed no longer."""
 
@@ -59,7 +60,7 @@ class _Learned:
 
     def of(self, variant: Variant) -> _Learned | Replay:
         """The variant, to be run."""
-        return self if variant.changes is None else self.replay.changed(variant.changes)
+        return self if variant.changes is None else self.replay.changed(variant.changes())
 
     def run(self, rtts_ns: list[float | None], network: Network) -> list[float]:
         """When the job as it is is over at each RTT (ns): each is replayed once."""
@@ -133,7 +134,7 @@ class Basis:
 
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
         """One connection waits for no other."""
-        return case.waiting if self.job is None or len(self.job.opened_ns) > 1 else case.waiting[:1]
+        return case.waiting if self.job is None or self.job.connections > 1 else case.waiting[:1]
 
     def _runtimes(
         self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
@@ -172,7 +173,8 @@ class Basis:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
         assert self.job is not None
         at_once = self._at_once
-        segments = float(self.job.request_segments.sum() + self.job.response_segments.sum())
+        requests, responses = self.job.segments()
+        segments = float(requests.sum() + responses.sum())
         expected = loss * segments / at_once
         unluckiest = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
         return min(max(loss * (1 + (sigma + unluckiest) / math.sqrt(expected)), 0.0), 1.0) if expected > 0 else 0.0
@@ -187,14 +189,13 @@ class Basis:
     @cached_property
     def capacity_per_s(self) -> float | None:
         """Answers that the server can give in a second, where the capture shows its limit."""
-        return None if self.job is None else capacity_per_s(self.job)
+        return None if self.job is None else capacity_per_s(self.job.columns())
 
     @property
     def _served_s(self) -> float:
         """What the server needs for all answers at its limit."""
         assert self.job is not None
-        answers = int(((self.job.round_trips > 0) & ~self.job.setup).sum())
-        return answers / self.capacity_per_s if self.capacity_per_s else 0.0
+        return self.job.answers / self.capacity_per_s if self.capacity_per_s else 0.0
 
     def _concurrency(self, connections: int) -> float:
         """The runtime's factor where that many connections share the work, each at the pace of those of the capture."""
@@ -222,8 +223,10 @@ class Basis:
 
     def stalls(self, variant: Variant) -> StallTime:
         """What packets of the capture are still held back."""
-        changes = variant.changes
-        return self._stalls.left(changes.stalled_before, changes.stalled_within) if changes else self._stalls
+        if variant.changes is None:
+            return self._stalls
+        changes = variant.changes()
+        return self._stalls.left(changes.stalled_before, changes.stalled_within)
 
     @property
     def _of_network_s(self) -> float:
@@ -261,7 +264,7 @@ class Basis:
     def _found(self, waiting: Waiting) -> _Learned:
         """The job with who waits for whom; only the central one is worth its memory for longer than it takes to run."""
         assert self.job is not None
-        return _Learned(Replay(self.job, CENTRAL.learned, waiting))
+        return _Learned(Replay(self.job.columns(), CENTRAL.learned, waiting))
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
@@ -271,7 +274,7 @@ def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
     )
-    job = None if math.isnan(usual) else Job.of(recording, rtt, central, low, high)
+    job = None if math.isnan(usual) else Job(recording, rtt, central, low, high)
     return Basis(recording, timeline, job, usual)
 
 

@@ -7,6 +7,7 @@ the cases of the range are named.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
-__all__ = ["Changes", "Job", "Network", "Replay", "Waiting"]
+__all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -32,8 +33,38 @@ TIMEOUT_NS = 200e6
 """Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
 
 
-@dataclass(frozen=True, slots=True)
 class Job:
+    """The job of a recording. Its columns are as large as the recording, so they are made where they are needed."""
+
+    def __init__(self, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> None:
+        """The job of `recording`; the three baselines are known for every phase of a connection (ns)."""
+        self._recording, self._rtt = recording, rtt
+        self._baselines = baseline, low, high
+        self.connections, self.exchanges = len(recording.connections), len(recording.exchanges)
+        self.segment_bytes = _segment_bytes(recording.connections)
+
+    def columns(self) -> Columns:
+        """What is replayed."""
+        return Columns.of(self._recording, self._rtt, *self._baselines)
+
+    def segments(self) -> tuple[Floats, Floats]:
+        """What the request and the response of each exchange fill."""
+        exchanges = self._recording.exchanges
+        size = self.segment_bytes[exchanges.connection]
+        return (
+            _segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
+            _segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
+        )
+
+    @cached_property
+    def answers(self) -> int:
+        """Exchanges that wait, but for those that open connections."""
+        exchanges = self._recording.exchanges
+        return int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
     """What was captured: times in ns since the recording began, as the client saw them."""
 
     baseline_ns: Floats
@@ -68,8 +99,8 @@ class Job:
     deferred: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Job:
-        """The job of `recording`; the three baselines are known for every phase of a connection (ns)."""
+    def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Columns:
+        """The columns of a recording's job; the three baselines are known for every phase of a connection (ns)."""
         connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
         near = np.nan_to_num(baseline * rtt.of_phases.near_share)
         half = np.rint(near / 2).astype(np.int64)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from latpcap.projection.job import Job
+from latpcap.projection.job import Columns
 from latpcap.tables.recording import MISSING
 
 __all__ = ["capacity_per_s"]
@@ -26,7 +26,7 @@ GROWTH = 0.3
 """At its limit the rate grows by no more than this power of the number of requests; with room it is 1."""
 
 
-def capacity_per_s(job: Job) -> float | None:
+def capacity_per_s(job: Columns) -> float | None:
     """Answers that the server can give in a second; `None` where the capture does not show its limit."""
     seen = (job.request_ns != MISSING) & (job.response_ns != MISSING) & (job.round_trips > 0) & ~job.setup
     if not seen.any():

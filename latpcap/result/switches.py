@@ -122,7 +122,7 @@ def _saves(saving: Saving) -> bool:
 
 def _affordable(base: Basis, fixes: int) -> bool:
     assert base.job is not None
-    turns = len(base.job.connection) + len(base.job.client)
+    turns = base.job.exchanges + base.job.connections
     return fixes <= MAX_SWITCHES and 2**fixes * POINTS * REPLAYS_A_POINT * turns <= MAX_REPLAYED
 
 
