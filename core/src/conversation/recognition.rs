@@ -170,6 +170,10 @@ impl Recognition {
         self.kept_bytes += chunk.bytes.len();
         // An answer that is missing must not be taken from the next one.
         let lost = if chunk.side == Side::Server { chunk.lost } else { 0 };
+        // Many connections never say more than this.
+        if self.seen.capacity() == 0 {
+            self.seen.reserve_exact(1);
+        }
         self.seen.push(KeptChunk { lost, ..KeptChunk::of(chunk) });
     }
 
