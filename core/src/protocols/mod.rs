@@ -3,7 +3,8 @@
 //! A decoder answers two questions: *how long is the message that begins here* ([`Decoder::frame`]) and *what does it
 //! mean for whoever waits* ([`Decoder::message`]). Buffering, cut packets, gaps, long bodies, pairing, pipelining,
 //! resynchronisation, compression and the change to an opaque stream are the conversation's work, done once for
-//! all. Adding a protocol is one file here and one line in [`REGISTRY`].
+//! all. What only goes on with what is under way a decoder may read many at once ([`Decoder::pass`]).
+//! Adding a protocol is one file here and one line in [`REGISTRY`].
 
 pub mod firebird;
 pub mod mysql;

@@ -722,8 +722,19 @@ fn is_blank(byte: u8) -> bool {
 
 /// A part of an identifier: all dialects together, and whatever is not ASCII.
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte == b'#' || byte >= 0x80
+    WORD[usize::from(byte)]
 }
+
+static WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let sign = byte as u8;
+        word[byte] = sign.is_ascii_alphanumeric() || sign == b'_' || sign == b'$' || sign == b'#' || sign >= 0x80;
+        byte += 1;
+    }
+    word
+};
 
 fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|known| known.eq_ignore_ascii_case(word))

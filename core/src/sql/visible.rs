@@ -5,6 +5,9 @@ const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Append `bytes` to `text`. Line ends and tabs become blanks, everything else that is not safe becomes U+FFFD.
 pub fn append(text: &mut String, bytes: &[u8]) {
+    if let Ok(valid) = std::str::from_utf8(bytes) {
+        return append_valid(text, valid);
+    }
     for chunk in bytes.utf8_chunks() {
         append_valid(text, chunk.valid());
         if !chunk.invalid().is_empty() {
