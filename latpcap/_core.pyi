@@ -39,6 +39,7 @@ def read(
     show_literals: bool = False,
     decode_as: dict[int, str] = ...,
     memory: int = 1_000_000_000,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> Recording:
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content."""

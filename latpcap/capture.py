@@ -58,6 +58,7 @@ def read(
     rtt_baseline_ms: float | None = None,
     pseudonymise: bool | Pseudonyms = False,
     memory: int | str = DEFAULT_MEMORY,
+    threads: int | None = None,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -67,8 +68,9 @@ def read(
     client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
-    `memory` (bytes, or `"512MiB"`): what is beyond it is left out, and `health` says what that is;
-    `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
+    `memory` (bytes, or `"512MiB"`): what is beyond it is left out, and `health` says what that is; it takes as many
+    `threads` as there are processors (what is read does not depend on it); `progress` (a `latpcap.Progress`) can be
+    watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture.
     """
@@ -76,6 +78,8 @@ def read(
 
     if think_s < 0 or (rtt_baseline_ms is not None and not 0 <= rtt_baseline_ms <= MAX_MS):
         raise UsageError(f"durations cannot be negative, nor an RTT above {MAX_MS:g} ms")
+    if threads is not None and threads < 1:
+        raise UsageError("reading takes one thread at least")
     resolved = sources.resolve(source)
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory = parse_size(memory) if isinstance(memory, str) else memory
@@ -85,6 +89,7 @@ def read(
             show_literals=show_literals,
             decode_as=decode_as or {},
             memory=memory,
+            threads=threads,
             progress=progress,
         )
     except _core.CaptureError as error:

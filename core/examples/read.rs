@@ -1,7 +1,7 @@
 //! Reads captures as `analyze` does, tables and all, and prints how long that took: the core without Python.
 //!
 //! ```text
-//! cargo run --release --example read -- CAPTURE…
+//! cargo run --release --example read -- [--threads=N] CAPTURE…
 //! ```
 
 use std::time::Instant;
@@ -10,9 +10,12 @@ use latpcap_core::capture::Source;
 use latpcap_core::pipeline::{self, Options};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let sources = std::env::args().skip(1).map(Source::path).collect();
+    let (arguments, paths): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
+    let threads = arguments.iter().find_map(|argument| argument.strip_prefix("--threads="));
+    let options = Options { threads: threads.map(str::parse).transpose()?, ..Options::default() };
     let started = Instant::now();
-    let tables = pipeline::open_and_read(sources, &Options::default())?;
+    let tables = pipeline::open_and_read(paths.into_iter().map(Source::path).collect(), &options)?;
     let read_s = started.elapsed().as_secs_f64();
     let exchanges = tables.exchanges.batch()?.num_rows();
     println!("{exchanges} exchanges: read in {read_s:.3} s, with tables {:.3} s", started.elapsed().as_secs_f64());

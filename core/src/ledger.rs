@@ -53,6 +53,22 @@ impl Limits {
     }
 }
 
+/// What a packet may bring, at the usual most: a row of each table, with what is computed from it.
+const PACKET: usize = 1 << 10;
+/// Packets after which a batch is full: handing it on then costs next to nothing, and it stays in a processor's cache.
+const BATCH_PACKETS: usize = 1 << 10;
+
+impl Limits {
+    /// Packets that are handed on together. That there is no more room shows only when they are done, so with `batches`
+    /// under way they bring no more than a quarter of what is left for exchanges.
+    pub fn batch_packets(&self, batches: usize) -> usize {
+        let Limits { memory, files, fragments, connections, buffers, requests, statements, errors, samples } = *self;
+        let others = [files, fragments, connections, buffers, requests, statements, errors, samples];
+        let left = others.into_iter().fold(memory, usize::saturating_sub);
+        (left / 4 / batches / PACKET).clamp(1, BATCH_PACKETS)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits::of(DEFAULT_MEMORY)
@@ -65,6 +81,8 @@ pub struct Kept {
     pub connections: usize,
     pub buffers: usize,
     pub requests: usize,
+    pub statements: usize,
+    pub samples: usize,
 }
 
 impl Kept {
@@ -76,10 +94,43 @@ impl Kept {
         self.requests = self.requests + now.requests - before.requests;
     }
 
-    /// More waits than may.
+    /// All of it.
+    pub fn bytes(&self) -> usize {
+        let Kept { connections, buffers, requests, statements, samples } = *self;
+        connections + buffers + requests + statements + samples
+    }
+}
+
+/// Where there is no room for what all keep, one after the other is asked to give it up.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// Who is asked first.
+    next: usize,
+    /// Nobody is asked before as much is kept: a whole round did not help.
+    not_below: usize,
+}
+
+impl Round {
+    /// With `kept` bytes, is it of any use to ask?
     #[inline]
-    pub fn is_beyond(&self, limits: &Limits) -> bool {
-        self.buffers > limits.buffers || self.requests > limits.requests
+    pub fn is_due(&self, kept: usize) -> bool {
+        kept >= self.not_below
+    }
+
+    /// Asks each of `count` once, until `give_up` says that there is room.
+    pub fn ask(&mut self, count: usize, mut give_up: impl FnMut(usize) -> bool) {
+        for _ in 0..count {
+            let number = self.next % count;
+            self.next = number + 1;
+            if give_up(number) {
+                break;
+            }
+        }
+    }
+
+    /// Where it has not helped, the next round waits until as much is kept.
+    pub fn end(&mut self, helped: bool, next: usize) {
+        self.not_below = if helped { 0 } else { next };
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! It has no clock, no network and, but for `python/`, no Python.
 
+mod batch;
 pub mod capture;
 pub mod conversation;
+mod conversations;
 pub mod cursor;
+mod ending;
 pub mod exchange;
 mod flows;
 pub mod health;
 pub mod layers;
 pub mod ledger;
 pub mod note;
+mod options;
 pub mod packet;
 pub mod passes;
 pub mod pipeline;
@@ -19,6 +23,7 @@ pub mod replay;
 pub mod session;
 pub mod side;
 pub mod sql;
+mod stages;
 pub mod stream;
 pub mod table;
 mod unread;

@@ -177,6 +177,13 @@ impl Notes {
         }
     }
 
+    /// Takes in those of another stage.
+    pub fn join(&mut self, others: Notes) {
+        for Note { code, message, count, frame } in others.0 {
+            self.add_at(code, count, frame, || message);
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Note> {
         self.0.iter()
     }

@@ -2,51 +2,128 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::batch::Batch;
 use crate::capture::{CaptureError, CutPacket, Leaps, Packet, Recording, Source, possible_time};
+use crate::conversations::Conversations;
+use crate::ending::Ending;
 use crate::flows::Flows;
-pub use crate::flows::Options;
 pub use crate::ledger::Limits;
+use crate::note::Notes;
+pub use crate::options::Options;
 use crate::packet::{Dissected, Dissector};
-use crate::table::Tables;
+use crate::stages::{self, BATCHES};
+use crate::table::{ExchangeColumns, Tables};
 
 /// Packets between two looks at whether to go on.
 const CANCEL_INTERVAL: u64 = 4096;
 
+/// Open `sources` as one recording and read it.
+pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, CaptureError> {
+    Ok(read(Recording::open(sources)?, options))
+}
+
 /// Read a recording from its first packet to its last.
-pub fn read(mut recording: Recording, options: &Options) -> Tables {
-    let mut flows = Flows::new(options);
-    let mut dissector = Dissector::within(options.limits.fragments);
-    let mut leaps = Leaps::default();
-    while let Some(packet) = recording.next_packet() {
-        let is_time = packet.frame % CANCEL_INTERVAL == 0;
-        if is_time && options.cancel.load(Ordering::Relaxed) {
-            break;
-        }
-        let held = leaps.release(Some(packet.time_ns));
-        let held_cut = held.and_then(|(held, timed)| pass(held, timed, &mut dissector, &mut flows));
-        let is_held = leaps.hold(&packet);
-        let cut = if is_held { None } else { pass(packet, true, &mut dissector, &mut flows) };
-        [held_cut, cut].into_iter().flatten().for_each(|cut| recording.note_cut(cut));
-        if flows.is_full() || (is_time && recording.stopped()) {
-            break;
+pub fn read(recording: Recording, options: &Options) -> Tables {
+    let mut packets = Packets::new(recording, options);
+    let mut conversations = Conversations::new(options);
+    let mut exchanges = ExchangeColumns::within(options.limits.errors);
+    let pack = |batch: &mut Batch| packets.pack(batch);
+    let converse = Box::new(|batch: &mut Batch| conversations.read(batch));
+    let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges, &options.limits));
+    stages::run(options.threads(), pack, vec![converse, tabulate]);
+    let Packets { recording, dissector, flows, .. } = packets;
+    let notes = Notes::default();
+    Ending { options, flows, conversations, exchanges, notes }.tables(recording, &dissector)
+}
+
+/// The first stage: from the recording's packets to the bytes of each connection.
+struct Packets<'a> {
+    options: &'a Options,
+    batch_packets: usize,
+    recording: Recording,
+    leaps: Leaps,
+    dissector: Dissector,
+    flows: Flows<'a>,
+    /// The number of the last packet.
+    frame: u64,
+}
+
+impl Packets<'_> {
+    fn new(recording: Recording, options: &Options) -> Packets<'_> {
+        Packets {
+            options,
+            batch_packets: options.limits.batch_packets(BATCHES),
+            recording,
+            leaps: Leaps::default(),
+            dissector: Dissector::within(options.limits.fragments),
+            flows: Flows::new(options),
+            frame: 0,
         }
     }
-    let held = leaps.release(None);
-    let cut = held.and_then(|(held, timed)| pass(held, timed, &mut dissector, &mut flows));
-    cut.into_iter().for_each(|cut| recording.note_cut(cut));
-    flows.finish(recording, &dissector)
+
+    /// Fills a batch; false where it is the last one.
+    fn pack(&mut self, batch: &mut Batch) -> bool {
+        self.flows.begin(batch);
+        if batch.full {
+            self.flows.end_at(self.frame);
+        }
+        let more = !batch.full && self.fill(batch);
+        if !more {
+            self.end(batch);
+        }
+        self.flows.end(batch);
+        more
+    }
+
+    /// False where the recording ends, or is to end, before the batch is full.
+    fn fill(&mut self, batch: &mut Batch) -> bool {
+        let Packets { recording, leaps, dissector, flows, .. } = self;
+        while let Some(packet) = recording.next_packet() {
+            let is_time = packet.frame % CANCEL_INTERVAL == 0;
+            if is_time && self.options.cancel.load(Ordering::Relaxed) {
+                return false;
+            }
+            self.frame = packet.frame;
+            let held = leaps.release(Some(packet.time_ns));
+            let held_cut = held.and_then(|(held, timed)| pass(held, timed, dissector, flows, batch));
+            let is_held = leaps.hold(&packet);
+            let cut = if is_held { None } else { pass(packet, true, dissector, flows, batch) };
+            [held_cut, cut].into_iter().flatten().for_each(|cut| recording.note_cut(cut));
+            let is_full = batch.pass(self.batch_packets);
+            if is_time && recording.stopped() {
+                return false;
+            }
+            if is_full {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// No packet tells any more whether the time of the one before it is wrong.
+    fn end(&mut self, batch: &mut Batch) {
+        let held = self.leaps.release(None);
+        let cut = held.and_then(|(held, timed)| pass(held, timed, &mut self.dissector, &mut self.flows, batch));
+        cut.into_iter().for_each(|cut| self.recording.note_cut(cut));
+    }
 }
 
 /// One packet; `timed`: its time is its own. Comes back where some of its IP datagram was not captured.
 #[inline]
-fn pass(packet: Packet<'_>, timed: bool, dissector: &mut Dissector, flows: &mut Flows<'_>) -> Option<CutPacket> {
+fn pass(
+    packet: Packet<'_>,
+    timed: bool,
+    dissector: &mut Dissector,
+    flows: &mut Flows<'_>,
+    batch: &mut Batch,
+) -> Option<CutPacket> {
     let packet = Packet { time_ns: possible_time(packet.time_ns), ..packet };
     let mut is_cut = false;
     dissector.dissect(packet, |dissected| {
         is_cut |= dissected.is_cut(&packet);
         match dissected {
-            Dissected::Tcp(segment) if timed => flows.segment(&segment),
-            Dissected::Tcp(segment) => flows.segment_with_a_wrong_time(&segment),
+            Dissected::Tcp(segment) if timed => flows.segment(&segment, batch),
+            Dissected::Tcp(segment) => flows.segment_with_a_wrong_time(&segment, batch),
             other => flows.unread_packet(&packet, &other),
         }
     });
@@ -57,7 +134,9 @@ fn pass(packet: Packet<'_>, timed: bool, dissector: &mut Dissector, flows: &mut 
     })
 }
 
-/// Open `sources` as one recording and read it.
-pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, CaptureError> {
-    Ok(read(Recording::open(sources)?, options))
+/// The last stage: exchanges become rows, as long as there is room for them.
+fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns, limits: &Limits) {
+    batch.finished.iter().for_each(|exchange| exchanges.take(exchange));
+    let kept = batch.connections.bytes() + batch.conversations.bytes() + exchanges.kept_bytes();
+    batch.full = !batch.finished.is_empty() && limits.files + limits.fragments + kept > limits.memory;
 }

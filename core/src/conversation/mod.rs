@@ -71,12 +71,15 @@ impl Conversation {
         }
     }
 
+    /// What one that speaks takes.
+    pub const MOST: usize = size_of::<Dialogue>() + Dialogue::BESIDE;
+
     /// What it takes, whatever it keeps.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
         match self {
             Conversation::New(_) => size_of::<Recognition>(),
-            Conversation::Known(_) => size_of::<Dialogue>() + Dialogue::BESIDE,
+            Conversation::Known(_) => Conversation::MOST,
             Conversation::Foreign(_) => 0,
         }
     }

@@ -77,7 +77,7 @@ pub enum Verdict {
 ///
 /// Both calls are made in capture order, messages of one side strictly in stream order. The result must not depend on
 /// how the bytes were cut into packets.
-pub trait Decoder {
+pub trait Decoder: Send {
     /// How long is the message that begins with `bytes` (never empty)? Must leave the state as it is.
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost>;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,13 +22,15 @@ use crate::protocols::{REGISTRY, opaque};
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`.
 #[pyfunction]
-#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, progress=None))]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, threads=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
 pub fn read(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
     show_literals: bool,
     decode_as: BTreeMap<u16, String>,
     memory: usize,
+    threads: Option<NonZeroUsize>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
     if memory < LEAST_MEMORY {
@@ -37,7 +40,7 @@ pub fn read(
     let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
     let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
-    let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory) };
+    let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory), threads };
     let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
     let packets = py.detach(|| Packets::open_until(sources, stop));
     interruption.raise()?;

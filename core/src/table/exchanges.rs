@@ -6,9 +6,9 @@ use arrow_schema::ArrowError;
 use super::columns::{Kind, Value};
 use super::rows::{Expected, Rows};
 use super::words::{Errors, Names};
-use crate::conversation::Conversation;
+use crate::batch::Finished;
 use crate::exchange::{Exchange, Span};
-use crate::sql::{NO_TAGS, Statements};
+use crate::sql::NO_TAGS;
 use crate::stream::Mark;
 
 /// Bytes that the measures, the projection and the findings take for a row.
@@ -23,19 +23,14 @@ struct Row<'a> {
     exchange: &'a Exchange,
     /// The first and the last packet of the request, then of the response.
     marks: [Option<Mark>; 4],
-    error: Option<String>,
-    error_code: Option<String>,
 }
 
 impl<'a> Row<'a> {
-    fn new(stream: u32, exchange: &'a Exchange, statements: &Statements) -> Row<'a> {
-        let error = exchange.error.as_ref();
-        let error_code = error.map(|error| Statements::error_code(&error.code));
-        let error = error.map(|error| statements.error(exchange.sql, &error.code, &error.message));
+    fn new(stream: u32, exchange: &'a Exchange) -> Row<'a> {
         let ends = |span: Option<Span>| [span.map(|span| span.first), span.map(|span| span.last)];
         let ([first, last], [answer, end]) = (ends(exchange.request), ends(exchange.response));
         let marks = [first, last, answer, end].map(|mark| mark.filter(|mark| mark.frame > 0));
-        Row { stream, exchange, marks, error, error_code }
+        Row { stream, exchange, marks }
     }
 
     fn frame(&self, place: usize) -> Option<u32> {
@@ -122,8 +117,8 @@ columns! {
     waited_ns: I64, Between(request_end_time, response_time) = |row, _| row.exchange.waited_ns;
     rows: U64 = |row, _| row.exchange.rows.filter(is_count);
     affected_rows: U64 = |row, _| row.exchange.affected_rows.filter(is_count);
-    error: Text = |row, words| row.error.as_ref().map(|error| words.error.number(error));
-    error_code: Text = |row, words| row.error_code.as_ref().map(|code| words.error_code.number(code));
+    error: Text = |row, words| row.exchange.error.as_ref().map(|error| words.error.number(&error.message));
+    error_code: Text = |row, words| row.exchange.error.as_ref().map(|error| words.error_code.number(&error.code));
     delta_ns: I64 = |row, _| row.exchange.delta_ns;
     client_ns: I64 = |row, _| row.exchange.client_ns;
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
@@ -198,18 +193,9 @@ impl ExchangeColumns {
         self.rows.each(columns.map(|column| column as usize), take);
     }
 
-    /// Take the exchanges that a conversation has finished; false for none.
-    pub fn take(&mut self, connection: usize, conversation: &mut Conversation, statements: &Statements) -> bool {
-        let Some(dialogue) = conversation.dialogue_mut() else { return false };
-        if !dialogue.pairing.has_finished() {
-            return false;
-        }
-        for exchange in dialogue.pairing.finished() {
-            let row = Row::new(connection as u32, &exchange, statements);
-            self.rows.push(numbers(&row, &mut self.words));
-        }
-        dialogue.pairing.shrink();
-        true
+    /// One more row; an error's code and message are as they may be shown.
+    pub fn take(&mut self, Finished { connection, exchange }: &Finished) {
+        self.rows.push(numbers(&Row::new(*connection, exchange), &mut self.words));
     }
 
     /// How many errors came when there was no room left for a text of their own.

@@ -1,0 +1,106 @@
+//! What one stage hands on to the next: what some packets brought, in their order.
+//!
+//! A batch ends after a fixed number of packets or bytes, never because of the time, and is used again when all stages
+//! have passed it: it then brings the first stage what the later ones found.
+
+use std::ops::Range;
+
+use crate::conversation::Hints;
+use crate::exchange::Exchange;
+use crate::ledger::Kept;
+use crate::side::Side;
+use crate::stream::Chunk;
+
+/// Bytes of payload after which a batch is full: with all else that is in it, it stays in a processor's cache.
+const BYTES: usize = 128 << 10;
+/// Room beyond this is given back.
+const USUAL_BYTES: usize = 4 * BYTES;
+const USUAL_EVENTS: usize = 4 << 10;
+
+#[derive(Default)]
+pub struct Batch {
+    pub events: Vec<Event>,
+    /// The payload of all chunks.
+    pub bytes: Vec<u8>,
+    /// What came to its end with these packets.
+    pub finished: Vec<Finished>,
+    /// What the connections, and what the conversations on them, kept at the batch's end, and how many these were.
+    pub connections: Kept,
+    pub conversations: Kept,
+    pub conversed: usize,
+    /// There was no room for more exchanges.
+    pub full: bool,
+    packets: usize,
+    turn: u32,
+}
+
+/// Something for a connection's conversation.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub connection: u32,
+    /// Events of one turn are those that one packet has brought one connection.
+    pub turn: u32,
+    pub what: What,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    /// It is a new connection.
+    Begins(Hints),
+    /// The capture's clock was set between what was read and what comes.
+    ClockStepped,
+    /// A packet was sent again.
+    Retransmission,
+    /// The next bytes of one side: these of the batch.
+    Chunk(Chunk<'static>, Range<usize>),
+    /// One side hangs up and has received so many bytes of the other.
+    HungUp(Side, u64),
+    /// What one side sent last had waited so long for a delayed acknowledgment.
+    Stalled(Side, i64),
+}
+
+/// An exchange of a connection that is over.
+pub struct Finished {
+    pub connection: u32,
+    pub exchange: Exchange,
+}
+
+impl Batch {
+    /// For new packets; what the later stages found stays until they find it anew.
+    pub fn begin(&mut self) {
+        self.events.clear();
+        self.finished.clear();
+        self.bytes.clear();
+        self.bytes.shrink_to(USUAL_BYTES);
+        self.events.shrink_to(USUAL_EVENTS);
+        self.finished.shrink_to(USUAL_EVENTS);
+        (self.packets, self.turn) = (0, 0);
+    }
+
+    /// One more packet is in it; true where no further one fits.
+    #[inline]
+    pub fn pass(&mut self, most: usize) -> bool {
+        self.packets += 1;
+        self.packets >= most || self.bytes.len() >= BYTES
+    }
+
+    /// What is added next belongs together.
+    #[inline]
+    pub fn next_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    #[inline]
+    pub fn add(&mut self, connection: usize, what: What) {
+        self.events.push(Event { connection: connection as u32, turn: self.turn, what });
+    }
+
+    #[inline]
+    pub fn add_chunk(&mut self, connection: usize, chunk: &Chunk<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(chunk.bytes);
+        let Chunk { side, mark, acknowledged, offset, lost, cut, .. } = *chunk;
+        let chunk = Chunk { side, mark, acknowledged, offset, lost, bytes: &[], cut };
+        self.add(connection, What::Chunk(chunk, start..self.bytes.len()));
+    }
+}

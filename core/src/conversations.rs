@@ -1,0 +1,188 @@
+//! All conversations of a recording: from the bytes that each side sent to the exchanges that are over.
+
+use crate::batch::{Batch, Event, Finished, What};
+use crate::conversation::Conversation;
+use crate::ledger::{Kept, Limits, Round};
+use crate::note::{NoteCode, Notes};
+use crate::options::Options;
+use crate::sql::Statements;
+use crate::stream::{Chunk, Connection};
+
+/// By the number of their connections.
+pub struct Conversations<'a> {
+    limits: &'a Limits,
+    pub all: Vec<Conversation>,
+    pub statements: Statements,
+    pub notes: Notes,
+    kept: Kept,
+    /// What the connections kept when the batch ended.
+    connections: Kept,
+    round: Round,
+}
+
+impl Conversations<'_> {
+    pub fn new(options: &Options) -> Conversations<'_> {
+        Conversations {
+            limits: &options.limits,
+            all: Vec::new(),
+            statements: Statements::within(options.show_literals, options.limits.statements),
+            notes: Notes::default(),
+            kept: Kept::default(),
+            connections: Kept::default(),
+            round: Round::default(),
+        }
+    }
+
+    /// Read what a batch brought; exchanges that are over go into it.
+    pub fn read(&mut self, batch: &mut Batch) {
+        self.connections = batch.connections;
+        for events in batch.events.chunk_by(|one, next| one.turn == next.turn) {
+            self.turn(events, &batch.bytes, &mut batch.finished);
+        }
+        self.kept.statements = self.statements.kept_bytes();
+        (batch.conversations, batch.conversed) = (self.kept, self.all.len());
+    }
+
+    /// What one packet has brought one connection.
+    fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Finished>) {
+        let Some(number) = events.first().map(|event| event.connection as usize) else { return };
+        let before = self.all.get(number).map(kept).unwrap_or_default();
+        for event in events {
+            self.event(number, &event.what, bytes);
+        }
+        self.take(number, finished);
+        self.kept.replace(before, kept(&self.all[number]));
+        if self.is_beyond() {
+            self.make_room(finished);
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, number: usize, what: &What, bytes: &[u8]) {
+        if let What::Begins(hints) = what {
+            self.all.push(Conversation::new(*hints));
+            return;
+        }
+        let conversation = &mut self.all[number];
+        match what {
+            What::Begins(_) => {}
+            What::ClockStepped => conversation.clock_stepped(),
+            What::Retransmission => conversation.retransmission(),
+            What::Chunk(chunk, range) => {
+                let bytes = &bytes[range.clone()];
+                conversation.read(&Chunk { bytes, ..*chunk }, &mut self.statements);
+            }
+            What::HungUp(side, acknowledged) => conversation.hung_up(*side, *acknowledged),
+            What::Stalled(side, stalled_ns) => conversation.stalled(*side, *stalled_ns),
+        }
+    }
+
+    /// The exchanges that a conversation has finished; their errors as they may be shown.
+    fn take(&mut self, number: usize, finished: &mut Vec<Finished>) {
+        let Some(dialogue) = self.all[number].dialogue_mut() else { return };
+        if !dialogue.pairing.has_finished() {
+            return;
+        }
+        let (connection, before) = (number as u32, finished.len());
+        finished.extend(dialogue.pairing.finished().map(|exchange| Finished { connection, exchange }));
+        for Finished { exchange, .. } in &mut finished[before..] {
+            if let Some(error) = &mut exchange.error {
+                error.message = self.statements.error(exchange.sql, &error.code, &error.message);
+                error.code = Statements::error_code(&error.code);
+            }
+        }
+        dialogue.pairing.shrink();
+    }
+
+    /// No more comes: what its connection still held, and what is open.
+    pub fn close(&mut self, number: usize, connection: &mut Connection, finished: &mut Vec<Finished>) {
+        let conversation = &mut self.all[number];
+        while let Some(chunk) = connection.streams.finish() {
+            conversation.read(&chunk, &mut self.statements);
+        }
+        conversation.finish(&mut self.statements);
+        if conversation.dialogue().is_some_and(|dialogue| dialogue.swapped) {
+            connection.swap_roles();
+        }
+        self.take(number, finished);
+    }
+
+    // --- where there is no room -------------------------------------------------------------------------------------
+
+    /// More waits than may.
+    #[inline]
+    fn is_beyond(&self) -> bool {
+        let buffers = self.kept.buffers + self.connections.buffers;
+        buffers > self.limits.buffers || self.kept.requests > self.limits.requests
+    }
+
+    /// One connection after the other gives up what it waits for, until an eighth of the room is free again.
+    fn make_room(&mut self, finished: &mut Vec<Finished>) {
+        let waiting = |kept: &Kept| kept.buffers + kept.requests;
+        if !self.round.is_due(waiting(&self.kept)) {
+            return;
+        }
+        let Limits { buffers, requests, .. } = *self.limits;
+        let without = |elsewhere: usize| (buffers / 8 * 7).saturating_sub(elsewhere);
+        let too_many = (self.kept.buffers + self.connections.buffers > buffers, self.kept.requests > requests);
+        let (most_buffers, most_requests) = match too_many {
+            (true, false) => (without(self.connections.buffers), usize::MAX),
+            (false, true) => (usize::MAX, requests / 8 * 7),
+            _ => (without(self.connections.buffers), requests / 8 * 7),
+        };
+        let mut round = std::mem::take(&mut self.round);
+        round.ask(self.all.len(), |number| {
+            if self.kept.buffers > most_buffers {
+                self.give_up_buffers(number, finished);
+            }
+            if self.kept.requests > most_requests {
+                self.give_up_requests(number, finished);
+            }
+            self.kept.buffers <= most_buffers && self.kept.requests <= most_requests
+        });
+        round.end(!self.is_beyond(), waiting(&self.kept) + (buffers + requests) / 64);
+        self.round = round;
+    }
+
+    fn give_up_buffers(&mut self, number: usize, finished: &mut Vec<Finished>) {
+        let before = kept(&self.all[number]);
+        if before.buffers == 0 {
+            return;
+        }
+        let most = self.limits.buffers;
+        let (code, what) = match self.all[number] {
+            Conversation::New(_) => (NoteCode::TooManyUnrecognised, "streams that were not recognised yet"),
+            _ => (NoteCode::TooManyUnfinished, "messages of which only a part had arrived"),
+        };
+        self.all[number].give_up_buffers(&mut self.statements);
+        self.notes.add(code, || format!("more than {most} bytes of {what}: those of some connections were given up"));
+        self.take(number, finished);
+        self.kept.replace(before, kept(&self.all[number]));
+    }
+
+    fn give_up_requests(&mut self, number: usize, finished: &mut Vec<Finished>) {
+        let before = kept(&self.all[number]);
+        if before.requests == 0 {
+            return;
+        }
+        let most = self.limits.requests;
+        if self.all[number].dialogue().is_some_and(|dialogue| dialogue.pairing.is_open()) {
+            self.notes.add(NoteCode::TooManyUnanswered, || {
+                format!("more than {most} bytes of requests without an answer: those of some connections were given up")
+            });
+        }
+        self.all[number].give_up_requests();
+        self.take(number, finished);
+        self.kept.replace(before, kept(&self.all[number]));
+    }
+}
+
+#[inline]
+fn kept(conversation: &Conversation) -> Kept {
+    Kept {
+        connections: conversation.kept_bytes(),
+        buffers: conversation.kept_buffers(),
+        requests: conversation.kept_requests(),
+        ..Kept::default()
+    }
+}

@@ -1,0 +1,145 @@
+//! The end of a recording: what is open ends, and what concerns all connections becomes notes.
+
+use crate::capture::Recording;
+use crate::conversations::Conversations;
+use crate::flows::Flows;
+use crate::health::{Health, some};
+use crate::note::{NoteCode, Notes};
+use crate::options::Options;
+use crate::packet::{Dissector, link_type_name};
+use crate::table::{ExchangeColumns, Tables};
+use crate::unread::Unread;
+
+/// What the stages have kept.
+pub struct Ending<'a> {
+    pub options: &'a Options,
+    pub flows: Flows<'a>,
+    pub conversations: Conversations<'a>,
+    pub exchanges: ExchangeColumns,
+    pub notes: Notes,
+}
+
+impl Ending<'_> {
+    pub fn tables(mut self, recording: Recording, dissector: &Dissector) -> Tables {
+        self.close();
+        self.notes.join(std::mem::take(&mut self.flows.notes));
+        self.notes.join(std::mem::take(&mut self.conversations.notes));
+        let refusal = self.refusal();
+        self.note_of_link_types();
+        self.notes_of_connections();
+        self.notes_of_losses();
+        self.notes_of_limits(dissector);
+        Tables {
+            recording,
+            connections: self.flows.connections,
+            conversations: self.conversations.all,
+            statements: self.conversations.statements,
+            exchanges: self.exchanges.sorted(),
+            notes: self.notes,
+            refusal,
+        }
+    }
+
+    /// No more comes on any connection.
+    fn close(&mut self) {
+        let mut finished = Vec::new();
+        for number in 0..self.flows.connections.len() {
+            self.conversations.close(number, self.flows.connections.get_mut(number), &mut finished);
+            finished.iter().for_each(|exchange| self.exchanges.take(exchange));
+            finished.clear();
+        }
+    }
+
+    /// What a connection begins with is certain; what the user says of its port is not.
+    fn refusal(&self) -> Option<String> {
+        self.flows.connections.iter().zip(&self.conversations.all).enumerate().find_map(|(stream, (connection, conversation))| {
+            let dialogue = conversation.dialogue()?;
+            let (port, spoken) = (connection.server.port, dialogue.contradicts?.name);
+            Some(format!(
+                "--decode-as {port}={} contradicts the capture: stream {stream} on that port begins with the greeting or login of {spoken}; leave it out, or write {port}={spoken}",
+                dialogue.protocol
+            ))
+        })
+    }
+
+    fn note_of_link_types(&mut self) {
+        let types = &self.flows.unknown_link_types;
+        self.notes.add_several(NoteCode::UnknownLinkType, types.values().sum(), || {
+            let named = types.iter().map(|(&link_type, count)| match link_type_name(link_type) {
+                Some(name) => format!("{} of {name} (link type {link_type})", some(*count, "packet")),
+                None => format!("{} of link type {link_type}", some(*count, "packet")),
+            });
+            format!("latpcap cannot read {}", named.take(3).collect::<Vec<_>>().join(", "))
+        });
+    }
+
+    /// TCP anomalies of the connections that are database traffic, and what the others are.
+    fn notes_of_connections(&mut self) {
+        let (mut health, mut unread) = (Health::default(), Unread::default());
+        for (stream, (connection, conversation)) in
+            self.flows.connections.iter().zip(&self.conversations.all).enumerate()
+        {
+            if conversation.dialogue().is_some() {
+                health.add(stream, connection);
+            } else {
+                let named = self.options.decode_as.contains_key(&connection.server.port);
+                unread.add(stream, connection, conversation, named);
+            }
+        }
+        health.add_to(&mut self.notes);
+        unread.add_to(&mut self.notes);
+    }
+
+    fn notes_of_limits(&mut self, dissector: &Dissector) {
+        let limits = [
+            (
+                NoteCode::TooManyStatements,
+                self.conversations.statements.overflowed(),
+                "executions of statements have no text of their own, as there are too many distinct ones",
+            ),
+            (
+                NoteCode::TooManyErrors,
+                self.exchanges.errors_overflowed(),
+                "errors are shown without their text, as there are too many distinct ones",
+            ),
+            (
+                NoteCode::TooManyFragments,
+                dissector.fragments_given_up(),
+                "IP datagrams in pieces were given up, as too many were incomplete at once",
+            ),
+        ];
+        for (code, count, what) in limits {
+            self.notes.add_several(code, count, || format!("{count} {what}"));
+        }
+    }
+
+    /// Connections that were out of sync for a while: one note, with the first case.
+    fn notes_of_losses(&mut self) {
+        for (stream, conversation) in self.conversations.all.iter().enumerate() {
+            let Some(dialogue) = conversation.dialogue() else { continue };
+            if dialogue.proxied {
+                self.notes.add(NoteCode::ProxyHeader, || {
+                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
+                });
+            }
+            if dialogue.session.estimated_rows {
+                self.notes.add(NoteCode::EstimatedRows, || {
+                    format!(
+                        "connection {stream}: the format of some rows was not captured, so their number is an estimate"
+                    )
+                });
+            }
+            if dialogue.session.implausible_rows {
+                self.notes.add(NoteCode::ImplausibleRows, || {
+                    format!("connection {stream}: the server's count of some rows fits neither what was asked for nor what came; it is left out")
+                });
+            }
+            for _ in 0..dialogue.losses {
+                self.notes.add(NoteCode::Unreadable, || {
+                    let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");
+                    format!("connection {stream}: {why}; reading goes on at the client's next request, what lies between is counted but marked incomplete")
+                });
+            }
+        }
+    }
+}

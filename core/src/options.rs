@@ -1,0 +1,29 @@
+//! What a user may ask of the reading.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use crate::conversation::Forced;
+use crate::ledger::Limits;
+
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep the statements as they were sent, literals included.
+    pub show_literals: bool,
+    /// Server port → what to read it as.
+    pub decode_as: BTreeMap<u16, Forced>,
+    /// Set from outside to stop early; what was read so far comes back.
+    pub cancel: Arc<AtomicBool>,
+    pub limits: Limits,
+    /// How many threads may work on it; as many as there are processors unless said. What comes out is the same.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl Options {
+    pub fn threads(&self) -> usize {
+        self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+}

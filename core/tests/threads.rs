@@ -1,0 +1,112 @@
+//! What is read is the same on any number of threads.
+
+mod support;
+
+use std::num::NonZeroUsize;
+
+use arrow_array::RecordBatch;
+use latpcap_core::capture::Source;
+use latpcap_core::ledger::LEAST_MEMORY;
+use latpcap_core::pipeline::{self, Limits, Options};
+use proptest::prelude::*;
+use support::Sender::{Client, Server};
+use support::*;
+
+/// All tables of these files, read as one recording.
+fn tables(files: &[Vec<u8>], limits: Limits, threads: usize) -> Vec<RecordBatch> {
+    let sources = files.iter().map(|file| Source::bytes("test", file.as_slice())).collect();
+    let options = Options { limits, threads: NonZeroUsize::new(threads), ..Options::default() };
+    let tables = pipeline::open_and_read(sources, &options).unwrap();
+    let most = [tables.captures(), tables.notes(), tables.statements(), tables.tags(), tables.connections()];
+    let more = [tables.rtt_samples(), tables.clock_readings(), tables.exchanges.batch()];
+    most.into_iter().chain(more).map(Result::unwrap).collect()
+}
+
+/// Packets of several connections that take turns, each with its own statements and errors.
+fn traffic(connections: u16, queries: u32) -> Vec<Packet> {
+    let mut packets = Vec::new();
+    for connection in 0..connections {
+        let mut wire = logged_in();
+        wire.now_ns += u64::from(connection) * 7_000;
+        for number in 0..queries {
+            wire.now_ns += 3_000_000;
+            match number % 4 {
+                0 => wire.ask(&query(&format!("select c{number} from t{connection}")), &result(3, 10)),
+                1 => wire.ask(&query("select 1"), &failed(number)),
+                2 => wire.send(Client, &query("begin")).send(Client, &query("commit")).send(Server, &ok(1, 0)),
+                _ => wire.ask(&query(&"x".repeat(2_000)), &ok(1, 1)),
+            };
+            wire.segment(Client, ACK, b"");
+        }
+        wire.packets.iter_mut().for_each(|packet| with_client_port(packet, 40_000 + connection));
+        packets.extend(wire.packets);
+    }
+    packets.sort_by_key(|packet| packet.time_ns);
+    packets
+}
+
+fn failed(number: u32) -> Vec<u8> {
+    mysql(1, &[b"\xff\x28\x04#42000near ", number.to_string().as_bytes()].concat())
+}
+
+fn with_client_port(packet: &mut Packet, port: u16) {
+    let at = if packet.bytes[12..16] == [10, 0, 0, 1] { 20 } else { 22 };
+    packet.bytes[at..at + 2].copy_from_slice(&port.to_be_bytes());
+}
+
+/// Every so many packets one is lost, comes twice, or comes late; behind one of them the clock was set.
+fn damage(packets: &mut Vec<Packet>, losses: &[(prop::sample::Index, u8)]) {
+    for (index, how) in losses {
+        let at = index.index(packets.len() - 1);
+        match how % 4 {
+            0 => drop(packets.remove(at)),
+            1 => packets.insert(at, packets[at].clone()),
+            2 => packets.swap(at, at + 1),
+            _ => packets[at..].iter_mut().for_each(|packet| packet.time_ns += 5_000_000_000),
+        }
+    }
+}
+
+/// So little of each that some limits are met.
+fn little(connections: usize, buffers: usize, requests: usize, memory: usize) -> Limits {
+    let most = Limits::of(LEAST_MEMORY);
+    let (statements, errors, samples) = (8_000, 4_000, 4_000);
+    let memory = most.files + most.fragments + memory;
+    Limits { memory, connections, buffers, requests, statements, errors, samples, ..most }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn threads_change_nothing(
+        connections in 1_u16..12,
+        losses in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..30),
+        files in 1_usize..4,
+        limits in prop::option::of((5_000_usize..60_000, 1_000_usize..20_000, 1_000_usize..20_000, 30_000_usize..900_000)),
+    ) {
+        let mut packets = traffic(connections, 600 / u32::from(connections));
+        damage(&mut packets, &losses);
+        let part = packets.len().div_ceil(files);
+        let files: Vec<_> = packets.chunks(part).map(|packets| pcap(packets, 262_144)).collect();
+        let small = Limits::of(LEAST_MEMORY);
+        let limits = limits.map_or(small, |(connections, buffers, requests, memory)| little(connections, buffers, requests, memory));
+        let alone = tables(&files, limits, 1);
+        for threads in [2, 3, 8] {
+            prop_assert_eq!(&tables(&files, limits, threads), &alone, "{} threads", threads);
+        }
+    }
+}
+
+#[test]
+fn the_memory_is_full_at_the_same_packet_on_any_number_of_threads() {
+    let packets = traffic(5, 400);
+    let limits = little(1_000_000, 100_000, 100_000, 400_000);
+    let files = [pcap(&packets, 262_144)];
+    let alone = tables(&files, limits, 1);
+    let rows = alone.last().map_or(0, RecordBatch::num_rows);
+    assert!((100..1_500).contains(&rows), "{rows}");
+    for threads in [2, 3, 8] {
+        assert_eq!(tables(&files, limits, threads), alone, "{threads}");
+    }
+}
