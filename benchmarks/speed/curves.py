@@ -114,7 +114,16 @@ def piped(packets: int) -> Point:
 
 
 def shown(curves: Curves) -> str:
-    return "\n".join(map(points_shown, (curves.packets, curves.connections, curves.statements, curves.piped)))
+    first, *others = map(points_shown, (curves.packets, curves.connections, curves.statements, curves.piped))
+    return "\n".join((first, growth_shown(curves), *others))
+
+
+def growth_shown(curves: Curves) -> str:
+    added = f"{curves.bytes_an_exchange(LATPCAP_ITSELF):,.0f}", f"{curves.bytes_an_exchange(CORE):,.0f}"
+    return (
+        f"From the first row to the last the processor time, without what starting takes, grows with the exponent\n"
+        f"{curves.exponent:.2f} (1 is linear); an exchange more adds {added[0]} bytes to the peak, {added[1]} to the core's alone.\n"
+    )
 
 
 def points_shown(points: Sequence[Point]) -> str:

@@ -82,6 +82,7 @@ def of_curves(curves: Curves) -> list[Goal]:
         Goal("memory of the core: an exchange with its RTT samples", 100, core, " bytes", True),
         Goal("peak memory with replay: an exchange", 220, curves.bytes_an_exchange(LATPCAP_ITSELF), " bytes", True),
         Goal("peak memory of 10 GB through a pipe", 4.5, pipe_gb, " GB", True),
+        Goal("the same, with chunks on disk: there are none yet", 1, None, " GB", True),
         Goal("growth with packets: exponent of the processor time, 1 is linear", 1.1, curves.exponent, "", True),
     ]
 

@@ -11,7 +11,7 @@ from .programs import PACKETS, SLOW, Program
 from .table import Rows, number, table
 from .traffic.kinds import Wish
 
-ROUNDS = 3
+ROUNDS = 2
 ALIKE = 0.2
 """So much may the second half's time a packet differ from the first's where growth counts as linear."""
 
