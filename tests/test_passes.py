@@ -27,7 +27,7 @@ def test_sums_and_distinct_values_of_a_group_are_its_own(seed: int) -> None:
     narrow, wide = columns(seed)
     order, starts = passes.grouped(narrow)
     groups = np.split(wide[order], starts[1:-1])
-    assert passes.distinct(wide[order], starts).tolist() == [len(np.unique(group)) for group in groups]
+    assert passes.distinct(passes.numbered(wide)[order], starts).tolist() == [len(np.unique(group)) for group in groups]
     sums, known = passes.sums(narrow, np.arange(500), 4, wide > 0)
     assert sums.tolist() == [int(np.arange(500)[(narrow == group) & (wide > 0)].sum()) for group in range(4)]
     assert known.tolist() == [group < 3 for group in range(4)]

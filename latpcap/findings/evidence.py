@@ -85,7 +85,7 @@ class Evidence:
         """`SELECT ?` with many different values asks something after all."""
         rows = self.exchanges.kind.where("ping".__eq__)
         groups = Groups.of(np.flatnonzero(rows), self.exchanges.fingerprint[rows])
-        different = groups.distinct(self.parameters[groups.rows])
+        different = groups.distinct(passes.numbered(self.parameters[groups.rows]))
         return self.exchanges.fingerprint[groups.firsts[different > 2]]
 
     @cached_property

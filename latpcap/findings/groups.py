@@ -79,9 +79,9 @@ class Groups:
         """The sum over each group of `values`, one for each of `rows`."""
         return np.add.reduceat(values, self.starts[:-1], dtype=np.int64) if len(self) else self.starts[:0]
 
-    def distinct(self, values: NDArray[np.generic]) -> Ints:
-        """How many different `values`, one for each of `rows`, each group has."""
-        return passes.distinct(values, self.starts)
+    def distinct(self, numbers: Ints) -> Ints:
+        """How many different `numbers` (as `passes.numbered` gives), one for each of `rows`, each group has."""
+        return passes.distinct(numbers, self.starts)
 
     def where(self, wanted: Bools) -> Groups:
         """The groups that are `wanted`, numbered anew."""

@@ -55,13 +55,13 @@ def counted(values: Integers) -> tuple[Ints, Ints]:
     return _ints(values)[order[starts[:-1]]], np.diff(starts)
 
 
-def distinct(values: Integers, starts: Integers) -> Ints:
-    """How many different values each group has; group g is `values[starts[g] : starts[g + 1]]`.
+def distinct(numbers: Integers, starts: Integers) -> Ints:
+    """How many different `numbers` (as `numbered` gives) each group has: `numbers[starts[g] : starts[g + 1]]`.
 
     >>> distinct(np.array([5, 5, 6, 5]), np.array([0, 3, 4])).tolist()
     [2, 1]
     """
-    return _core.distinct(_ints(values), _ints(starts))
+    return _core.distinct(_ints(numbers), int(numbers.max(initial=-1)) + 1, _ints(starts))
 
 
 def lanes(start: Integers, end: Integers) -> Ints:

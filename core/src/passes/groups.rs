@@ -22,19 +22,14 @@ impl Groups {
     }
 }
 
-/// How many different values stand in each group: `values[starts[g]..starts[g + 1]]` for group g.
-pub fn distinct(values: &[i64], starts: &[i64]) -> Vec<i64> {
-    let groups = starts.len().saturating_sub(1);
-    let mut of_row = vec![0; values.len()];
-    for (group, edges) in starts.windows(2).enumerate() {
-        of_row[edges[0] as usize..edges[1] as usize].fill(group as i64);
-    }
-    let mut counts = vec![0; groups];
-    let pairs = Groups::of(&[&of_row, values], values.len());
-    for &start in &pairs.starts[..pairs.starts.len() - 1] {
-        counts[of_row[pairs.order[start as usize] as usize] as usize] += 1;
-    }
-    counts
+/// How many different numbers below `count` stand in each group: `numbers[starts[g]..starts[g + 1]]` for group g.
+pub fn distinct(numbers: &[i64], count: usize, starts: &[i64]) -> Vec<i64> {
+    let mut last_seen = vec![0; count]; // in the group before this one, as they count from 1
+    let of_group = |(group, edges): (usize, &[i64])| {
+        let is_new = |&&number: &&i64| std::mem::replace(&mut last_seen[number as usize], group + 1) <= group;
+        numbers[edges[0] as usize..edges[1] as usize].iter().filter(is_new).count() as i64
+    };
+    starts.windows(2).enumerate().map(of_group).collect()
 }
 
 #[cfg(test)]
@@ -54,6 +49,6 @@ mod tests {
 
     #[test]
     fn a_value_counts_once_in_each_group() {
-        assert_eq!(distinct(&[5, 5, 6, 5], &[0, 3, 4]), [2, 1]);
+        assert_eq!(distinct(&[5, 5, 6, 5], 7, &[0, 3, 4]), [2, 1]);
     }
 }

@@ -31,13 +31,13 @@ pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'
     Ok(py.detach(|| wide(&passes::order(&keys, rows))).into_pyarray(py))
 }
 
-/// How many different values each group has; group g is `values[starts[g]:starts[g + 1]]`.
+/// How many different numbers below `count` each group has; group g is `numbers[starts[g]:starts[g + 1]]`.
 #[pyfunction]
-pub fn distinct<'py>(py: Python<'py>, values: Ints<'py>, starts: Ints<'py>) -> PyResult<NewInts<'py>> {
-    let (values, starts) = (values.as_slice()?, starts.as_slice()?);
-    same_length([values.len()])?;
-    edges(starts, values.len())?;
-    Ok(py.detach(|| passes::distinct(values, starts)).into_pyarray(py))
+pub fn distinct<'py>(py: Python<'py>, numbers: Ints<'py>, count: usize, starts: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let (numbers, starts) = (numbers.as_slice()?, starts.as_slice()?);
+    places(numbers, count)?;
+    edges(starts, numbers.len())?;
+    Ok(py.detach(|| passes::distinct(numbers, count, starts)).into_pyarray(py))
 }
 
 /// The lane of each connection by when it begins and ends: see `crate::passes::lanes`.

@@ -65,7 +65,7 @@ def find(evidence: Evidence, keys: int | None) -> Iterator[Candidate]:
 def _distinct(evidence: Evidence, repeats: Ints) -> int | None:
     """How many different parameters they have; `None` where not all are known."""
     known = evidence.parameters_known[repeats].all()
-    return len(passes.counted(evidence.parameter_numbers[repeats])[0]) if known else None
+    return int(np.count_nonzero(np.bincount(evidence.parameter_numbers[repeats]))) if known else None
 
 
 def _removed(loops: Groups, source: Ints, keys: int | None) -> Ints:
