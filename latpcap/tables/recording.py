@@ -451,9 +451,9 @@ class Recording:
         """The exchanges; the core makes them of database connections only."""
         return Exchanges(self)
 
-    @cached_property
+    @property
     def samples(self) -> Samples:
-        """The in-stream RTT samples of the database connections."""
+        """The in-stream RTT samples of the database connections: made anew each time."""
         table = Table.from_arrow(self._tables.rtt_samples())
         connection = self._connection_of(columns.column(table, "stream").values)
         keep = connection >= 0
