@@ -139,13 +139,14 @@ class Basis:
     def _runtimes(
         self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions
     ) -> Floats:
-        network, figures = case.network, self.figures(variant)
+        network, replay = case.network, learned.of(variant)
+        figures = self.figures(variant, replay if learned is self._central else None)
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         strayed = case.jitter * conditions.jitter_ms
-        there = np.array(learned.of(variant).run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
+        there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
@@ -203,12 +204,12 @@ class Basis:
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
-    def figures(self, variant: Variant) -> Figures:
-        """What the variant takes at the RTTs of the capture."""
+    def figures(self, variant: Variant, replay: _Learned | Replay | None = None) -> Figures:
+        """What the variant takes at the RTTs of the capture; `replay`: as it is central, where it is at hand."""
         if variant.changes is None:
             return self._figures
         if variant not in self._known:
-            over_s, longer_s = self._at_baseline(self._central.of(variant))
+            over_s, longer_s = self._at_baseline(replay or self._central.of(variant))
             seconds_per_ms = max(longer_s - over_s, 0.0)
             gone_s = self._without_network(*self._points) - self._without_network(over_s, longer_s)
             left_s = self.runtime_s + over_s - self._points[0] - seconds_per_ms * self.baseline_ms - self.think_s

@@ -109,7 +109,8 @@ class Columns:
         segment_bytes = _segment_bytes(connections)
         size = segment_bytes[exchanges.connection]
         stalls = ack_stalls(exchanges)
-        aside = _never_waits(connections, exchanges)[exchanges.connection]
+        never = _never_waits(connections, exchanges)
+        aside = never[exchanges.connection] if never.any() else None
         return cls(
             baseline_ns=baseline,
             low_ns=low,
@@ -126,10 +127,10 @@ class Columns:
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
             phase=rtt.of_exchanges.astype(np.uint32),
-            request_ns=_shifted(np.where(aside, MISSING, exchanges.request), -shift),
-            request_end_ns=_shifted(np.where(aside, MISSING, exchanges.request_end), -shift),
-            response_ns=_shifted(np.where(aside, MISSING, exchanges.response), shift),
-            response_end_ns=_shifted(np.where(aside, MISSING, exchanges.response_end), shift),
+            request_ns=_shifted(exchanges.request, -shift, aside),
+            request_end_ns=_shifted(exchanges.request_end, -shift, aside),
+            response_ns=_shifted(exchanges.response, shift, aside),
+            response_end_ns=_shifted(exchanges.response_end, shift, aside),
             round_trips=exchanges.round_trips.astype(np.float64),
             stalled_before_ns=stalls.before,
             stalled_within_ns=stalls.inside,
@@ -213,5 +214,11 @@ def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
     return taken
 
 
-def _shifted(times: Ints, by: Ints) -> Ints:
-    return np.where(times == MISSING, MISSING, times + by)
+def _shifted(times: Ints, by: Ints, aside: Bools | None = None) -> Ints:
+    """Later by so much, where they are known and not `aside`."""
+    unknown = times == MISSING
+    if aside is not None:
+        unknown |= aside
+    shifted = times + by
+    shifted[unknown] = MISSING
+    return shifted

@@ -39,10 +39,10 @@ const MANY: usize = 256;
 const ENOUGH: usize = 1024;
 
 /// The lane of each span, and where it starts; spans are in the order of their begin.
-pub fn assign(spans: &[Span], connections: usize, waiting: Waiting) -> Vec<Start> {
+pub fn assign(spans: &[Span], connections: usize, waiting: Waiting) -> impl Iterator<Item = Start> {
     let plan = Plan::new(spans, connections, waiting);
     let mut lanes = Lanes::new(spans, connections, plan, waiting);
-    spans.iter().map(|span| lanes.start(span)).collect()
+    spans.iter().map(move |span| lanes.start(span))
 }
 
 /// How lanes and connections belong together.

@@ -211,8 +211,8 @@ impl Cut<'_> {
         if !spans.is_sorted_by(|a, b| a.begin <= b.begin) {
             let mut order: Vec<u32> = (0..spans.len() as u32).collect();
             order.sort_by(|&a, &b| spans[a as usize].begin.total_cmp(&spans[b as usize].begin));
-            turns = order.iter().map(|&row| turns[row as usize]).collect();
-            spans = order.iter().map(|&row| spans[row as usize]).collect();
+            put_in_order(&mut turns, order.clone());
+            put_in_order(&mut spans, order);
         }
         for (turn, start) in turns.iter_mut().zip(lanes::assign(&spans, job.connections(), waiting)) {
             turn.lane = start.lane;
@@ -227,6 +227,20 @@ impl Cut<'_> {
             turns[lock.waiter as usize].service = lock.lag;
         }
         (turns, locks)
+    }
+}
+
+/// Each item from the place that `order` says, without a copy of them all.
+fn put_in_order<T>(items: &mut [T], mut order: Vec<u32>) {
+    for first in 0..items.len() {
+        let mut place = first;
+        while order[place] as usize != first {
+            let from = order[place] as usize;
+            items.swap(place, from);
+            order[place] = place as u32;
+            place = from;
+        }
+        order[place] = place as u32;
     }
 }
 
@@ -253,3 +267,15 @@ pub const EMPTY: Turn = Turn {
 
 pub const NOWHERE: Span =
     Span { connection: 0, client: 0, begin: 0.0, end: 0.0, setup: false, waits: false, follows_own: false };
+
+#[cfg(test)]
+mod tests {
+    use super::put_in_order;
+
+    #[test]
+    fn items_are_put_in_order_where_they_are() {
+        let mut items = ['d', 'a', 'c', 'b', 'e'];
+        put_in_order(&mut items, vec![1, 3, 2, 0, 4]);
+        assert_eq!(items, ['a', 'b', 'c', 'd', 'e']);
+    }
+}
