@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from latpcap.findings.drivers import Advice
-from latpcap.findings.evidence import Evidence
+from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools
 
 MIN_REPEATS = 10
@@ -57,11 +58,11 @@ def find_series(evidence: Evidence) -> Groups:
 
 
 def _many_rows(evidence: Evidence) -> Bools:
-    """A statement that names several rows: `values (?, ?)+`."""
-    several = [number for number, text in evidence.texts.items() if text.endswith(")+") or ")+ " in text]
-    return np.isin(evidence.exchanges.fingerprint, several) | evidence.exchanges.command.where(
-        lambda command: "bulk" in command
-    )
+    """A change that names several rows: `values (?, ?)+`."""
+    changes, _ = passes.counted(evidence.exchanges.fingerprint[evidence.is_write])
+    texts = ((number, evidence.text(number)) for number in changes.tolist())
+    several = [number for number, text in texts if text.endswith(")+") or ")+ " in text]
+    return bools(evidence.runs(several) | evidence.exchanges.command.where(lambda command: "bulk" in command))
 
 
 ADVICE = Advice(
