@@ -17,7 +17,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let started = Instant::now();
     let tables = pipeline::open_and_read(paths.into_iter().map(Source::path).collect(), &options)?;
     let read_s = started.elapsed().as_secs_f64();
-    let exchanges = tables.exchanges.batch()?.num_rows();
-    println!("{exchanges} exchanges: read in {read_s:.3} s, with tables {:.3} s", started.elapsed().as_secs_f64());
+    println!("{} exchanges in {} bytes: read in {read_s:.3} s", tables.exchanges.len(), tables.exchanges.bytes());
     Ok(())
 }
