@@ -25,7 +25,8 @@ pub fn run<B: Default + Send>(threads: usize, mut first: impl FnMut(&mut B) -> b
         while let Some((stage, number)) = line.wait_for_work(ahead) {
             if number == ALONE && stage == 0 && helpers > 0 {
                 ahead = BATCHES as u64;
-                (0..helpers).for_each(|_| drop(scope.spawn(|| line.help())));
+                // Where the system gives no further thread, this one does all.
+                (0..helpers).for_each(|_| drop(thread::Builder::new().spawn_scoped(scope, || line.help())));
             }
             let failure = Failure(&line);
             match stage {
