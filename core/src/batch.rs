@@ -1,20 +1,18 @@
 //! What one stage hands on to the next: what some packets brought, in their order.
 //!
-//! A batch ends after a fixed number of packets or bytes, never because of the time, and is used again when all stages
-//! have passed it: it then brings the first stage what the later ones found.
+//! A batch ends after so many packets or bytes, never because of the time, and is used again when all stages have passed
+//! it: it then brings the first stage what the later ones found.
 
 use std::ops::Range;
 
 use crate::conversation::Hints;
 use crate::exchange::Exchange;
-use crate::ledger::Kept;
+use crate::ledger::{Kept, Most};
 use crate::side::Side;
 use crate::stream::Chunk;
 
-/// Bytes of payload after which a batch is full: with all else that is in it, it stays in a processor's cache.
-const BYTES: usize = 128 << 10;
 /// Room beyond this is given back.
-const USUAL_BYTES: usize = 4 * BYTES;
+const USUAL_BYTES: usize = 4 * Most::USUAL.bytes;
 const USUAL_EVENTS: usize = 4 << 10;
 
 #[derive(Default)]
@@ -28,8 +26,9 @@ pub struct Batch {
     pub connections: Kept,
     pub conversations: Kept,
     pub conversed: usize,
-    /// There was no room for more exchanges.
-    pub full: bool,
+    /// What the table of exchanges took then, with what will be computed from it.
+    pub exchanges: usize,
+    most: Most,
     packets: usize,
     turn: u32,
 }
@@ -66,8 +65,14 @@ pub struct Finished {
 }
 
 impl Batch {
-    /// For new packets; what the later stages found stays until they find it anew.
-    pub fn begin(&mut self) {
+    /// All of what was kept.
+    pub fn kept_bytes(&self) -> usize {
+        self.connections.bytes() + self.conversations.bytes() + self.exchanges
+    }
+
+    /// For new packets, so many at most; what the later stages found stays until they find it anew.
+    pub fn begin(&mut self, most: Most) {
+        self.most = most;
         self.events.clear();
         self.finished.clear();
         self.bytes.clear();
@@ -79,9 +84,9 @@ impl Batch {
 
     /// One more packet is in it; true where no further one fits.
     #[inline]
-    pub fn pass(&mut self, most: usize) -> bool {
+    pub fn pass(&mut self) -> bool {
         self.packets += 1;
-        self.packets >= most || self.bytes.len() >= BYTES
+        self.packets >= self.most.packets || self.bytes.len() >= self.most.bytes
     }
 
     /// What is added next belongs together.

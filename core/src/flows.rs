@@ -67,9 +67,8 @@ impl Flows<'_> {
     }
 
     /// A batch comes back, to be filled anew.
-    pub fn begin(&mut self, batch: &mut Batch) {
+    pub fn begin(&mut self, batch: &Batch) {
         (self.conversations, self.conversed) = (batch.conversations, batch.conversed);
-        batch.begin();
     }
 
     /// A batch is full.

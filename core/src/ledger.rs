@@ -53,19 +53,37 @@ impl Limits {
     }
 }
 
-/// What a packet may bring, at the usual most: a row of each table, with what is computed from it.
-const PACKET: usize = 1 << 10;
-/// Packets after which a batch is full: handing it on then costs next to nothing, and it stays in a processor's cache.
-const BATCH_PACKETS: usize = 1 << 10;
+/// What is handed on together, at most: packets, or bytes of their payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    pub packets: usize,
+    pub bytes: usize,
+}
+
+impl Most {
+    /// Handing on so much costs next to nothing for a packet, and it stays in a processor's cache.
+    pub const USUAL: Most = Most { packets: 1 << 10, bytes: 128 << 10 };
+    const LEAST: Most = Most { packets: 16, bytes: 1 << 10 };
+    /// What a packet may bring to keep, at the usual most: a row of each table, with what is computed from it.
+    const PACKET: usize = 1 << 10;
+    /// Likewise a byte of payload: the shortest exchange has about twelve.
+    const BYTE: usize = 1 << 6;
+
+    /// That there is no more room shows only when it was used, so with `batches` under way none brings more than its
+    /// part of the `room` there was.
+    pub fn within(room: usize, batches: usize) -> Most {
+        let part = room / batches;
+        Most {
+            packets: (part / Most::PACKET).clamp(Most::LEAST.packets, Most::USUAL.packets),
+            bytes: (part / Most::BYTE).clamp(Most::LEAST.bytes, Most::USUAL.bytes),
+        }
+    }
+}
 
 impl Limits {
-    /// Packets that are handed on together. That there is no more room shows only when they are done, so with `batches`
-    /// under way they bring no more than a quarter of what is left for exchanges.
-    pub fn batch_packets(&self, batches: usize) -> usize {
-        let Limits { memory, files, fragments, connections, buffers, requests, statements, errors, samples } = *self;
-        let others = [files, fragments, connections, buffers, requests, statements, errors, samples];
-        let left = others.into_iter().fold(memory, usize::saturating_sub);
-        (left / 4 / batches / PACKET).clamp(1, BATCH_PACKETS)
+    /// The room that is left where `kept` bytes are kept beside open files; none where these are too many.
+    pub fn room(&self, kept: usize) -> Option<usize> {
+        self.memory.checked_sub(self.files + self.fragments + kept)
     }
 }
 
@@ -137,6 +155,13 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_handed_on_together_shrinks_with_the_room() {
+        let most = [usize::MAX, 1_000_000, 100_000, 0].map(|room| Most::within(room, 4));
+        assert_eq!(most.map(|most| most.packets), [1024, 244, 24, 16]);
+        assert_eq!(most.map(|most| most.bytes), [131_072, 3_906, 1_024, 1_024]);
+    }
 
     #[test]
     fn the_shares_leave_the_exchanges_a_sixteenth_at_least() {

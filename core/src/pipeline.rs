@@ -8,6 +8,7 @@ use crate::conversations::Conversations;
 use crate::ending::Ending;
 use crate::flows::Flows;
 pub use crate::ledger::Limits;
+use crate::ledger::Most;
 use crate::note::Notes;
 pub use crate::options::Options;
 use crate::packet::{Dissected, Dissector};
@@ -29,7 +30,7 @@ pub fn read(recording: Recording, options: &Options) -> Tables {
     let mut exchanges = ExchangeColumns::within(options.limits.errors);
     let pack = |batch: &mut Batch| packets.pack(batch);
     let converse = Box::new(|batch: &mut Batch| conversations.read(batch));
-    let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges, &options.limits));
+    let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges));
     stages::run(options.threads(), pack, vec![converse, tabulate]);
     let Packets { recording, dissector, flows, .. } = packets;
     let notes = Notes::default();
@@ -39,7 +40,6 @@ pub fn read(recording: Recording, options: &Options) -> Tables {
 /// The first stage: from the recording's packets to the bytes of each connection.
 struct Packets<'a> {
     options: &'a Options,
-    batch_packets: usize,
     recording: Recording,
     leaps: Leaps,
     dissector: Dissector,
@@ -52,7 +52,6 @@ impl Packets<'_> {
     fn new(recording: Recording, options: &Options) -> Packets<'_> {
         Packets {
             options,
-            batch_packets: options.limits.batch_packets(BATCHES),
             recording,
             leaps: Leaps::default(),
             dissector: Dissector::within(options.limits.fragments),
@@ -64,10 +63,13 @@ impl Packets<'_> {
     /// Fills a batch; false where it is the last one.
     fn pack(&mut self, batch: &mut Batch) -> bool {
         self.flows.begin(batch);
-        if batch.full {
+        let room = self.options.limits.room(batch.kept_bytes());
+        let is_full = room.is_none() && !batch.finished.is_empty();
+        batch.begin(Most::within(room.unwrap_or_default(), BATCHES));
+        if is_full {
             self.flows.end_at(self.frame);
         }
-        let more = !batch.full && self.fill(batch);
+        let more = !is_full && self.fill(batch);
         if !more {
             self.end(batch);
         }
@@ -89,7 +91,7 @@ impl Packets<'_> {
             let is_held = leaps.hold(&packet);
             let cut = if is_held { None } else { pass(packet, true, dissector, flows, batch) };
             [held_cut, cut].into_iter().flatten().for_each(|cut| recording.note_cut(cut));
-            let is_full = batch.pass(self.batch_packets);
+            let is_full = batch.pass();
             if is_time && recording.stopped() {
                 return false;
             }
@@ -134,9 +136,8 @@ fn pass(
     })
 }
 
-/// The last stage: exchanges become rows, as long as there is room for them.
-fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns, limits: &Limits) {
+/// The last stage: exchanges become rows.
+fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns) {
     batch.finished.iter().for_each(|exchange| exchanges.take(exchange));
-    let kept = batch.connections.bytes() + batch.conversations.bytes() + exchanges.kept_bytes();
-    batch.full = !batch.finished.is_empty() && limits.files + limits.fragments + kept > limits.memory;
+    batch.exchanges = exchanges.kept_bytes();
 }
