@@ -80,7 +80,7 @@ class Groups:
         return np.add.reduceat(values, self.starts[:-1], dtype=np.int64) if len(self) else self.starts[:0]
 
     def distinct(self, numbers: Ints) -> Ints:
-        """How many different `numbers` (as `passes.numbered` gives), one for each of `rows`, each group has."""
+        """How many different `numbers` (as `passes.first_alike` gives), one for each of `rows`, each group has."""
         return passes.distinct(numbers, self.starts)
 
     def where(self, wanted: Bools) -> Groups:

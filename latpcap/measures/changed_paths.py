@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latpcap.rtt import Estimate
+from latpcap.tables import passes
 from latpcap.tables.recording import Recording
 from latpcap.units import significant
 
@@ -24,7 +25,7 @@ def changed_paths(recording: Recording, rtt: Estimate) -> str:
     moments = [_at(recording, int(time)) for time in changes.time[changes.path == path]]
     steps = [f"to {level} ms at {moment}" for level, moment in zip(levels[1:], moments, strict=True)]
     which = "path" if len(rtt.paths) == 1 else f"path {rtt.paths.client[path]} → {rtt.paths.server[path]}"
-    others = len(np.unique(changes.path)) - 1
+    others = len(passes.occurring(changes.path)) - 1
     more = "" if not others else f"; {others:,} other path{'' if others == 1 else 's'} changed as well"
     return f"the RTT of the {which} changed from {levels[0]} {', then '.join(steps)} UTC{more}"
 

@@ -131,8 +131,9 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
 def _waits(recording: Recording, rtt: Estimate) -> Ints:
     """What the client waited for each exchange; `MISSING` where the capture was not taken at the client."""
     exchanges = recording.exchanges
-    known = exchanges.complete & (exchanges.waited >= 0) & (exchanges.retransmissions == 0)
-    return np.where(known & (rtt.of_phases.near_share[rtt.of_exchanges] == 0), exchanges.waited, MISSING)
+    waited = exchanges.waited
+    known = exchanges.complete & (waited >= 0) & (exchanges.retransmissions == 0)
+    return np.where(known & (rtt.of_phases.near_share == 0)[rtt.of_exchanges], waited, MISSING)
 
 
 def _samples(recording: Recording, rtt: Estimate) -> tuple[Ints, Ints]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.tables import columns
+from latpcap.tables import columns, passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
 
@@ -87,14 +87,14 @@ def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteRes
     )
     for number in np.argsort(-(network + service), kind="stable"):
         mine = of_route[number]
-        frameworks = (tags[tag].get("framework") for tag in np.unique(tagged[mine]))
+        frameworks = (tags[tag].get("framework") for tag in passes.occurring(tagged[mine]))
         yield RouteResult(
             route=routes[number],
             framework=next((name for name in frameworks if name), None),
             executions=int(executions[number]),
             exchanges=len(mine),
             round_trips=int(trips[number]),
-            distinct_statements=len(np.unique(exchanges.fingerprint[mine])),
+            distinct_statements=len(passes.occurring(exchanges.fingerprint[mine])),
             network_s=float(network[number]),
             service_s=float(service[number]),
         )

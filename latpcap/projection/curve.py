@@ -41,7 +41,7 @@ def curves(
 ) -> list[Curve]:
     """The curve of each variant from `low_ms` to `high_ms`; the baseline RTT and `asked_ms` are among the points."""
     also = [rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms]
-    first = np.unique([low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1], *also])
+    first = np.array(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1].tolist(), *also}))
     places = [first] * len(variants)
     found = [np.array(each) for each in ranges(base, _asked(variants, places))]
     for _ in range(MAX_REFINEMENTS):

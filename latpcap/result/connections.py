@@ -13,7 +13,7 @@ from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.result.rows import finite_all
 from latpcap.rtt import Baselines, Estimate
-from latpcap.tables import columns
+from latpcap.tables import columns, passes
 from latpcap.tables.recording import Recording
 from latpcap.tables.times import iso
 
@@ -159,7 +159,7 @@ def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodRes
             )
             for period in range(int(changes.first[path]), int(changes.first[path + 1]))
         )
-        for path in np.unique(changes.path).tolist()
+        for path in passes.occurring(changes.path).tolist()
     }
 
 

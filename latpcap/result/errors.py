@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
-from latpcap.tables import columns
+from latpcap.tables import columns, passes
 from latpcap.tables.recording import MISSING, Exchanges
 from latpcap.tables.times import iso
 from latpcap.units import counted
@@ -174,7 +174,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     for number, part in enumerate(np.split(order, begins[1:])):
         first, mine = int(rows[part[0]]), rows[part]
         code = failures.code.name(int(part[0]))
-        connection = np.unique(exchanges.connection[mine])
+        connection = passes.occurring(exchanges.connection[mine])
         named = {users[row] for row in recording.database_rows[connection]}
         yield ErrorResult(
             count=len(part),

@@ -20,6 +20,7 @@ from latpcap.measures.tasks import Tasks
 from latpcap.projection.project import project
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
+from latpcap.tables import passes
 from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.groups import grouped, names_of
 from latpcap.tables.recording import Recording
@@ -211,6 +212,6 @@ def _findings(measures: Measures, group: Ints, count: int, rtt_ms: float) -> Seq
     found: list[str | None] = [None] * count
     for result, saving in finding_results(measures.savings, [rtt_ms]):
         if result.severity != "info":
-            for number in np.unique(group[saving.finding.shown]):
+            for number in passes.occurring(group[saving.finding.shown]):
                 found[number] = found[number] or result.code
     return found

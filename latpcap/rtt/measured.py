@@ -124,17 +124,19 @@ def _known(of_connections: Ints, connections: Connections) -> Values:
 
 def _waits(exchanges: Exchanges) -> Values:
     """Request → response of exchanges that waited once, and not for a retransmission."""
-    usable = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited >= 0)
+    waited = exchanges.waited
+    usable = exchanges.complete & (exchanges.round_trips == 1) & (waited >= 0)
     usable &= exchanges.retransmissions == 0
-    return Values(exchanges.connection[usable], exchanges.waited[usable], exchanges.begin[usable])
+    return Values(exchanges.connection[usable], waited[usable], exchanges.begin[usable])
 
 
 def _turns(exchanges: Exchanges) -> Values:
     """Response → next request, where the client had to read that response before it went on."""
-    usable = exchanges.complete & (exchanges.round_trips > 0) & (exchanges.client >= 0)
+    paused = exchanges.client
+    usable = exchanges.complete & (exchanges.round_trips > 0) & (paused >= 0)
     sent_again = exchanges.retransmissions > 0
     usable &= ~(sent_again | np.roll(sent_again, 1))  # the exchange before: its response may have come twice
-    return Values(exchanges.connection[usable], exchanges.client[usable], exchanges.begin[usable])
+    return Values(exchanges.connection[usable], paused[usable], exchanges.begin[usable])
 
 
 def _half(side: Bools, samples: Samples, phases: Phases, shakes: Values, bounds: Values, answers: Values) -> Half:

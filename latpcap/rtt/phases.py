@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.recording import MISSING, Connections
 
@@ -60,7 +61,7 @@ class Changes:
 
     @cached_property
     def _times(self) -> Ints:
-        return np.unique(self.time)
+        return passes.occurring(self.time)
 
     @cached_property
     def first(self) -> Ints:

@@ -22,6 +22,17 @@ impl Groups {
     }
 }
 
+/// The first row with the same value as each.
+pub fn first_alike(values: &[i64]) -> Vec<i64> {
+    let Groups { order, starts } = Groups::of(&[values], values.len());
+    let mut first = vec![0; values.len()];
+    for edges in starts.windows(2) {
+        let rows = &order[edges[0] as usize..edges[1] as usize];
+        rows.iter().for_each(|&row| first[row as usize] = rows[0].into());
+    }
+    first
+}
+
 /// How many different numbers below `count` stand in each group: `numbers[starts[g]..starts[g + 1]]` for group g.
 pub fn distinct(numbers: &[i64], count: usize, starts: &[i64]) -> Vec<i64> {
     let mut last_seen = vec![0; count]; // in the group before this one, as they count from 1
@@ -45,6 +56,11 @@ mod tests {
     #[test]
     fn without_rows_there_is_no_group() {
         assert_eq!(Groups::of(&[&[]], 0).starts, [0]);
+    }
+
+    #[test]
+    fn a_row_is_known_by_the_first_one_like_it() {
+        assert_eq!(first_alike(&[7, -9, 7, i64::MIN, -9]), [0, 1, 0, 3, 1]);
     }
 
     #[test]

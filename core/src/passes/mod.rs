@@ -10,7 +10,7 @@ mod order;
 mod runs;
 mod sums;
 
-pub use groups::{Groups, distinct};
+pub use groups::{Groups, distinct, first_alike};
 pub use lanes::lanes;
 pub use order::order;
 pub use runs::{last_known, serving};

@@ -1,5 +1,6 @@
 //! The order of rows by several keys, stable: by radix, a walk for each 11 bits in which the values of a key differ.
-//! Values that differ in more than a few times as many (hashes) are compared instead: that takes fewer walks.
+//! Values that differ in more than a few times as many (hashes) are compared instead, within the 2048 buckets of their
+//! highest bits: that takes fewer walks.
 
 /// Bits that are sorted by at a time: the places of 2048 buckets stay in the nearest cache.
 const DIGIT: u32 = 11;
@@ -22,9 +23,10 @@ fn by_key(key: &[i64], order: &mut Vec<u32>, spare: &mut Vec<u32>) {
     }
     let least = key.iter().copied().min().unwrap_or(0);
     let widest = key.iter().map(|&value| value.abs_diff(least)).max().unwrap_or(0);
-    let shifts: Vec<u32> = (0..u64::BITS - widest.leading_zeros()).step_by(DIGIT as usize).collect();
+    let bits = u64::BITS - widest.leading_zeros();
+    let shifts: Vec<u32> = (0..bits).step_by(DIGIT as usize).collect();
     if shifts.len() > FEW_DIGITS {
-        return by_value(key, order);
+        return by_value(key, order, |value| digit(value.abs_diff(least), bits - DIGIT));
     }
     let mut buckets = vec![[0_u32; 1 << DIGIT]; shifts.len()];
     for &value in key {
@@ -34,10 +36,7 @@ fn by_key(key: &[i64], order: &mut Vec<u32>, spare: &mut Vec<u32>) {
     }
     for (counts, shift) in buckets.iter_mut().zip(shifts) {
         spare.resize(order.len(), 0);
-        let mut begin = 0;
-        for count in counts.iter_mut() {
-            begin += std::mem::replace(count, begin);
-        }
+        begins(counts);
         for &row in order.iter() {
             let next = &mut counts[digit(key[row as usize].abs_diff(least), shift)];
             spare[*next as usize] = row;
@@ -47,10 +46,31 @@ fn by_key(key: &[i64], order: &mut Vec<u32>, spare: &mut Vec<u32>) {
     }
 }
 
-fn by_value(key: &[i64], order: &mut Vec<u32>) {
-    let mut rows: Vec<(i64, u32)> = (0..).zip(&*order).map(|(place, &row)| (key[row as usize], place)).collect();
-    rows.sort_unstable();
+fn by_value(key: &[i64], order: &mut Vec<u32>, bucket: impl Fn(i64) -> usize) {
+    let mut next = [0; 1 << DIGIT];
+    key.iter().for_each(|&value| next[bucket(value)] += 1);
+    begins(&mut next);
+    let mut rows = vec![(0, 0); order.len()];
+    for (place, &row) in (0_u32..).zip(&*order) {
+        let value = key[row as usize];
+        let next = &mut next[bucket(value)];
+        rows[*next as usize] = (value, place);
+        *next += 1;
+    }
+    let mut begin = 0;
+    for end in next {
+        rows[begin..end as usize].sort_unstable();
+        begin = end as usize;
+    }
     *order = rows.into_iter().map(|(_, place)| order[place as usize]).collect();
+}
+
+/// From how many each bucket holds, where it begins.
+fn begins(counts: &mut [u32]) {
+    let mut begin = 0;
+    for count in counts {
+        begin += std::mem::replace(count, begin);
+    }
 }
 
 fn digit(value: u64, shift: u32) -> usize {

@@ -17,7 +17,7 @@ mod _core {
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
-    use super::passes::{distinct, grouped, lanes, last_known, ordered, serving, sums};
+    use super::passes::{distinct, first_alike, grouped, lanes, last_known, ordered, serving, sums};
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

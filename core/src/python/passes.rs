@@ -31,6 +31,14 @@ pub fn ordered<'py>(py: Python<'py>, keys: Vec<Ints<'py>>) -> PyResult<NewInts<'
     Ok(py.detach(|| wide(&passes::order(&keys, rows))).into_pyarray(py))
 }
 
+/// The first row with the same value as each.
+#[pyfunction]
+pub fn first_alike<'py>(py: Python<'py>, values: Ints<'py>) -> PyResult<NewInts<'py>> {
+    let values = values.as_slice()?;
+    same_length([values.len()])?;
+    Ok(py.detach(|| passes::first_alike(values)).into_pyarray(py))
+}
+
 /// How many different numbers below `count` each group has; group g is `numbers[starts[g]:starts[g + 1]]`.
 #[pyfunction]
 pub fn distinct<'py>(py: Python<'py>, numbers: Ints<'py>, count: usize, starts: Ints<'py>) -> PyResult<NewInts<'py>> {

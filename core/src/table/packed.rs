@@ -60,19 +60,31 @@ impl Chunk {
         chunk
     }
 
-    /// The numbers, as many as there are `rows`.
-    pub fn unpack(&self, rows: usize) -> Vec<i64> {
-        let mut numbers: Vec<i64> = match &self.codes {
-            Codes::None => vec![self.least; rows],
-            Codes::U8(codes) => self.numbers(codes),
-            Codes::U16(codes) => self.numbers(codes),
-            Codes::U32(codes) => self.numbers(codes),
-            Codes::U64(codes) => self.numbers(codes),
-        };
-        for (&row, &number) in self.rows_aside.iter().zip(&self.aside) {
-            numbers[usize::from(row)] = number;
+    /// Put each number, made `with` what stands there, in its place in `numbers`.
+    pub fn unpack(&self, numbers: &mut [i64], with: impl Fn(i64, i64) -> i64) {
+        let aside = self.rows_aside.iter().zip(&self.aside);
+        let aside: Vec<(usize, i64)> =
+            aside.map(|(&row, &number)| (usize::from(row), with(number, numbers[usize::from(row)]))).collect();
+        match &self.codes {
+            Codes::None => numbers.iter_mut().for_each(|number| *number = with(self.least, *number)),
+            Codes::U8(codes) => self.decode(codes, numbers, with),
+            Codes::U16(codes) => self.decode(codes, numbers, with),
+            Codes::U32(codes) => self.decode(codes, numbers, with),
+            Codes::U64(codes) => self.decode(codes, numbers, with),
         }
-        numbers
+        aside.into_iter().for_each(|(row, number)| numbers[row] = number);
+    }
+
+    /// Some are null.
+    pub fn has_null(&self) -> bool {
+        let in_codes = match &self.codes {
+            Codes::None => self.least == NULL,
+            Codes::U8(codes) => codes.contains(&0),
+            Codes::U16(codes) => codes.contains(&0),
+            Codes::U32(codes) => codes.contains(&0),
+            Codes::U64(codes) => codes.contains(&0),
+        };
+        in_codes || self.aside.contains(&NULL)
     }
 
     /// What it takes, with its place in the table.
@@ -87,9 +99,13 @@ impl Chunk {
         size_of::<Chunk>() + codes + self.aside.len() * ASIDE_BYTES
     }
 
-    fn numbers<T: Copy + Into<u64>>(&self, codes: &[T]) -> Vec<i64> {
-        let number = |code: u64| if code == 0 { NULL } else { self.least.wrapping_add_unsigned(code - 1) };
-        codes.iter().map(|&code| number(code.into())).collect()
+    fn decode<T: Copy + Into<u64>>(&self, codes: &[T], numbers: &mut [i64], with: impl Fn(i64, i64) -> i64) {
+        let before = self.least.wrapping_sub(1);
+        for (number, &code) in numbers.iter_mut().zip(codes) {
+            let code: u64 = code.into();
+            let unpacked = if code == 0 { NULL } else { before.wrapping_add_unsigned(code) };
+            *number = with(unpacked, *number);
+        }
     }
 }
 
@@ -124,7 +140,9 @@ mod tests {
 
     fn packed(numbers: &[i64]) -> (Vec<i64>, usize) {
         let chunk = Chunk::of(numbers);
-        (chunk.unpack(numbers.len()), chunk.bytes() - size_of::<Chunk>())
+        let mut unpacked = vec![0; numbers.len()];
+        chunk.unpack(&mut unpacked, |number, _| number);
+        (unpacked, chunk.bytes() - size_of::<Chunk>())
     }
 
     fn numbers() -> impl Strategy<Value = Vec<i64>> {
@@ -137,6 +155,19 @@ mod tests {
         #[test]
         fn what_was_packed_comes_back(numbers in numbers()) {
             prop_assert_eq!(packed(&numbers).0, numbers);
+        }
+
+        #[test]
+        fn a_chunk_knows_whether_it_has_a_null(numbers in numbers()) {
+            prop_assert_eq!(Chunk::of(&numbers).has_null(), numbers.is_empty() || numbers.contains(&NULL));
+        }
+
+        #[test]
+        fn each_number_meets_what_stands_in_its_place(numbers in numbers()) {
+            let mut met: Vec<i64> = (0..numbers.len() as i64).collect();
+            Chunk::of(&numbers).unpack(&mut met, |number, there| number ^ there);
+            let expected: Vec<i64> = numbers.iter().zip(0..).map(|(number, row)| number ^ row).collect();
+            prop_assert_eq!(met, expected);
         }
 
         #[test]

@@ -99,59 +99,66 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
 
     /// Some columns of each row, in the order the rows came.
     pub fn each<const SOME: usize>(&self, columns: [usize; SOME], mut take: impl FnMut([i64; SOME])) {
+        let mut chunks = [[0; CHUNK]; SOME];
         for packed in &self.packed {
-            let chunks = columns.map(|column| self.unpacked(packed, column));
+            columns.iter().zip(&mut chunks).for_each(|(&column, numbers)| self.unpack(packed, column, numbers));
             (0..CHUNK).for_each(|row| take(std::array::from_fn(|column| chunks[column][row])));
         }
         self.open.iter().for_each(|row| take(columns.map(|column| row[column])));
     }
 
     /// A column in the order in which the rows are read; `null` hears of each place where there is nothing.
-    pub fn column<T: Copy>(&self, column: usize, value: impl Fn(i64) -> T, mut null: impl FnMut(usize)) -> Vec<T> {
-        let mut values = vec![value(NULL); self.len()];
-        let mut first = 0;
-        for numbers in self.chunks(column) {
-            let mut put = |place: usize, number: i64| {
-                if number == NULL {
-                    null(place);
-                }
-                values[place] = value(number);
-            };
+    pub fn column<T: Copy + Default>(
+        &self,
+        column: usize,
+        value: impl Fn(i64) -> T,
+        mut null: impl FnMut(usize),
+    ) -> Vec<T> {
+        let mut values = vec![T::default(); self.len()];
+        self.chunks(column, |first, numbers, has_null| {
             let rows = first..first + numbers.len();
-            first = rows.end;
-            match &self.places {
-                None => rows.zip(numbers).for_each(|(row, number)| put(row, number)),
+            let places = self.places.as_ref().map(|places| &places[rows.clone()]);
+            match places {
+                None => values[rows].iter_mut().zip(numbers).for_each(|(place, &number)| *place = value(number)),
                 Some(places) => {
-                    places[rows].iter().zip(numbers).for_each(|(&place, number)| put(place as usize, number))
+                    places.iter().zip(numbers).for_each(|(&place, &number)| values[place as usize] = value(number));
                 }
             }
-        }
+            if has_null {
+                let nulls = (0..numbers.len()).filter(|&row| numbers[row] == NULL);
+                nulls.for_each(|row| null(places.map_or(first + row, |places| places[row] as usize)));
+            }
+        });
         values
     }
 
-    /// The numbers of a column in the order they came, chunk by chunk.
-    fn chunks(&self, column: usize) -> impl Iterator<Item = Vec<i64>> {
-        let open = move || self.open.iter().map(|row| row[column]).collect();
-        self.packed.iter().map(move |packed| self.unpacked(packed, column)).chain(std::iter::once_with(open))
+    /// The numbers of a column in the order they came, chunk by chunk: the first row, the numbers, may one be null?
+    fn chunks(&self, column: usize, mut take: impl FnMut(usize, &[i64], bool)) {
+        let mut numbers = [0; CHUNK];
+        for (packed, first) in self.packed.iter().zip((0..).step_by(CHUNK)) {
+            self.unpack(packed, column, &mut numbers);
+            take(first, &numbers, packed[column].has_null()); // null is kept as such, whatever is expected
+        }
+        let open = &mut numbers[..self.open.len()];
+        open.iter_mut().zip(&self.open).for_each(|(number, row)| *number = row[column]);
+        take(self.packed.len() * CHUNK, open, true);
     }
 
-    fn unpacked(&self, packed: &[Chunk; COLUMNS], column: usize) -> Vec<i64> {
-        let mut numbers = packed[column].unpack(CHUNK);
+    fn unpack(&self, packed: &[Chunk; COLUMNS], column: usize, numbers: &mut [i64; CHUNK]) {
         match self.expected[column] {
-            Expected::Unknown => {}
+            Expected::Unknown => packed[column].unpack(numbers, |number, _| number),
             Expected::As(other) => {
-                let others = self.unpacked(packed, other);
-                numbers.iter_mut().zip(others).for_each(|(number, other)| *number = sum(*number, other));
+                self.unpack(packed, other, numbers);
+                packed[column].unpack(numbers, sum);
             }
             Expected::Between(from, to) => {
-                let spans = self.unpacked(packed, from).into_iter().zip(self.unpacked(packed, to));
-                numbers
-                    .iter_mut()
-                    .zip(spans)
-                    .for_each(|(number, (from, to))| *number = sum(*number, between(from, to)));
+                let mut begins = [0; CHUNK];
+                self.unpack(packed, from, &mut begins);
+                self.unpack(packed, to, numbers);
+                numbers.iter_mut().zip(begins).for_each(|(number, begin)| *number = between(begin, *number));
+                packed[column].unpack(numbers, sum);
             }
         }
-        numbers
     }
 }
 

@@ -10,6 +10,7 @@ from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
+from latpcap.tables import passes
 
 MIN_BLOBS = 5
 TAKES = Takes(client=0.0, service=0.5)
@@ -25,7 +26,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     for number in most_frequent(statement):
         mine = blobs[statement == number]
         trips = int(exchanges.round_trips[mine].sum())
-        units = np.unique(evidence.unit[mine])
+        units = passes.occurring(evidence.unit[mine])
         rows = int(np.maximum(evidence.unit_rows[units[units >= 0]], 0).sum())
         if len(mine) < MIN_BLOBS or trips < rows:
             continue

@@ -12,6 +12,7 @@ from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import most_frequent
 from latpcap.findings.patterns.row_by_row import find_series
+from latpcap.tables import passes
 
 MIN_COMMITS = 10
 MIN_SHARE = 0.8
@@ -30,9 +31,9 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
     bounds = (evidence.is_begin | evidence.is_end) & evidence.waits
     for number in most_frequent(statement):
         changes = series.where(statement == number).rows
-        transactions = np.unique(evidence.transaction[changes])
+        transactions = passes.occurring(evidence.transaction[changes])
         mine = bounds & np.isin(evidence.transaction, transactions)
-        ends = np.unique(evidence.transaction[evidence.is_end & mine])
+        ends = passes.occurring(evidence.transaction[evidence.is_end & mine])
         if len(ends) < max(MIN_COMMITS, MIN_SHARE * len(changes)):
             continue
         rows = np.flatnonzero(mine)

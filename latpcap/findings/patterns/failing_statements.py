@@ -48,7 +48,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
 def _candidate(evidence: Evidence, category: str, mine: Ints) -> Candidate:
     failures, exchanges = evidence.failures, evidence.exchanges
     rows = failures.rows[mine]
-    every = int(failures.of[np.unique(failures.kind[mine])].sum())
+    every = int(failures.of[passes.occurring(failures.kind[mine])].sum())
     statements, counts = np.unique(exchanges.fingerprint[rows], return_counts=True)
     trips = _transactions(evidence, rows) if category == CONFLICT else int(exchanges.round_trips[rows].sum())
     return Candidate(
@@ -83,10 +83,11 @@ def _transactions(evidence: Evidence, rows: Ints) -> int:
     ended = evidence.is_end[last]
     first = np.where(begun >= 0, begun, np.where(ended, np.searchsorted(number, number[rows]), rows))
     last = np.where(ended | (begun >= 0), last, rows)
-    spans = np.unique(np.stack((first, last)), axis=1)
+    order, starts = passes.grouped(first, last)
+    once = order[starts[:-1]]
     trips = np.where(evidence.is_opening & ~evidence.is_begin, 0, evidence.exchanges.round_trips)
     before = np.concatenate(([0], np.cumsum(trips)))
-    return int((before[spans[1] + 1] - before[spans[0]]).sum())
+    return int((before[last[once] + 1] - before[first[once]]).sum())
 
 
 PATTERN = Pattern(

@@ -40,7 +40,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
 
 def _commits_between(evidence: Evidence, series: Groups) -> bool:
     """Changes of several transactions make no batch unless they are committed together."""
-    transactions = np.unique(evidence.transaction[series.rows])
+    transactions = passes.occurring(evidence.transaction[series.rows])
     return len(transactions) > len(series)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.tables import passes
 
 MIN_PINGS = 5
 MIN_SHARE = 0.5
@@ -26,7 +27,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     again = pings & np.roll(pings, 1) & ~new
     edge = (pings & ~again) | evidence.is_end | new
     piece = np.cumsum(edge) - 1
-    pieces = np.unique(piece[works & ~evidence.is_opening])
+    pieces = passes.occurring(piece[works & ~evidence.is_opening])
     begins = np.flatnonzero(edge)[pieces]
     tested = begins[pings[begins]]
     if len(tested) < MIN_PINGS or len(tested) < MIN_SHARE * len(pieces):
