@@ -74,5 +74,5 @@ def estimated_s(effect: Effect, costs: Costs) -> float:
     share = effect.saved / np.maximum(costs.round_trips[rows], 1)
     own_s = effect.takes.client * costs.client_s[rows] + effect.takes.service * costs.service_s[rows]
     worked = float((share * own_s).sum())
-    stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9
+    stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9 if effect.stall_ns.any() else 0.0
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)

@@ -49,7 +49,9 @@ def _take(
 ) -> Effect:
     """What of the candidate's effect on exchanges it is about (or not) is still to be had; it is taken away."""
     effect = candidate.effect
-    is_about = np.isin(effect.rows, candidate.shown)
+    shown = np.zeros(len(left), bool)
+    shown[candidate.shown] = True
+    is_about = shown[effect.rows]
     if not effect.takes.prepares:
         is_about &= ~(evidence.is_prepare | evidence.is_close)[effect.rows]
     mine = is_about == about
@@ -70,6 +72,8 @@ def _take(
 
 
 def _add(one: Effect, other: Effect) -> Effect:
+    if len(other.rows) == 0 and bool((np.diff(one.rows) >= 0).all()):
+        return one
     rows = np.concatenate((one.rows, other.rows))
     order = np.argsort(rows, kind="stable")
 

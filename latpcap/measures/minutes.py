@@ -91,8 +91,9 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
 
     exchanges = recording.exchanges
     begin = exchanges.begin
-    seen = np.flatnonzero(begin != MISSING)
-    row = at(begin[seen])
+    captured = begin != MISSING
+    seen = slice(None) if captured.all() else np.flatnonzero(captured)  # mostly all, and then nothing is copied
+    row, connection = at(begin[seen]), exchanges.connection[seen]
 
     def total(values: Ints | Bools) -> Ints:
         sums, _ = passes.sums(row, values[seen], count)
@@ -107,7 +108,8 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     alone = (waited[seen] >= 0) & (trips == 1)
     sample_time, sample = _samples(recording, rtt)
     samples = Grouped.of(at(sample_time), sample, count)
-    order, starts = passes.grouped(row, exchanges.connection[seen])
+    new = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(connection, prepend=-1) != 0))
+    order, starts = passes.grouped(row[new], connection[new])
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(row[known], (trips * baseline)[known], count) / np.bincount(row[known], trips[known], count)
     return Minutes(
@@ -124,7 +126,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
         exchanges=np.bincount(row, minlength=count),
         errors=total(exchanges.failed),
         retransmissions=total(exchanges.retransmissions),
-        connections=np.bincount(row[order[starts[:-1]]], minlength=count),
+        connections=np.bincount(row[new][order[starts[:-1]]], minlength=count),
     )
 
 

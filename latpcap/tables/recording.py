@@ -217,7 +217,8 @@ class Exchanges:
     @property
     def begin(self) -> Ints:
         """The first packet of each; `MISSING` where none was captured."""
-        return np.where(self.request == MISSING, self.response, self.request)
+        unknown = self.request == MISSING
+        return np.where(unknown, self.response, self.request) if unknown.any() else self.request
 
     @property
     def end(self) -> Ints:
