@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +34,19 @@ who counts a round trip that several findings would save must not depend on it."
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What each exchange and each connection cost, as the saving counts it: arrays of one value each, times in s."""
+    """What each exchange and each connection cost, as the saving counts it: arrays of one value each."""
 
     weight: Floats
     client_s: Floats
-    service_s: Floats
+    service_ns: NDArray[Any]
     round_trips: Ints
     handshake_trips: Floats
     """Round trips of a connection's TCP handshake and greeting × their weight."""
     baseline_ms: float
+
+    def service_s(self, rows: Ints) -> Floats:
+        """The server's time of these exchanges."""
+        return np.asarray(self.service_ns[rows], float) / 1e9
 
     def weighted_round_trips(self, effect: Effect) -> float:
         """The effective round trips that the effect removes: the runtime falls by these × the RTT."""
@@ -58,7 +63,7 @@ def costs_of(evidence: Evidence, base: Basis) -> Costs:
     return Costs(
         weight=timeline.weight,
         client_s=client / 1e9,
-        service_s=np.asarray(timeline.service_ns, float) / 1e9,
+        service_ns=timeline.service_ns,
         round_trips=exchanges.round_trips,
         handshake_trips=np.maximum(timeline.effective - in_exchanges, 0),
         baseline_ms=base.baseline_ms,
@@ -72,7 +77,7 @@ def estimated_s(effect: Effect, costs: Costs) -> float:
     rtt_ms = max(RANK_RTT_MS, costs.baseline_ms)
     rows = effect.rows
     share = effect.saved / np.maximum(costs.round_trips[rows], 1)
-    own_s = effect.takes.client * costs.client_s[rows] + effect.takes.service * costs.service_s[rows]
+    own_s = effect.takes.client * costs.client_s[rows] + effect.takes.service * costs.service_s(rows)
     worked = float((share * own_s).sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9 if effect.stall_ns.any() else 0.0
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)

@@ -39,7 +39,8 @@ def _gone(effects: Sequence[Effect], evidence: Evidence) -> Bools:
 
 def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes:
     size = len(evidence.exchanges)
-    trips, gap, service, stalled_within = np.ones((4, size))
+    trips, gap, service = np.ones((3, size))
+    stalled_within = np.ones(size, bool)
     requests, responses = job.segments()
     undelayed, closed = np.zeros(size, bool), np.zeros(job.connections, bool)
     gone = _gone(effects, evidence)
@@ -54,13 +55,15 @@ def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes
         together = effect.rows[effect.saved > 0]
         requests[together] = _segments(evidence.exchanges.request_bytes, together, evidence, job)
         responses[together] = _segments(evidence.exchanges.response_bytes, together, evidence, job)
-    stalled_within[gone | undelayed] = 0
+    stalled_within[gone | undelayed] = False
+    for left in (trips, gap, service):
+        np.maximum(left, 0, out=left)
     return Changes(
         closed=closed,
-        trips=np.maximum(trips, 0),
-        gap=np.maximum(gap, 0),
-        service=np.maximum(service, 0),
-        stalled_before=np.where(undelayed | _cause_is_gone(evidence, gone), 0.0, 1.0),
+        trips=trips,
+        gap=gap,
+        service=service,
+        stalled_before=~(undelayed | _cause_is_gone(evidence, gone)),
         stalled_within=stalled_within,
         request_segments=requests,
         response_segments=responses,

@@ -91,8 +91,8 @@ class StallTime:
         """The round trips."""
         return _seconds(self.network_before) + _seconds(self.network_within)
 
-    def left(self, before: Floats, within: Floats) -> StallTime:
-        """Where only these parts of the stalls are left."""
+    def left(self, before: Bools, within: Bools) -> StallTime:
+        """Where only the stalls of these exchanges are left."""
         return StallTime(
             self.before * before, self.within * within, self.network_before * before, self.network_within * within
         )
@@ -294,7 +294,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -
     waited = waited + spans.early + between_waits
     network = np.rint(exchanges.round_trips * baseline).astype(np.int64) - spans.unseen
     network = np.clip(network, 0, waited)
-    nothing = np.zeros_like(length)
+    nothing = np.zeros(len(length), np.int64)  # takes no room before it is written to
     response = length - request - waited
     return _Pieces(spans.held, request, nothing, network, waited - network, nothing, nothing, response, nothing)
 
@@ -414,9 +414,9 @@ def _add_up(
     return Timeline(
         budget=budget,
         runtime_s=runtime_ns / 1e9,
-        network_ns=np.where(whole, network, 0),
-        service_ns=np.where(whole, service, 0),
-        own_service_ns=pieces.service + pieces.service_loss,
+        network_ns=_only(network, whole),
+        service_ns=_only(service, whole),
+        own_service_ns=pieces.service + pieces.service_loss if pieces.service_loss.any() else pieces.service,
         own_held_ns=held,
         weight=weight,
         round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float)
@@ -429,6 +429,11 @@ def _add_up(
         stalls=stall,
         waits=waited,
     )
+
+
+def _only(values: NDArray[Any], where: Bools) -> NDArray[Any]:
+    """Those, and 0 elsewhere."""
+    return values if where.all() else np.where(where, values, 0)
 
 
 def _told_by_one(baselines: Baselines) -> Bools:
@@ -476,7 +481,7 @@ def _part(part: Floats, whole: Ints) -> Floats:
 def _weights(exchanges: Exchanges, spans: _Spans, pieces: _Pieces, pace: SharedTime) -> NDArray[np.float64]:
     """Shared ÷ own wait; of the whole stretch where no wait was seen."""
     if pace.alone:
-        return np.ones(len(exchanges))
+        return np.broadcast_to(1.0, len(exchanges))  # one number for all of them
     waited, length = pieces.waited, spans.end - spans.begin
     shared = pace.worth(spans.begin + pieces.asked, waited)
     no_wait = (waited <= 0) | ~exchanges.complete

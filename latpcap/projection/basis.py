@@ -260,12 +260,13 @@ class Basis:
 
     @cached_property
     def _central(self) -> _Learned:
-        return self._found(CENTRAL.waiting[0])
+        assert self.job is not None
+        return _Learned(Replay(self.job.columns(), CENTRAL.learned, CENTRAL.waiting[0]))
 
     def _found(self, waiting: Waiting) -> _Learned:
-        """The job with who waits for whom; only the central one is worth its memory for longer than it takes to run."""
+        """The job with who waits for whom: all but where turns start is the central one's."""
         assert self.job is not None
-        return _Learned(Replay(self.job.columns(), CENTRAL.learned, waiting))
+        return _Learned(self._central.replay.waiting(self.job.columns(), CENTRAL.learned, waiting))
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:

@@ -88,7 +88,7 @@ class Columns:
     request_end_ns: Ints
     response_ns: Ints
     response_end_ns: Ints
-    round_trips: Floats
+    round_trips: NDArray[np.uint32]
     stalled_before_ns: Floats
     stalled_within_ns: Floats
     request_segments: Floats
@@ -131,7 +131,7 @@ class Columns:
             request_end_ns=_shifted(exchanges.request_end, -shift, aside),
             response_ns=_shifted(exchanges.response, shift, aside),
             response_end_ns=_shifted(exchanges.response_end, shift, aside),
-            round_trips=exchanges.round_trips.astype(np.float64),
+            round_trips=exchanges.round_trips.astype(np.uint32),
             stalled_before_ns=stalls.before,
             stalled_within_ns=stalls.inside,
             request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
@@ -154,9 +154,9 @@ class Changes:
     gap: Floats
     """Which part of the client time before it, and of its service."""
     service: Floats
-    stalled_before: Floats
-    """Which part of its waits for a delayed ACK, before its request and within request and response."""
-    stalled_within: Floats
+    stalled_before: NDArray[np.bool_]
+    """Its waits for a delayed ACK are left, before its request and within request and response."""
+    stalled_within: NDArray[np.bool_]
     request_segments: Floats
     """What requests and responses fill from now on: what travels together shares packets."""
     response_segments: Floats

@@ -202,7 +202,7 @@ class Removal:
             rows, share = self._rows(effect)
             setup = self.is_setup[rows]
             waited = share * self.timeline.network_ns[rows] / 1e9
-            served = share * effect.takes.service * self.costs.service_s[rows]
+            served = share * effect.takes.service * self.costs.service_s(rows)
             network_s += float(waited[~setup].sum())
             handshakes = self.costs.handshake_trips[effect.closed].sum() * self.costs.baseline_ms / 1000
             setup_network_s += float(waited[setup].sum() + handshakes)

@@ -86,16 +86,25 @@ impl Replay {
     /// Take the columns of a job. `waiting` is evidence, independent or chained.
     #[new]
     fn new(py: Python<'_>, columns: &Bound<'_, PyAny>, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
-        let waiting = match waiting {
-            "evidence" => Waiting::Evidence,
-            "independent" => Waiting::Independent,
-            "chained" => Waiting::Chained,
-            _ => return Err(PyValueError::new_err("waiting is evidence, independent or chained")),
-        };
+        let waiting = way(waiting)?;
         let columns = NumpyColumns::of(columns, Job::COLUMNS)?;
-        let job = Job::read(&columns)?;
-        job.check().map_err(PyValueError::new_err)?;
+        let job = job(&columns)?;
         Ok(Replay(py.detach(|| replay::Replay::new(&job, waiting, &network.network()))))
+    }
+
+    /// The same job, of which these are the columns, where its turns wait for each other in another way.
+    fn waiting(
+        &self,
+        py: Python<'_>,
+        columns: &Bound<'_, PyAny>,
+        network: NetworkFields,
+        waiting: &str,
+    ) -> PyResult<Replay> {
+        let waiting = way(waiting)?;
+        let columns = NumpyColumns::of(columns, Job::COLUMNS)?;
+        let job = job(&columns)?;
+        let replay = py.detach(|| self.0.waiting(&job, waiting, &network.network()));
+        replay.map(Replay).map_err(PyValueError::new_err)
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s.
@@ -114,5 +123,20 @@ impl Replay {
     fn run(&self, py: Python<'_>, rtts_ns: Vec<Option<f64>>, network: NetworkFields) -> Vec<f64> {
         let rtts_ns: Vec<f64> = rtts_ns.into_iter().map(|rtt| rtt.unwrap_or(f64::NAN)).collect();
         py.detach(|| self.0.run(&rtts_ns, &network.network()))
+    }
+}
+
+fn job<'a>(columns: &'a NumpyColumns<'_>) -> PyResult<Job<'a>> {
+    let job = Job::read(columns)?;
+    job.check().map_err(PyValueError::new_err)?;
+    Ok(job)
+}
+
+fn way(waiting: &str) -> PyResult<Waiting> {
+    match waiting {
+        "evidence" => Ok(Waiting::Evidence),
+        "independent" => Ok(Waiting::Independent),
+        "chained" => Ok(Waiting::Chained),
+        _ => Err(PyValueError::new_err("waiting is evidence, independent or chained")),
     }
 }

@@ -17,9 +17,9 @@ columns! {
         /// Of the client's time before its request.
         gap: f64,
         service: f64,
-        /// Of the waits for a delayed ACK before its request, and within request and response.
-        stalled_before: f64,
-        stalled_within: f64,
+        /// The waits for a delayed ACK before its request, and within request and response, are left.
+        stalled_before: bool,
+        stalled_within: bool,
         /// What its request and its response fill from now on: what travels together shares packets.
         request_segments: f64,
         response_segments: f64,
@@ -31,6 +31,8 @@ columns! {
 pub struct Left {
     closed: Vec<bool>,
     rows: Vec<Row>,
+    /// Of each row, whether the stalls before it and within it are left.
+    stalls: Vec<[bool; 2]>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +40,6 @@ struct Row {
     trips: f64,
     gap: f64,
     service: f64,
-    stalled_before: f64,
-    stalled_within: f64,
 }
 
 impl Left {
@@ -48,14 +48,13 @@ impl Left {
         if !changes.fits(connections.len(), connections.exchanges) {
             return Err("the columns of the changes do not fit the job");
         }
-        let row = |row: usize| Row {
-            trips: changes.trips[row],
-            gap: changes.gap[row],
-            service: changes.service[row],
-            stalled_before: changes.stalled_before[row],
-            stalled_within: changes.stalled_within[row],
-        };
-        Ok(Left { closed: changes.closed.to_vec(), rows: (0..connections.exchanges).map(row).collect() })
+        let row = |row: usize| Row { trips: changes.trips[row], gap: changes.gap[row], service: changes.service[row] };
+        let stalls = changes.stalled_before.iter().zip(changes.stalled_within.iter());
+        Ok(Left {
+            closed: changes.closed.to_vec(),
+            rows: (0..connections.exchanges).map(row).collect(),
+            stalls: stalls.map(|(&before, &within)| [before, within]).collect(),
+        })
     }
 
     /// What is left of a turn. Its bytes are sent all the same.
@@ -68,10 +67,11 @@ impl Left {
             return turn;
         }
         let left = &self.rows[turn.row as usize];
+        let [before, within] = self.stalls[turn.row as usize];
         turn.trips = left.trips;
-        turn.unstall_within(left.stalled_within, rtt);
+        turn.unstall_within(within, rtt);
         turn.service *= if turn.service > 0.0 { left.service } else { 1.0 };
-        let stall = turn.unstall_before(left.stalled_before, rtt);
+        let stall = turn.unstall_before(before, rtt);
         if turn.starts != Starts::With && turn.gap > 0.0 {
             turn.gap *= left.gap;
         }
@@ -82,27 +82,30 @@ impl Left {
 
 impl Turn {
     /// Take the stall, and the round trip that was waited with it, out of the gap; return what is left of both.
-    fn unstall_before(&mut self, left: f64, rtt: f64) -> f64 {
+    fn unstall_before(&mut self, left: bool, rtt: f64) -> f64 {
         if self.stalled_before <= 0.0 || self.gap < self.stalled_before {
             return 0.0;
         }
         let stall = self.gap.min(self.stalled_before + rtt);
         self.gap -= stall;
-        self.stalled_before *= left;
-        left * stall
+        if left {
+            return stall;
+        }
+        self.stalled_before = 0.0;
+        0.0
     }
 
     /// The same within the turn: it lies in the first part that is long enough for it; in the gap, where the request
     /// counts from its last packet.
-    fn unstall_within(&mut self, left: f64, rtt: f64) {
-        if self.stalled_within <= 0.0 || left >= 1.0 {
+    fn unstall_within(&mut self, left: bool, rtt: f64) {
+        if self.stalled_within <= 0.0 || left {
             return;
         }
-        let gone = (1.0 - left) * (self.stalled_within + rtt);
+        let gone = self.stalled_within + rtt;
         let parts = [&mut self.request, &mut self.response, &mut self.service, &mut self.gap];
-        if let Some(part) = parts.into_iter().find(|part| **part >= (1.0 - left) * self.stalled_within) {
+        if let Some(part) = parts.into_iter().find(|part| **part >= self.stalled_within) {
             *part = (*part - gone).max(0.0);
-            self.stalled_within *= left;
+            self.stalled_within = 0.0;
         }
     }
 }

@@ -4,7 +4,7 @@
 //! with the RTT too. The capture shows no locks, only that waits end where transactions end, far more often than by
 //! chance (docs/model.md C.5).
 
-use super::turn::{Span, Turn};
+use super::turn::{Body, Span};
 
 /// One wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ const TIMES: f64 = 3.0;
 const ENOUGH: usize = 64;
 
 /// The waits for locks among turns in the order in which they began, by holder; none where chance explains them.
-pub fn locks(turns: &[Turn], spans: &[Span]) -> Vec<Lock> {
+pub fn locks(turns: &[Body], spans: &[Span]) -> Vec<Lock> {
     let ends = transaction_ends(turns, spans);
     let (mut locks, mut by_chance) = (Vec::new(), 0.0);
     for (waiter, (turn, span)) in (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| may_wait(turn, span)) {
@@ -49,7 +49,7 @@ pub fn locks(turns: &[Turn], spans: &[Span]) -> Vec<Lock> {
 }
 
 /// Commits that wait for each other wait for the disk.
-fn may_wait(turn: &Turn, span: &Span) -> bool {
+fn may_wait(turn: &Body, span: &Span) -> bool {
     turn.service >= WAIT_NS
         && turn.answered
         && !turn.whole
@@ -59,7 +59,7 @@ fn may_wait(turn: &Turn, span: &Span) -> bool {
 }
 
 /// When transactions were over, and the turns that ended them, in the order of time.
-fn transaction_ends(turns: &[Turn], spans: &[Span]) -> Vec<(f64, u32)> {
+fn transaction_ends(turns: &[Body], spans: &[Span]) -> Vec<(f64, u32)> {
     let ending = (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, _))| turn.ends_transaction && turn.answered);
     let mut ends: Vec<(f64, u32)> = ending.map(|(number, (turn, span))| (span.end - turn.response, number)).collect();
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -74,13 +74,13 @@ mod tests {
     const MS: f64 = 1e6;
 
     /// Twenty commits of connection 0 every 10 ms, and statements of connection 1 that are answered so long after them.
-    fn pairs(lag: impl Fn(u32) -> f64) -> (Vec<Turn>, Vec<Span>) {
+    fn pairs(lag: impl Fn(u32) -> f64) -> (Vec<Body>, Vec<Span>) {
         let pair = |number: u32| {
             let begin = 10.0 * MS * f64::from(number);
-            let turn = Turn { answered: true, round_trips: 1.0, ..EMPTY };
-            let statement = Turn { connection: 1, service: 5.0 * MS, ..turn };
+            let turn = Body { answered: true, round_trips: 1, ..EMPTY };
+            let statement = Body { connection: 1, service: 5.0 * MS, ..turn };
             let asked = Span { connection: 1, begin, end: begin + 6.0 * MS + lag(number), ..NOWHERE };
-            let commit = Turn { ends_transaction: true, ..turn };
+            let commit = Body { ends_transaction: true, ..turn };
             [(statement, asked), (commit, Span { begin: begin + 5.0 * MS, end: begin + 6.0 * MS, ..NOWHERE })]
         };
         (0..20).flat_map(pair).unzip()

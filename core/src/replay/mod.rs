@@ -22,11 +22,10 @@ use changes::Left;
 use columns::columns;
 pub use columns::{Cell, Source};
 pub use lanes::Waiting;
-use locks::Lock;
 use program::Program;
 use run::{Bulk, FEW_SEGMENTS, Learned, Run, Side, Stretch, Walk};
 use stretch::ABREAST;
-use turn::{GOODBYE, HANDSHAKE, Turn};
+use turn::{Body, GOODBYE, HANDSHAKE, Start, Turn, Turns};
 
 /// A time that the capture does not tell.
 pub const UNSEEN: i64 = i64::MIN;
@@ -68,7 +67,7 @@ columns! {
         request_end_ns: i64,
         response_ns: i64,
         response_end_ns: i64,
-        round_trips: f64,
+        round_trips: u32,
         /// How long a small packet waited for a delayed ACK (Nagle), beside the round trip that it waited as well: before
         /// the request, and within request and response.
         stalled_before_ns: f64,
@@ -103,6 +102,11 @@ impl Job<'_> {
 
     fn rows(&self) -> usize {
         self.connection.len()
+    }
+
+    /// How long a packet waited for a delayed ACK before a row, and within it.
+    fn stalls(&self, row: usize) -> [f64; 2] {
+        [self.stalled_before_ns[row], self.stalled_within_ns[row]]
     }
 }
 
@@ -167,11 +171,11 @@ pub struct Replay {
     connections: Arc<Connections>,
     /// Of each row, how many its request and its response have.
     segments: Arc<[Vec<f64>; 2]>,
-    turns: Arc<Vec<Turn>>,
+    turns: Arc<Turns>,
+    /// Of each turn; all else of it is the same whoever waits for whom.
+    starts: Arc<Vec<Start>>,
     lanes: usize,
-    /// By holder.
-    locks: Arc<Vec<Lock>>,
-    /// Who waits for which of them, ascending.
+    /// Who waits for which of the locks, ascending.
     waiters: Arc<Vec<(u32, u32)>>,
     /// Transfers that need more than a few segments, in the order of their turns.
     bulks: Arc<Vec<Bulk>>,
@@ -185,22 +189,37 @@ pub struct Replay {
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
     pub fn new(job: &Job, waiting: Waiting, network: &Network) -> Replay {
-        let (turns, locks) = turn::turns(job, waiting);
-        let mut waiters: Vec<(u32, u32)> = locks.iter().map(|lock| lock.waiter).zip(0..).collect();
+        let (turns, starts) = Turns::of(job, waiting);
+        let mut waiters: Vec<(u32, u32)> = turns.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
             connections: Arc::new(Connections::of(job)),
             segments: Arc::new([job.request_segments.to_vec(), job.response_segments.to_vec()]),
-            lanes: turns.iter().map(|turn| turn.lane as usize + 1).max().unwrap_or(0),
-            locks: Arc::new(locks),
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::new(vec![[0; 2]; turns.len()]),
             turns: Arc::new(turns),
+            starts: Arc::default(),
+            lanes: 0,
             left: None,
             program: Arc::default(),
         };
         replay.bulks = Arc::new(replay.find_bulks());
+        replay.starting(starts, network)
+    }
+
+    /// The same `job` where its turns wait for each other in another way.
+    pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Replay, &'static str> {
+        if job.rows() != self.connections.exchanges || job.connections() != self.connections.len() {
+            return Err("another job");
+        }
+        Ok(self.clone().starting(Turns::otherwise(job, &self.starts, waiting), network))
+    }
+
+    /// The same where its turns start there.
+    fn starting(self, starts: Vec<Start>, network: &Network) -> Replay {
+        let lanes = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
+        let mut replay = Replay { starts: Arc::new(starts), lanes, ..self };
         replay.program = Arc::new(Program::of(&replay));
         replay.learned(network)
     }
@@ -256,8 +275,8 @@ impl Replay {
 
     /// A turn, with the fixes made.
     fn turn(&self, number: u32) -> Turn {
-        let turn = &self.turns[number as usize];
-        self.left.as_ref().map_or(*turn, |left| left.of_turn(turn, self.connections.baseline_ns[turn.phase as usize]))
+        let turn = self.turns.turn(number, &self.starts[number as usize]);
+        self.left.as_ref().map_or(turn, |left| left.of_turn(&turn, self.connections.baseline_ns[turn.phase as usize]))
     }
 
     /// The lock that a turn waits for.
@@ -267,13 +286,13 @@ impl Replay {
     }
 
     fn find_bulks(&self) -> Vec<Bulk> {
-        let large = |(_, turn): &(u32, &Turn)| self.segments(turn).iter().any(|&segments| segments > FEW_SEGMENTS);
-        let turns = (0..).zip(self.turns.iter()).filter(large);
+        let large = |(_, turn): &(u32, &Body)| self.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
+        let turns = (0..).zip(&self.turns.bodies).filter(large);
         turns.flat_map(|(number, turn)| self.bulks_of(turn, number)).flatten().collect()
     }
 
-    fn bulks_of(&self, turn: &Turn, number: u32) -> [Option<Bulk>; 2] {
-        let [request, response] = self.segments(turn);
+    fn bulks_of(&self, turn: &Body, number: u32) -> [Option<Bulk>; 2] {
+        let [request, response] = self.segments(turn.row);
         let bulk = |sender, stretch, segments: f64| {
             let bulk = Bulk { turn: number, stretch, sender, segments, production: 0.0, window: 0.0 };
             (segments > FEW_SEGMENTS).then_some(bulk)
@@ -289,8 +308,8 @@ impl Replay {
     }
 
     /// How many segments the request and the response have.
-    fn segments(&self, turn: &Turn) -> [f64; 2] {
-        match turn.row {
+    fn segments(&self, row: u32) -> [f64; 2] {
+        match row {
             HANDSHAKE | GOODBYE => [0.0, 0.0],
             row => [self.segments[0][row as usize], self.segments[1][row as usize]],
         }
@@ -329,7 +348,7 @@ mod tests {
             request_end_ns: asked.clone().into(),
             response_ns: times(MS).into(),
             response_end_ns: times(2 * MS).into(),
-            round_trips: asked.iter().map(|&time| if time == UNSEEN { 0.0 } else { 1.0 }).collect::<Vec<_>>().into(),
+            round_trips: asked.iter().map(|&time| u32::from(time != UNSEEN)).collect::<Vec<_>>().into(),
             stalled_before_ns: vec![0.0; answers.len()].into(),
             stalled_within_ns: vec![0.0; answers.len()].into(),
             request_segments: vec![1.0; answers.len()].into(),
@@ -401,7 +420,7 @@ mod tests {
     fn an_upload_counts_once_and_waits_while_its_window_is_small() {
         let mut job = job(&[(Some(0), 1.0)]);
         (job.request_segments.to_mut()[0], job.round_trips.to_mut()[0], job.response_end_ns.to_mut()[0]) =
-            (1000.0, 2.0, 2000 * MS);
+            (1000.0, 2, 2000 * MS);
         let replay = Replay::new(&job, Waiting::Evidence, &network());
         let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
         let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
@@ -419,8 +438,8 @@ mod tests {
             trips: vec![1.0, 0.0, 0.0].into(),
             gap: vec![1.0, 0.5, 1.0].into(),
             service: vec![1.0; 3].into(),
-            stalled_before: vec![1.0; 3].into(),
-            stalled_within: vec![1.0; 3].into(),
+            stalled_before: vec![true; 3].into(),
+            stalled_within: vec![true; 3].into(),
             closed: vec![false].into(),
             request_segments: vec![1.0; 3].into(),
             response_segments: vec![1.0; 3].into(),
@@ -446,8 +465,8 @@ mod tests {
             trips: whole(),
             gap: whole(),
             service: whole(),
-            stalled_before: whole(),
-            stalled_within: whole(),
+            stalled_before: Cow::Owned(vec![true; 3]),
+            stalled_within: Cow::Owned(vec![true; 3]),
             request_segments: whole(),
             response_segments: whole(),
         }
@@ -464,13 +483,16 @@ mod tests {
         let ping = Changes { trips: vec![1.0, 0.0, 1.0].into(), gap: vec![1.0, 0.0, 1.0].into(), ..unchanged() };
         // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
         assert_eq!(saved(ping.clone()), [1.0 + 3.0, 101.0 + 3.0]);
-        assert_eq!(saved(Changes { stalled_before: vec![1.0, 0.0, 1.0].into(), ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
+        assert_eq!(
+            saved(Changes { stalled_before: vec![true, false, true].into(), ..ping }),
+            [1.0 + 8.0, 101.0 + 108.0]
+        );
     }
 
     #[test]
     fn who_goes_with_the_request_before_it_waits_no_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
-        (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0.0, true);
+        (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0, true);
         job.set(0, 0, 2 * MS);
         job.set(1, 0, 3 * MS);
         let replay = Replay::new(&job, Waiting::Evidence, &network());
@@ -507,7 +529,7 @@ mod tests {
             job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
         }
         let replay = Replay::new(&job, Waiting::Evidence, &network());
-        assert_eq!(replay.locks.len(), 12);
+        assert_eq!(replay.turns.locks.len(), 12);
         let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
         assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
     }

@@ -46,7 +46,7 @@ impl Program {
             program: Program::default(),
             connections: vec![Follow::default(); replay.connections.len()],
             pending: vec![Pending::Nothing; replay.lanes],
-            holders: replay.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
+            holders: replay.turns.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
         };
         builder.holders.sort_unstable();
@@ -147,7 +147,7 @@ impl Builder<'_> {
 
     /// It waits for a round trip, and its messages move no window.
     fn is_steady(&self, turn: &Turn) -> bool {
-        turn.trips == 1.0 && self.replay.segments(turn).iter().all(|&segments| segments <= FEW_SEGMENTS)
+        turn.trips == 1.0 && self.replay.segments(turn.row).iter().all(|&segments| segments <= FEW_SEGMENTS)
     }
 
     /// The turn is the last of its lane's chain; the one before it is in its midst now.
@@ -278,6 +278,7 @@ mod tests {
         let of_two = |value: f64| vec![value; 2].into();
         let segments = |side: usize| exchanges.iter().map(|&(_, _, sizes, _)| sizes[side]).collect::<Vec<f64>>().into();
         let whole = || vec![1.0; count].into();
+        let alone = vec![1; count].into();
         let job = Job {
             baseline_ns: of_two(MS),
             low_ns: of_two(0.9 * MS),
@@ -298,7 +299,7 @@ mod tests {
             request_end_ns: of(1),
             response_ns: of(2),
             response_end_ns: of(3),
-            round_trips: whole(),
+            round_trips: alone,
             stalled_before_ns: vec![0.0; count].into(),
             stalled_within_ns: vec![0.0; count].into(),
             request_segments: segments(0),
@@ -313,8 +314,8 @@ mod tests {
             trips: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
             gap: whole(),
             service: exchanges.iter().map(|&(.., left)| left).collect::<Vec<f64>>().into(),
-            stalled_before: whole(),
-            stalled_within: whole(),
+            stalled_before: vec![true; count].into(),
+            stalled_within: vec![true; count].into(),
             request_segments: job.request_segments.clone(),
             response_segments: job.response_segments.clone(),
         };
@@ -343,6 +344,20 @@ mod tests {
                 prop_assert_eq!(replay.run(&rtts, &network), walked.run(&rtts, &network));
                 let fixed = replay.changed(&changes).unwrap();
                 prop_assert_eq!(fixed.run(&rtts, &network), fixed.walked().run(&rtts, &network));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_job_is_the_same_in_whatever_way_its_turns_waited_before(exchanges in exchanges(), waiting in 0..3_usize) {
+            let (job, _) = job(exchanges);
+            let ways = [Waiting::Evidence, Waiting::Independent, Waiting::Chained];
+            let found = Replay::new(&job, ways[waiting], &NETWORK);
+            for way in ways {
+                let (anew, otherwise) = (Replay::new(&job, way, &NETWORK), found.waiting(&job, way, &NETWORK).unwrap());
+                let rtts = [0.0, 0.3, 1.0, 15.0].map(|ms| ms * MS);
+                prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
             }
         }
     }

@@ -104,10 +104,10 @@ impl<'a> Walk<'a> {
         let (replay, turn) = (self.replay, self.replay.turn(number));
         let walked = Walked {
             number,
-            segments: replay.segments(&turn),
+            segments: replay.segments(turn.row),
             halvings: replay.halvings[number as usize],
             bulks: next.bulks(&replay.bulks, number),
-            locks: next.locks(&replay.locks, number),
+            locks: next.locks(&replay.turns.locks, number),
             waits_for: replay.lock_of(number),
             turn,
         };
@@ -219,7 +219,7 @@ impl Run {
             learned,
             lanes: vec![0.0; replay.lanes],
             connections: vec![Progress::default(); replay.connections.len()],
-            free: vec![f64::NEG_INFINITY; replay.locks.len()],
+            free: vec![f64::NEG_INFINITY; replay.turns.locks.len()],
             latest: 0.0,
         }
     }
@@ -295,7 +295,7 @@ impl Run {
     /// its lane began before.
     fn release(&mut self, replay: &Replay, holder: &Walked, answered: f64) {
         for number in holder.locks.clone() {
-            let Lock { waiter, lag, .. } = replay.locks[number];
+            let Lock { waiter, lag, .. } = replay.turns.locks[number];
             self.free[number] = answered + lag;
             if waiter < holder.number {
                 let waiter = replay.turn(waiter);

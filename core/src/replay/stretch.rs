@@ -35,7 +35,7 @@ impl Plain {
             trips: turn.trips,
             service: turn.service,
             response: turn.response,
-            segments: replay.segments(&turn),
+            segments: replay.segments(turn.row),
             halvings: replay.halvings[number as usize],
         }
     }

@@ -35,14 +35,30 @@ pub struct Turn {
     /// First → last packet of the response.
     pub response: f64,
     pub answered: bool,
-    /// A commit, or a rollback.
-    pub ends_transaction: bool,
     /// Round trips in its middle: `service` then holds everything but the round trips.
     pub whole: bool,
     /// Nobody was seen to ask for it.
     pub unseen: bool,
     /// The exchange it is.
     pub row: u32,
+}
+
+/// What is kept of a turn and is the same whoever waits for whom; stalls are few and kept aside.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    pub connection: u32,
+    pub phase: u32,
+    pub row: u32,
+    pub round_trips: u32,
+    pub request: f64,
+    pub service: f64,
+    pub response: f64,
+    pub answered: bool,
+    /// A commit, or a rollback.
+    pub ends_transaction: bool,
+    pub whole: bool,
+    pub unseen: bool,
+    pub stalled: bool,
 }
 
 /// What a turn's gap is counted from.
@@ -82,9 +98,91 @@ pub struct Start {
     pub gap: f64,
 }
 
-/// The turns of `job` in the order in which they began, and who of them waited for whose lock.
-pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
-    let mut cut = Cut { job, turns: Vec::with_capacity(job.rows()), spans: Vec::with_capacity(job.rows()) };
+/// The turns of a job in the order in which they began.
+#[derive(Debug, Default)]
+pub struct Turns {
+    pub bodies: Vec<Body>,
+    /// Of turns in their order: the stall before each, and within it.
+    stalls: Vec<(u32, [f64; 2])>,
+    /// Who of them waited for whose lock, by holder.
+    pub locks: Vec<Lock>,
+}
+
+impl Turns {
+    /// Cut `job` into turns; where each starts depends on who waits for whom.
+    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Vec<Start>) {
+        let most = job.rows() + 2 * job.connections();
+        let (mut bodies, mut spans) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let mut starts = Vec::with_capacity(most);
+        cut(job, |body, start, span| {
+            bodies.push(body);
+            starts.push(start);
+            spans.push(span);
+        });
+        if let Some(order) = order(&spans) {
+            put_in_order(&mut bodies, order.clone());
+            put_in_order(&mut starts, order.clone());
+            put_in_order(&mut spans, order);
+        }
+        assign(&mut starts, &spans, job, waiting);
+        let locks = locks::locks(&bodies, &spans);
+        for lock in &locks {
+            bodies[lock.waiter as usize].service = lock.lag;
+        }
+        let stalled = (0..).zip(&bodies).filter(|(_, body): &(u32, &Body)| body.stalled);
+        let stalls = stalled.map(|(number, body)| (number, job.stalls(body.row as usize))).collect();
+        (Turns { bodies, stalls, locks }, starts)
+    }
+
+    /// Where the turns of the same job start when they wait for each other in another way.
+    pub fn otherwise(job: &Job, starts: &[Start], waiting: Waiting) -> Vec<Start> {
+        let mut spans = Vec::with_capacity(starts.len());
+        cut(job, |_, _, span| spans.push(span));
+        if let Some(order) = order(&spans) {
+            put_in_order(&mut spans, order);
+        }
+        let mut starts = starts.to_vec();
+        assign(&mut starts, &spans, job, waiting);
+        starts
+    }
+
+    pub fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// A turn that starts there.
+    pub fn turn(&self, number: u32, start: &Start) -> Turn {
+        let body = &self.bodies[number as usize];
+        let [stalled_before, stalled_within] = if body.stalled { self.stalls_of(number) } else { [0.0; 2] };
+        Turn {
+            connection: body.connection,
+            phase: body.phase,
+            lane: start.lane,
+            after: start.after,
+            starts: start.starts,
+            gap: start.gap,
+            request: body.request,
+            round_trips: body.round_trips.into(),
+            trips: 1.0,
+            stalled_before,
+            stalled_within,
+            service: body.service,
+            response: body.response,
+            answered: body.answered,
+            whole: body.whole,
+            unseen: body.unseen,
+            row: body.row,
+        }
+    }
+
+    fn stalls_of(&self, number: u32) -> [f64; 2] {
+        self.stalls.binary_search_by_key(&number, |&(turn, _)| turn).map_or([0.0; 2], |place| self.stalls[place].1)
+    }
+}
+
+/// Take each turn of `job`, connection by connection: its start is known where it does not depend on other turns.
+fn cut(job: &Job, take: impl FnMut(Body, Start, Span)) {
+    let mut cut = Cut { job, take };
     let mut row = 0;
     for connection in 0..job.connections() {
         let mut state = cut.handshake(connection);
@@ -94,7 +192,26 @@ pub fn turns(job: &Job, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
         }
         cut.goodbye(connection, &state);
     }
-    cut.in_order(waiting)
+}
+
+/// The order in which they began, where that is another one.
+fn order(spans: &[Span]) -> Option<Vec<u32>> {
+    if spans.is_sorted_by(|a, b| a.begin <= b.begin) {
+        return None;
+    }
+    let mut order: Vec<u32> = (0..spans.len() as u32).collect();
+    order.sort_by(|&a, &b| spans[a as usize].begin.total_cmp(&spans[b as usize].begin));
+    Some(order)
+}
+
+/// Give each turn its lane; what goes with the request before it starts there.
+fn assign(starts: &mut [Start], spans: &[Span], job: &Job, waiting: Waiting) {
+    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), waiting)) {
+        *start = match start.starts {
+            Starts::With => Start { lane: found.lane, after: found.after, ..*start },
+            _ => found,
+        };
+    }
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
@@ -106,13 +223,12 @@ struct Left {
     first: bool,
 }
 
-struct Cut<'a> {
+struct Cut<'a, Take> {
     job: &'a Job<'a>,
-    turns: Vec<Turn>,
-    spans: Vec<Span>,
+    take: Take,
 }
 
-impl Cut<'_> {
+impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
     fn handshake(&mut self, connection: usize) -> Left {
         let phase = self.job.opening[connection];
         let seen = |time: i64| (time != UNSEEN).then_some(time as f64);
@@ -123,15 +239,15 @@ impl Cut<'_> {
         };
         let end = established.unwrap_or(begin);
         let answered = established.is_some();
-        let round_trips = if answered { 1.0 } else { 0.0 };
-        let turn = Turn {
+        let round_trips = u32::from(answered);
+        let turn = Body {
             round_trips,
             phase,
-            service: end - begin - round_trips * self.job.baseline_ns[phase as usize],
+            service: end - begin - f64::from(round_trips) * self.job.baseline_ns[phase as usize],
             answered,
             ..EMPTY
         };
-        self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
+        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
         Left { phase, asked: begin, answered: end, first: true }
     }
 
@@ -148,23 +264,23 @@ impl Cut<'_> {
         };
         let greets = is_greeting && job.request_ns[row] == UNSEEN;
         let pushed = job.request_ns[row] == UNSEEN && !greets;
-        let round_trips = if greets { 1.0 } else { job.round_trips[row] };
+        let round_trips = if greets { 1 } else { job.round_trips[row] };
         let sent = seen(&job.request_end_ns).unwrap_or(asked).max(asked);
         let end = response.and(seen(&job.response_end_ns)).or(response).unwrap_or(sent).max(sent);
-        let waits = round_trips > 0.0;
+        let waits = round_trips > 0;
         if waits && sent - asked > baseline && job.request_segments[row] <= FEW_SEGMENTS {
             asked = sent; // what was sent long before the rest did not wait
         }
         let follows_own = job.shared[row] && !left.first;
-        let whole = response.is_some_and(|response| round_trips > 1.0 || response < sent);
+        let whole = response.is_some_and(|response| round_trips > 1 || response < sent);
         let mut turn =
-            Turn { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
-        (turn.stalled_before, turn.stalled_within) = (job.stalled_before_ns[row], job.stalled_within_ns[row]);
+            Body { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
+        turn.stalled = job.stalls(row) != [0.0; 2];
         turn.ends_transaction = job.ends_transaction[row];
         match response {
             Some(_) if whole => {
                 turn.request = 0.0;
-                turn.service = end - asked - round_trips * baseline;
+                turn.service = end - asked - f64::from(round_trips) * baseline;
             }
             Some(_) if pushed => turn.request = end - asked,
             Some(response) => {
@@ -173,14 +289,12 @@ impl Cut<'_> {
             }
             None => {}
         }
-        if follows_own {
-            turn.starts = Starts::With;
-            turn.gap = asked - left.asked;
-        }
+        let with = Start { starts: Starts::With, gap: asked - left.asked, ..FIRST };
+        let start = if follows_own { with } else { FIRST };
         turn.unseen = job.request_ns[row] == UNSEEN;
         turn.row = row as u32;
         let setup = job.setup[row] || greets;
-        self.push(connection, turn, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
+        self.push(connection, turn, start, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         *left = Left { phase, asked: sent, answered, first: false };
     }
@@ -194,39 +308,15 @@ impl Cut<'_> {
         let (begin, end) = (left.asked, (closed as f64).max(left.asked));
         let phase = left.phase;
         let service = end - begin - self.job.baseline_ns[phase as usize];
-        let turn = Turn { phase, round_trips: 1.0, service, answered: true, row: GOODBYE, ..EMPTY };
-        self.push(connection, turn, Span { begin, end, setup: true, ..NOWHERE });
+        let turn = Body { phase, round_trips: 1, service, answered: true, row: GOODBYE, ..EMPTY };
+        self.push(connection, turn, FIRST, Span { begin, end, setup: true, ..NOWHERE });
     }
 
-    fn push(&mut self, connection: usize, turn: Turn, span: Span) {
+    fn push(&mut self, connection: usize, turn: Body, start: Start, span: Span) {
         let client = self.job.client[connection];
         let connection = connection as u32;
-        let waits = turn.round_trips > 0.0;
-        self.turns.push(Turn { connection, ..turn });
-        self.spans.push(Span { connection, client, waits, ..span });
-    }
-
-    fn in_order(self, waiting: Waiting) -> (Vec<Turn>, Vec<Lock>) {
-        let Cut { job, mut turns, mut spans, .. } = self;
-        if !spans.is_sorted_by(|a, b| a.begin <= b.begin) {
-            let mut order: Vec<u32> = (0..spans.len() as u32).collect();
-            order.sort_by(|&a, &b| spans[a as usize].begin.total_cmp(&spans[b as usize].begin));
-            put_in_order(&mut turns, order.clone());
-            put_in_order(&mut spans, order);
-        }
-        for (turn, start) in turns.iter_mut().zip(lanes::assign(&spans, job.connections(), waiting)) {
-            turn.lane = start.lane;
-            turn.after = start.after;
-            if turn.starts != Starts::With {
-                turn.starts = start.starts;
-                turn.gap = start.gap;
-            }
-        }
-        let locks = locks::locks(&turns, &spans);
-        for lock in &locks {
-            turns[lock.waiter as usize].service = lock.lag;
-        }
-        (turns, locks)
+        let waits = turn.round_trips > 0;
+        (self.take)(Body { connection, ..turn }, start, Span { connection, client, waits, ..span });
     }
 }
 
@@ -244,26 +334,22 @@ fn put_in_order<T>(items: &mut [T], mut order: Vec<u32>) {
     }
 }
 
-pub const EMPTY: Turn = Turn {
+pub const EMPTY: Body = Body {
     connection: 0,
     phase: 0,
-    lane: 0,
-    after: 0,
-    starts: Starts::AtFirst,
-    gap: 0.0,
+    row: HANDSHAKE,
+    round_trips: 0,
     request: 0.0,
-    round_trips: 0.0,
-    trips: 1.0,
-    stalled_before: 0.0,
-    stalled_within: 0.0,
     service: 0.0,
     response: 0.0,
     answered: false,
     ends_transaction: false,
     whole: false,
     unseen: true,
-    row: HANDSHAKE,
+    stalled: false,
 };
+
+const FIRST: Start = Start { lane: 0, after: 0, starts: Starts::AtFirst, gap: 0.0 };
 
 pub const NOWHERE: Span =
     Span { connection: 0, client: 0, begin: 0.0, end: 0.0, setup: false, waits: false, follows_own: false };
