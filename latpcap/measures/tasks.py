@@ -27,7 +27,7 @@ from latpcap.rtt import Estimate
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.endpoints import host_of
-from latpcap.tables.passes import lanes, ordered
+from latpcap.tables.passes import grouped, lanes, ordered
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -432,6 +432,5 @@ def _only(route: Ints, task: Ints, count: int) -> Ints:
 
 def _distinct(values: Ints, task: Ints, count: int) -> Ints:
     """How many different `values` each task has."""
-    order = ordered(task, values)
-    new = (np.diff(task[order], prepend=-1) != 0) | (np.diff(values[order], prepend=-1) != 0)
-    return np.bincount(task[order][new], minlength=count)
+    order, starts = grouped(task, values)
+    return np.bincount(task[order[starts[:-1]]], minlength=count)
