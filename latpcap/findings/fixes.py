@@ -83,6 +83,8 @@ def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:
     """
     exchanges = evidence.exchanges
     unanswered = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
+    if not unanswered.any():
+        return unanswered
     before = np.roll(unanswered, 1) & (np.diff(exchanges.connection, prepend=-1) == 0)
     left = np.cumsum(unanswered & ~gone)
     begins = np.maximum.accumulate(np.where(unanswered, 0, np.arange(len(unanswered))))  # the last answered one
