@@ -110,7 +110,7 @@ fn count(recording: &mut Recording) -> io::Result<()> {
     let (mut packets, mut segments, mut payload) = (0_u64, 0_u64, 0_u64);
     while let Some(packet) = recording.next_packet() {
         packets += 1;
-        dissector.dissect(packet, |dissected| {
+        dissector.dissect(&packet, |dissected| {
             if let Dissected::Tcp(segment) = dissected {
                 segments += 1;
                 payload += u64::from(segment.wire_length);

@@ -21,7 +21,7 @@ pub struct Batch {
     /// The payload of all chunks.
     pub bytes: Vec<u8>,
     /// What came to its end with these packets.
-    pub finished: Vec<Finished>,
+    pub finished: Vec<Exchange>,
     /// What the connections, and what the conversations on them, kept at the batch's end, and how many these were.
     pub connections: Kept,
     pub conversations: Kept,
@@ -56,12 +56,6 @@ pub enum What {
     HungUp(Side, u64),
     /// What one side sent last had waited so long for a delayed acknowledgment.
     Stalled(Side, i64),
-}
-
-/// An exchange of a connection that is over.
-pub struct Finished {
-    pub connection: u32,
-    pub exchange: Exchange,
 }
 
 impl Batch {

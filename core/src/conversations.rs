@@ -1,7 +1,8 @@
 //! All conversations of a recording: from the bytes that each side sent to the exchanges that are over.
 
-use crate::batch::{Batch, Event, Finished, What};
+use crate::batch::{Batch, Event, What};
 use crate::conversation::Conversation;
+use crate::exchange::Exchange;
 use crate::ledger::{Kept, Limits, Round};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
@@ -44,7 +45,7 @@ impl Conversations<'_> {
     }
 
     /// What one packet has brought one connection.
-    fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Finished>) {
+    fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
         let Some(number) = events.first().map(|event| event.connection as usize) else { return };
         let before = self.all.get(number).map(kept).unwrap_or_default();
         for event in events {
@@ -78,14 +79,15 @@ impl Conversations<'_> {
     }
 
     /// The exchanges that a conversation has finished; their errors as they may be shown.
-    fn take(&mut self, number: usize, finished: &mut Vec<Finished>) {
+    fn take(&mut self, number: usize, finished: &mut Vec<Exchange>) {
         let Some(dialogue) = self.all[number].dialogue_mut() else { return };
         if !dialogue.pairing.has_finished() {
             return;
         }
-        let (connection, before) = (number as u32, finished.len());
-        finished.extend(dialogue.pairing.finished().map(|exchange| Finished { connection, exchange }));
-        for Finished { exchange, .. } in &mut finished[before..] {
+        let before = finished.len();
+        dialogue.pairing.take_finished(finished);
+        for exchange in &mut finished[before..] {
+            exchange.connection = number as u32;
             if let Some(error) = &mut exchange.error {
                 error.message = self.statements.error(exchange.sql, &error.code, &error.message);
                 error.code = Statements::error_code(&error.code);
@@ -95,7 +97,7 @@ impl Conversations<'_> {
     }
 
     /// No more comes: what its connection still held, and what is open.
-    pub fn close(&mut self, number: usize, connection: &mut Connection, finished: &mut Vec<Finished>) {
+    pub fn close(&mut self, number: usize, connection: &mut Connection, finished: &mut Vec<Exchange>) {
         let conversation = &mut self.all[number];
         while let Some(chunk) = connection.streams.finish() {
             conversation.read(&chunk, &mut self.statements);
@@ -117,7 +119,7 @@ impl Conversations<'_> {
     }
 
     /// One connection after the other gives up what it waits for, until an eighth of the room is free again.
-    fn make_room(&mut self, finished: &mut Vec<Finished>) {
+    fn make_room(&mut self, finished: &mut Vec<Exchange>) {
         let waiting = |kept: &Kept| kept.buffers + kept.requests;
         if !self.round.is_due(waiting(&self.kept)) {
             return;
@@ -144,7 +146,7 @@ impl Conversations<'_> {
         self.round = round;
     }
 
-    fn give_up_buffers(&mut self, number: usize, finished: &mut Vec<Finished>) {
+    fn give_up_buffers(&mut self, number: usize, finished: &mut Vec<Exchange>) {
         let before = kept(&self.all[number]);
         if before.buffers == 0 {
             return;
@@ -160,7 +162,7 @@ impl Conversations<'_> {
         self.kept.replace(before, kept(&self.all[number]));
     }
 
-    fn give_up_requests(&mut self, number: usize, finished: &mut Vec<Finished>) {
+    fn give_up_requests(&mut self, number: usize, finished: &mut Vec<Exchange>) {
         let before = kept(&self.all[number]);
         if before.requests == 0 {
             return;

@@ -79,7 +79,7 @@ impl Flows<'_> {
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
         let (known, has_room) = (self.connections.len(), self.has_room());
-        let Some(number) = self.connections.number_of(segment, has_room, &is_server_port) else {
+        let Some((number, side)) = self.connections.number_of(segment, has_room, &is_server_port) else {
             return self.no_room_for_a_connection();
         };
         batch.next_turn();
@@ -89,7 +89,6 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let before = if is_new { Kept::default() } else { kept(connection) };
-        let side = connection.side(segment);
         let fresh = connection.is_fresh(side, segment);
         let corrected;
         let offset_ns = self.clock.correction(side, segment, fresh, connection);

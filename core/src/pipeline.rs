@@ -80,17 +80,21 @@ impl Packets<'_> {
     /// False where the recording ends, or is to end, before the batch is full.
     fn fill(&mut self, batch: &mut Batch) -> bool {
         let Packets { recording, leaps, dissector, flows, .. } = self;
-        while let Some(packet) = recording.next_packet() {
+        while let Some(mut packet) = recording.next_packet() {
             let is_time = packet.frame % CANCEL_INTERVAL == 0;
             if is_time && self.options.cancel.load(Ordering::Relaxed) {
                 return false;
             }
             self.frame = packet.frame;
             let held = leaps.release(Some(packet.time_ns));
-            let held_cut = held.and_then(|(held, timed)| pass(held, timed, dissector, flows, batch));
-            let is_held = leaps.hold(&packet);
-            let cut = if is_held { None } else { pass(packet, true, dissector, flows, batch) };
-            [held_cut, cut].into_iter().flatten().for_each(|cut| recording.note_cut(cut));
+            let held_cut = held.and_then(|(mut held, timed)| pass(&mut held, timed, dissector, flows, batch));
+            let cut = match leaps.hold(&packet) {
+                true => None,
+                false => pass(&mut packet, true, dissector, flows, batch),
+            };
+            for cut in held_cut.into_iter().chain(cut) {
+                recording.note_cut(cut);
+            }
             let is_full = batch.pass();
             if is_time && recording.stopped() {
                 return false;
@@ -105,7 +109,8 @@ impl Packets<'_> {
     /// No packet tells any more whether the time of the one before it is wrong.
     fn end(&mut self, batch: &mut Batch) {
         let held = self.leaps.release(None);
-        let cut = held.and_then(|(held, timed)| pass(held, timed, &mut self.dissector, &mut self.flows, batch));
+        let cut =
+            held.and_then(|(mut held, timed)| pass(&mut held, timed, &mut self.dissector, &mut self.flows, batch));
         cut.into_iter().for_each(|cut| self.recording.note_cut(cut));
     }
 }
@@ -113,20 +118,21 @@ impl Packets<'_> {
 /// One packet; `timed`: its time is its own. Comes back where some of its IP datagram was not captured.
 #[inline]
 fn pass(
-    packet: Packet<'_>,
+    packet: &mut Packet<'_>,
     timed: bool,
     dissector: &mut Dissector,
     flows: &mut Flows<'_>,
     batch: &mut Batch,
 ) -> Option<CutPacket> {
-    let packet = Packet { time_ns: possible_time(packet.time_ns), ..packet };
+    packet.time_ns = possible_time(packet.time_ns);
+    let packet = &*packet;
     let mut is_cut = false;
     dissector.dissect(packet, |dissected| {
-        is_cut |= dissected.is_cut(&packet);
+        is_cut |= dissected.is_cut(packet);
         match dissected {
             Dissected::Tcp(segment) if timed => flows.segment(&segment, batch),
             Dissected::Tcp(segment) => flows.segment_with_a_wrong_time(&segment, batch),
-            other => flows.unread_packet(&packet, &other),
+            other => flows.unread_packet(packet, &other),
         }
     });
     is_cut.then_some(CutPacket {

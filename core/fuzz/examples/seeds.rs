@@ -185,11 +185,11 @@ fn as_turns(packets: &[Owned]) -> Vec<Vec<u8>> {
     let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
     for (packet, frame) in packets.iter().zip(1..) {
         let Dissected::Tcp(segment) = dissector.segment(packet.packet(frame)) else { continue };
-        let Some(number) = connections.number_of(&segment, true, &|port| protocol_on(port).is_some()) else { break };
+        let is_server_port = |port| protocol_on(port).is_some();
+        let Some((number, side)) = connections.number_of(&segment, true, &is_server_port) else { break };
         let connection = connections.get_mut(number);
         let port = connection.server.port;
         let seen = seen.entry(number).or_insert_with(|| Seen::new(port));
-        let side = connection.side(&segment);
         let fresh = connection.is_fresh(side, &segment);
         let accepted = connection.accept(side, &segment, fresh);
         if let Some(chunk) = accepted.and_then(|arrival| arrival.chunk) {

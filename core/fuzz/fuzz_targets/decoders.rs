@@ -45,13 +45,13 @@ fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bo
         wire.send(turn, &mut |chunk| {
             conversation.read(chunk, &mut statements);
             if let Some(dialogue) = conversation.dialogue_mut() {
-                finished.extend(dialogue.pairing.finished());
+                dialogue.pairing.take_finished(&mut finished);
             }
         });
     }
     conversation.finish(&mut statements);
     let dialogue = conversation.dialogue_mut()?;
-    finished.extend(dialogue.pairing.finished());
+    dialogue.pairing.take_finished(&mut finished);
     // In mid-connection the first packet shows which layer is in force.
     let settled = hints.forced.is_some()
         && hints.from_start

@@ -272,9 +272,12 @@ impl Dialogue {
     /// From here on the bytes are something else, on both sides; true if they are.
     #[inline]
     fn switch(&mut self, layer: Option<Layer>) -> bool {
-        layer.map(|layer| self.begin(layer)).is_some()
+        let Some(layer) = layer else { return false };
+        self.begin(layer);
+        true
     }
 
+    #[cold]
     fn begin(&mut self, layer: Layer) {
         match layer {
             Layer::Wrapped(wrapping) => {

@@ -13,6 +13,8 @@ use crate::stream::Mark;
 /// One request and its whole response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
+    /// The connection's number, once all that is known of the exchange is.
+    pub connection: u32,
     /// Counts from 0 on its connection, in the order of the requests.
     pub number: u32,
     pub command: &'static str,

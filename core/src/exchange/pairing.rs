@@ -98,11 +98,12 @@ impl Pairing {
         }
     }
 
-    /// The exchanges of which nothing more will be learnt.
-    pub fn finished(&mut self) -> std::vec::Drain<'_, Exchange> {
-        let settled = if self.spoke { self.finished.len() } else { 0 };
-        self.held = self.finished.len() - settled;
-        self.finished.drain(..settled)
+    /// Moves the exchanges of which nothing more will be learnt to those of other connections.
+    pub fn take_finished(&mut self, all: &mut Vec<Exchange>) {
+        if self.spoke {
+            all.append(&mut self.finished);
+        }
+        self.held = self.finished.len();
     }
 
     pub fn has_finished(&self) -> bool {
@@ -329,6 +330,7 @@ impl Pairing {
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let wait = self.wait_of(request.awaits, span);
         let exchange = Exchange {
+            connection: 0,
             number: self.next_number,
             command: request.command,
             purpose: request.purpose,
@@ -367,6 +369,7 @@ impl Pairing {
     }
 
     /// Most connections have one exchange under way at a time, and many connections are kept.
+    #[inline]
     fn push_open(&mut self, open: Open) {
         if self.open.capacity() == 0 {
             self.open.reserve_exact(1);

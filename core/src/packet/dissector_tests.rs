@@ -251,7 +251,7 @@ fn aggregate() -> Vec<u8> {
 fn every_frame_of_an_aggregate_is_looked_into() {
     let bytes = aggregate();
     let mut payloads = Vec::new();
-    Dissector::new().dissect(packet(105, &bytes), |dissected| match dissected {
+    Dissector::new().dissect(&packet(105, &bytes), |dissected| match dissected {
         Dissected::Tcp(segment) => payloads.push(segment.payload.to_vec()),
         other => panic!("{other:?}"),
     });
@@ -269,7 +269,7 @@ fn aggregates_in_aggregates_end_somewhere() {
     let inner = [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &tzsp(&aggregate())].concat();
     let outer = [&aggregate()[..26], &[2; 12], &(inner.len() as u16).to_be_bytes(), &inner].concat();
     let mut seen = 0;
-    Dissector::new().dissect(packet(105, &outer), |dissected| {
+    Dissector::new().dissect(&packet(105, &outer), |dissected| {
         seen += 1;
         assert!(matches!(dissected, Dissected::Aggregate(_)));
     });
@@ -300,7 +300,7 @@ fn only_what_is_missing_of_the_datagram_counts_as_cut() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(link_type in 0_u16..300, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        Dissector::new().dissect(packet(link_type, &bytes), |_| {});
+        Dissector::new().dissect(&packet(link_type, &bytes), |_| {});
     }
 
     /// Seen at once or header by header, a plain packet is the same segment: whatever is damaged of it, or cut.
@@ -347,7 +347,7 @@ proptest! {
         let mut dissector = Dissector::new();
         for end in [length.index(bytes.len()), bytes.len()] {
             let mut fits = true;
-            dissector.dissect(packet(link_type, &bytes[..end]), |dissected| {
+            dissector.dissect(&packet(link_type, &bytes[..end]), |dissected| {
                 if let Dissected::Tcp(segment) = dissected {
                     fits &= segment.payload.len() <= segment.wire_length as usize;
                 }

@@ -154,16 +154,19 @@ impl Connection {
         }
     }
 
-    /// Does the segment travel between the same two ends?
+    /// Which side sent this segment, if it travels between the same two ends.
     #[inline]
-    fn connects(&self, segment: &Segment<'_>) -> bool {
-        (segment.source == self.client && segment.destination == self.server)
-            || (segment.source == self.server && segment.destination == self.client)
+    fn sender(&self, segment: &Segment<'_>) -> Option<Side> {
+        if segment.source == self.client && segment.destination == self.server {
+            Some(Side::Client)
+        } else {
+            (segment.source == self.server && segment.destination == self.client).then_some(Side::Server)
+        }
     }
 
-    /// Which side sent this segment.
+    /// Which side sent this segment of the connection.
     #[inline]
-    pub fn side(&self, segment: &Segment<'_>) -> Side {
+    fn side(&self, segment: &Segment<'_>) -> Side {
         if segment.source == self.client { Side::Client } else { Side::Server }
     }
 
@@ -419,42 +422,45 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// The number of the connection that this segment belongs to; a new one where it begins one, if there is room.
+    /// The number of the connection that this segment belongs to, and who sent it; a new one where it begins one, if there
+    /// is room.
     #[inline]
     pub fn number_of(
         &mut self,
         segment: &Segment<'_>,
         has_room: bool,
         is_server_port: &dyn Fn(u16) -> bool,
-    ) -> Option<usize> {
-        let known = match self.all.get(self.last) {
-            Some(last) if last.connects(segment) => Some(self.last),
-            _ => self.newest.get(&Ends::of(segment)).map(|&number| number as usize),
+    ) -> Option<(usize, Side)> {
+        let known = match self.all.get(self.last).and_then(|last| last.sender(segment)) {
+            Some(side) => Some((self.last, side)),
+            None => self.newest.get(&Ends::of(segment)).map(|&number| {
+                let number = number as usize;
+                (number, self.all[number].side(segment))
+            }),
         };
-        let number = match known {
-            Some(number) if !self.begins_anew(number, segment) => number,
+        let found = match known {
+            Some((number, side)) if !self.begins_anew(number, side, segment) => (number, side),
             _ if !has_room => return None,
             _ => self.add(segment, is_server_port),
         };
-        self.last = number;
-        Some(number)
+        self.last = found.0;
+        Some(found)
     }
 
     /// Ports are used again: a SYN with another initial sequence number is another connection.
     #[inline]
-    fn begins_anew(&self, number: usize, segment: &Segment<'_>) -> bool {
+    fn begins_anew(&self, number: usize, side: Side, segment: &Segment<'_>) -> bool {
         let opens = segment.flags.0 & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        opens && {
-            let connection = &self.all[number];
-            connection.streams.is_new_connection(connection.side(segment), segment.sequence)
-        }
+        opens && self.all[number].streams.is_new_connection(side, segment.sequence)
     }
 
-    fn add(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> usize {
+    fn add(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (usize, Side) {
         let number = self.all.len();
-        self.all.push(Connection::new(segment, is_server_port));
+        let connection = Connection::new(segment, is_server_port);
+        let side = connection.side(segment);
+        self.all.push(connection);
         self.newest.insert(Ends::of(segment), number as u32);
-        number
+        (number, side)
     }
 
     #[inline]
@@ -508,9 +514,8 @@ mod tests {
     fn numbers(segments: &[Segment<'static>]) -> Vec<usize> {
         let mut connections = Connections::default();
         let mut number = |segment| {
-            let number = connections.number_of(segment, true, &|port| port == 3306).unwrap();
+            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
             let connection = connections.get_mut(number);
-            let side = connection.side(segment);
             let fresh = connection.is_fresh(side, segment);
             connection.accept(side, segment, fresh);
             number
@@ -550,9 +555,8 @@ mod tests {
         let syn = segment(Flags::SYN);
         let segments = [syn, turned(segment(Flags::SYN | Flags::ACK)), segment(Flags::ACK), segment(Flags::FIN)];
         for segment in &segments {
-            let number = connections.number_of(segment, true, &|port| port == 3306).unwrap();
+            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
             let connection = connections.get_mut(number);
-            let side = connection.side(segment);
             connection.accept(side, segment, true);
         }
         assert!(connections.get_mut(0).kept_bytes() <= 1_400);

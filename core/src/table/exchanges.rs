@@ -6,7 +6,6 @@ use arrow_schema::ArrowError;
 use super::columns::{Kind, Value};
 use super::rows::{Expected, Rows};
 use super::words::{Errors, Names};
-use crate::batch::Finished;
 use crate::exchange::{Exchange, Span};
 use crate::sql::NO_TAGS;
 use crate::stream::Mark;
@@ -20,18 +19,17 @@ const CODES: usize = 16;
 
 /// What a row is made of.
 struct Row<'a> {
-    stream: u32,
     exchange: &'a Exchange,
     /// The first and the last packet of the request, then of the response.
     marks: [Option<Mark>; 4],
 }
 
 impl<'a> Row<'a> {
-    fn new(stream: u32, exchange: &'a Exchange) -> Row<'a> {
+    fn new(exchange: &'a Exchange) -> Row<'a> {
         let ends = |span: Option<Span>| [span.map(|span| span.first), span.map(|span| span.last)];
         let ([first, last], [answer, end]) = (ends(exchange.request), ends(exchange.response));
         let marks = [first, last, answer, end].map(|mark| mark.filter(|mark| mark.frame > 0));
-        Row { stream, exchange, marks }
+        Row { exchange, marks }
     }
 
     fn frame(&self, place: usize) -> Option<u32> {
@@ -95,7 +93,7 @@ macro_rules! columns {
 }
 
 columns! {
-    stream: U32 = |row, _| row.stream;
+    stream: U32 = |row, _| row.exchange.connection;
     exchange: U32 = |row, _| row.exchange.number;
     command: Name = |row, words| words.command.number(row.exchange.command);
     purpose: Name = |row, words| words.purpose.number(row.exchange.purpose.as_str());
@@ -195,8 +193,8 @@ impl ExchangeColumns {
     }
 
     /// One more row; an error's code and message are as they may be shown.
-    pub fn take(&mut self, Finished { connection, exchange }: &Finished) {
-        self.rows.push(numbers(&Row::new(*connection, exchange), &mut self.words));
+    pub fn take(&mut self, exchange: &Exchange) {
+        self.rows.push(numbers(&Row::new(exchange), &mut self.words));
     }
 
     /// How many errors came when there was no room left for a text of their own.

@@ -175,7 +175,9 @@ fn read_without(lost: Option<usize>, parts: &[(Side, Vec<u8>)]) -> Read {
         dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost, bytes, cut: 0 }, &mut statements);
     }
     dialogue.pairing.close();
-    Read { exchanges: dialogue.pairing.finished().collect(), session: dialogue.session, statements }
+    let mut exchanges = Vec::new();
+    dialogue.pairing.take_finished(&mut exchanges);
+    Read { exchanges, session: dialogue.session, statements }
 }
 
 fn read(parts: &[(Side, Vec<u8>)]) -> Read {

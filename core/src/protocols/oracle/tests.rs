@@ -118,12 +118,12 @@ fn read_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
             let mark = Mark { frame: 1, time_ns: 0 };
             dialogue
                 .read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut statements);
-            exchanges.extend(dialogue.pairing.finished());
+            dialogue.pairing.take_finished(&mut exchanges);
             rest = later;
         }
     }
     dialogue.pairing.close();
-    exchanges.extend(dialogue.pairing.finished());
+    dialogue.pairing.take_finished(&mut exchanges);
     exchanges
 }
 
