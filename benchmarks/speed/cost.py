@@ -69,7 +69,7 @@ def spend(command: Command, feed: IO[bytes] | None = None) -> tuple[Cost, str]:
 
 def text_of(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read(64 << 20).decode(errors="replace")
+    return file.read(1 << 30).decode(errors="replace")
 
 
 def in_turn(commands: dict[str, Command], rounds: Callable[[str], int]) -> dict[str, Runs]:
