@@ -82,7 +82,7 @@ def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:
     Where a request goes and the unanswered one before it stays, the next request is held back in its place.
     """
     exchanges = evidence.exchanges
-    unanswered = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
+    unanswered: Bools = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
     if not unanswered.any():
         return unanswered
     before = np.roll(unanswered, 1) & (np.diff(exchanges.connection, prepend=-1) == 0)
