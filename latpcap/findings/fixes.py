@@ -82,9 +82,9 @@ def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:
     Where a request goes and the unanswered one before it stays, the next request is held back in its place.
     """
     exchanges = evidence.exchanges
-    unanswered: Bools = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
+    unanswered = (exchanges.response == MISSING) & (exchanges.round_trips == 0)
     if not unanswered.any():
-        return unanswered
+        return np.asarray(unanswered, bool)
     before = np.roll(unanswered, 1) & (np.diff(exchanges.connection, prepend=-1) == 0)
     left = np.cumsum(unanswered & ~gone)
     begins = np.maximum.accumulate(np.where(unanswered, 0, np.arange(len(unanswered))))  # the last answered one
