@@ -367,27 +367,25 @@ mod tests {
         }
     }
 
-    fn network() -> Network {
-        Network {
-            added_ns: 0.0,
-            bandwidth: f64::INFINITY,
-            loss: 0.0,
-            growth: 2.0,
-            window_bytes: 4e6,
-            timeout_ns: 2e8,
-            restarts: true,
-            baseline: 0,
-        }
-    }
+    pub(super) const NETWORK: Network = Network {
+        added_ns: 0.0,
+        bandwidth: f64::INFINITY,
+        loss: 0.0,
+        growth: 2.0,
+        window_bytes: 4e6,
+        timeout_ns: 2e8,
+        restarts: true,
+        baseline: 0,
+    };
 
     impl Replay {
         fn at(&self, rtt_ms: f64) -> f64 {
-            self.run(&[rtt_ms * MS as f64], &network())[0]
+            self.run(&[rtt_ms * MS as f64], &NETWORK)[0]
         }
     }
 
     fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
-        let replay = Replay::new(&job(answers), Waiting::Evidence, &network());
+        let replay = Replay::new(&job(answers), Waiting::Evidence, &NETWORK);
         (replay.at(101.0) - replay.at(1.0)) / MS as f64
     }
 
@@ -402,7 +400,7 @@ mod tests {
         let rtts: Cow<[f64]> = vec![MS as f64, 0.5 * MS as f64].into();
         (job.baseline_ns, job.low_ns, job.high_ns) = (rtts.clone(), rtts.clone(), rtts);
         job.phase = vec![0, 1].into();
-        let replay = Replay::new(&job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
         assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
         job.phase = vec![0, 2].into();
         assert!(job.check().is_err());
@@ -412,7 +410,7 @@ mod tests {
     fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
         let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
         (job.stalled_before_ns.to_mut()[1], job.stalled_within_ns.to_mut()[1]) = (40e6, 40e6);
-        let replay = Replay::new(&job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
         assert_eq!((replay.at(101.0) - replay.at(1.0)) / MS as f64, 400.0);
     }
 
@@ -421,7 +419,7 @@ mod tests {
         let mut job = job(&[(Some(0), 1.0)]);
         (job.request_segments.to_mut()[0], job.round_trips.to_mut()[0], job.response_end_ns.to_mut()[0]) =
             (1000.0, 2, 2000 * MS);
-        let replay = Replay::new(&job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
         let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
         let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
         assert!(
@@ -433,7 +431,7 @@ mod tests {
     #[test]
     fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
         let replay =
-            Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &network());
+            Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &NETWORK);
         let mut changes = Changes {
             trips: vec![1.0, 0.0, 0.0].into(),
             gap: vec![1.0, 0.5, 1.0].into(),
@@ -474,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_stall_stays_when_only_the_request_behind_it_goes() {
-        let replay = Replay::new(&stalled(), Waiting::Evidence, &network());
+        let replay = Replay::new(&stalled(), Waiting::Evidence, &NETWORK);
         let saved = |changes: Changes| {
             let fixed = replay.changed(&changes).unwrap();
             [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
@@ -495,7 +493,7 @@ mod tests {
         (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0, true);
         job.set(0, 0, 2 * MS);
         job.set(1, 0, 3 * MS);
-        let replay = Replay::new(&job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
         let saved = |trips: [f64; 3]| {
             let fixed = replay.changed(&Changes { trips: trips.to_vec().into(), ..unchanged() }).unwrap();
             (replay.at(101.0) - fixed.at(101.0)) / MS as f64
@@ -528,7 +526,7 @@ mod tests {
             }
             job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
         }
-        let replay = Replay::new(&job, Waiting::Evidence, &network());
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
         assert_eq!(replay.turns.locks.len(), 12);
         let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
         assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");

@@ -226,20 +226,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::replay::tests::NETWORK;
     use crate::replay::{Changes, Job, Network, UNSEEN, Waiting};
 
     const MS: f64 = 1e6;
-    const NETWORK: Network = Network {
-        added_ns: 0.0,
-        bandwidth: f64::INFINITY,
-        loss: 0.0,
-        growth: 2.0,
-        window_bytes: 4e6,
-        timeout_ns: 2e8,
-        restarts: true,
-        baseline: 0,
-    };
-
     /// Of an exchange: its connection, then what it took in µs: the client before it, its request, the server beyond an
     /// RTT of 1 ms, and its response; the segments of both; what is left of its wait when it is fixed.
     type Exchange = (u32, [i64; 4], [f64; 2], f64);
