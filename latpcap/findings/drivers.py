@@ -103,4 +103,4 @@ def _session(evidence: Evidence, connection: int) -> Session:
     statements = evidence.exchanges.fingerprint[begin:end]
     statements = statements[statements >= 0]
     first_text = evidence.text(int(statements[0])) if len(statements) else ""
-    return Session(recording.connections.protocol[connection], application, version, first_text)
+    return Session(recording.connections.protocol.name(connection), application, version, first_text)

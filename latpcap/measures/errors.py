@@ -115,9 +115,8 @@ def codes_said(found: Iterable[tuple[str, int]]) -> str:
 def _categories(recording: Recording, rows: Ints, code: Codes) -> Codes:
     """Why each of `rows` failed; a code is looked up once a protocol."""
     protocol = recording.connections.protocol
-    names = sorted(set(protocol))
-    of_connection = np.array([names.index(name) for name in protocol], np.int64)
-    keys = (code.codes % len(code.names)) * len(names) + of_connection[recording.exchanges.connection[rows]]
+    names = protocol.names
+    keys = (code.codes % len(code.names)) * len(names) + protocol.codes[recording.exchanges.connection[rows]]
     distinct, index = np.unique(keys, return_inverse=True)
     found = [class_of(names[key % len(names)], code.names[key // len(names)]) for key in distinct]
     words = list(CLASSES)
@@ -169,8 +168,7 @@ def _unanswered(recording: Recording) -> Bools:
 
 def _is_hidden(recording: Recording) -> Bools:
     """The connections that are encrypted from their login on."""
-    encryption = columns.texts(recording.all_connections_table, "encryption")
-    return np.array([encryption[row] == "tls" for row in recording.database_rows], bool)
+    return recording.said("encryption").where("tls".__eq__)
 
 
 def _logins(recording: Recording) -> tuple[Bools, Bools]:

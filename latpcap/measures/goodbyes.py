@@ -33,7 +33,7 @@ def goodbyes(recording: Recording, near: Ints) -> Ints:
     `near` is the part of each connection's RTT between client and capture, in ns.
     """
     connections = recording.connections
-    half, hosts, said, fin = near // 2, connections.hosts, _said(recording), connections.server_fin
+    half, hosts, said, fin = near // 2, connections.host.codes, _said(recording), connections.server_fin
     hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
     left, told = said[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
     opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)

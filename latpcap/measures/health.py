@@ -288,11 +288,11 @@ def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     table = recording.all_connections_table
     total = len(recording.connections)
-    encrypted = [value for value in columns.texts(table, "encryption") if value is not None]
-    if encrypted:
-        kinds = ", ".join(sorted(set(encrypted)))
-        text = f"statements are hidden by encryption ({kinds}) on {_part(len(encrypted), total)}"
-        yield HealthNote("encrypted", "info", text, len(encrypted))
+    encryption = columns.codes(table, "encryption")
+    if encrypted := int(np.count_nonzero(encryption.codes >= 0)):
+        kinds = ", ".join(sorted(encryption.names))
+        text = f"statements are hidden by encryption ({kinds}) on {_part(encrypted, total)}"
+        yield HealthNote("encrypted", "info", text, encrypted)
     pushed = int(np.count_nonzero(columns.column(table, "replication").values))
     if pushed:
         text = f"what the server pushes (replication, events) is not counted on {_part(pushed, total)}"
@@ -308,8 +308,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
     table = recording.all_connections_table
-    states = np.array(columns.texts(table, "state"), object)[recording.database_rows].tolist()
-    if running := states.count("running"):
+    if running := int(np.count_nonzero(recording.said("state").where("running".__eq__))):
         text = f"the capture began in the middle of {_part(running, total)}: logins and earlier prepares are unknown"
         yield HealthNote("missing-handshake", "info", text, running)
     lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())

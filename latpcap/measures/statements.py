@@ -78,9 +78,8 @@ class StatementGroups:
 def group(recording: Recording, timeline: Timeline) -> StatementGroups:
     """Sum up the exchanges of `recording` by statement."""
     exchanges = recording.exchanges
-    protocols = sorted(set(recording.connections.protocol))
-    of_connection = np.array([protocols.index(name) for name in recording.connections.protocol], np.int64)
-    keys = _keys(exchanges, of_connection[exchanges.connection], len(protocols))
+    protocol = recording.connections.protocol.renamed(str)
+    keys = _keys(exchanges, protocol.codes[exchanges.connection], len(protocol.names))
     return _grouped(recording, timeline, keys)
 
 
@@ -123,7 +122,7 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
     return StatementGroups(
         fingerprint=list(fingerprint),
         text=[shown or statement or name for shown, statement, name in zip(text, fingerprint, command, strict=True)],
-        protocol=[recording.connections.protocol[connection] for connection in exchanges.connection[first]],
+        protocol=[recording.connections.protocol.name(connection) for connection in exchanges.connection[first]],
         executions=executions[order],
         exchanges=np.bincount(groups, minlength=count)[order],
         round_trips=total(exchanges.round_trips)[order],

@@ -24,10 +24,8 @@ from latpcap.measures.routes import routes_of_exchanges
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.transactions import transactions
 from latpcap.rtt import Estimate
-from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Floats, Ints
-from latpcap.tables.endpoints import host_of
-from latpcap.tables.passes import grouped, lanes, ordered
+from latpcap.tables.passes import first_alike, grouped, lanes, numbered, occurring, ordered
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
@@ -219,14 +217,11 @@ def _cut(waits: _Waits) -> _Waits:
 
 def _clients(recording: Recording) -> tuple[Ints, list[tuple[str, str | None]]]:
     """The client of each connection: its host, and the application where the connection names one."""
-    applications = columns.texts(recording.all_connections_table, "application")
-    named = [
-        (host_of(client), applications[row])
-        for client, row in zip(recording.connections.client, recording.database_rows, strict=True)
-    ]
-    names = list(dict.fromkeys(named))
-    numbers = {name: number for number, name in enumerate(names)}
-    return np.array([numbers[name] for name in named], np.int64), names
+    host, application = recording.connections.host, recording.said("application")
+    first = first_alike(numbered(host.codes, application.codes))
+    shown = occurring(first)
+    names = zip((host.name(row) for row in shown), application.picked(shown).texts(), strict=True)
+    return np.searchsorted(shown, first), list(names)
 
 
 def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:

@@ -116,7 +116,7 @@ class Columns:
             low_ns=low,
             high_ns=high,
             opening=phases.opening.astype(np.uint32),
-            client=connections.hosts.astype(np.uint32),
+            client=connections.host.codes.astype(np.uint32),
             opened_ns=_shifted(connections.syn, -opened),
             established_ns=_shifted(connections.syn_ack, opened),
             closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), closed),

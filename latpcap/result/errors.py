@@ -170,12 +170,12 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     first_time = iso(columns.Column(np.minimum.reduceat(begun, begins) + recording.start_ns))
     last_time = iso(columns.Column(np.maximum.reduceat(ended, begins) + recording.start_ns))
     messages = columns.codes(recording.exchange_columns("error"), "error")
-    users = columns.texts(recording.all_connections_table, "user")
+    users = recording.said("user")
     for number, part in enumerate(np.split(order, begins[1:])):
         first, mine = int(rows[part[0]]), rows[part]
         code = failures.code.name(int(part[0]))
         connection = passes.occurring(exchanges.connection[mine])
-        named = {users[row] for row in recording.database_rows[connection]}
+        named = [users.names[code] for code in passes.occurring(users.codes[connection]) if code >= 0]
         yield ErrorResult(
             count=len(part),
             code=code,
@@ -183,7 +183,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
             category=failures.category.name(int(part[0])),
             message=messages.name(first).removeprefix(f"{code}: ") if code != NO_ANSWER else HUNG_UP,
             statement=evidence.text(int(exchanges.fingerprint[first])) or exchanges.command.name(first),
-            protocol=recording.connections.protocol[exchanges.connection[first]],
+            protocol=recording.connections.protocol.name(exchanges.connection[first]),
             connections=len(connection),
             users=tuple(sorted(filter(None, named))),
             round_trips=int(trips[number]),
@@ -200,10 +200,8 @@ def _groups(evidence: Evidence) -> Ints:
     """The number of each failure's group, in the order in which they first appear: same kind, code and statement."""
     failures, exchanges = evidence.failures, evidence.exchanges
     rows, protocol = failures.rows, evidence.recording.connections.protocol
-    names = sorted(set(protocol))
-    of_connection = np.array([names.index(name) for name in protocol], np.int64)
     asked = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
-    keys = np.stack((failures.kind, failures.code.codes, asked, of_connection[exchanges.connection[rows]]))
+    keys = np.stack((failures.kind, failures.code.codes, asked, protocol.codes[exchanges.connection[rows]]))
     _, first, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[group.reshape(-1)]
 

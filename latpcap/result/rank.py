@@ -147,7 +147,7 @@ def _names(recording: Recording, by: str) -> list[str | None]:
     if by != "connection":
         return names_of(recording, by)
     connections = recording.connections
-    ends = zip(connections.stream, connections.client, connections.server, strict=True)
+    ends = zip(connections.stream, connections.client.texts(), connections.server.texts(), strict=True)
     return [f"{stream}: {client} → {server}" for stream, client, server in ends]
 
 

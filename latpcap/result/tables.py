@@ -132,7 +132,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
     exchanges, texts, table = recording.exchanges, recording.statement_texts, recording.exchanges_table
     known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline)
     made = {
-        "protocol": take(Array(recording.connections.protocol, DataType.string()), exchanges.connection),
+        "protocol": _names(recording.connections.protocol.picked(exchanges.connection)),
         **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},
         "statement": take(texts, exchanges.text),
         "parameters": nullable(columns.numbered(columns.column(table, "parameters").values)),

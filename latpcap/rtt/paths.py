@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
 from latpcap.rtt.choice import Chosen
 from latpcap.tables.endpoints import host_of
+from latpcap.tables.passes import first_alike, numbered, occurring
 from latpcap.tables.recording import Connections
 
 __all__ = ["Paths", "paths", "position"]
@@ -37,10 +38,11 @@ class Paths:
 
 def paths(connections: Connections) -> Paths:
     """The paths of `connections`."""
-    numbers: dict[tuple[str, str], int] = {}
-    pairs = [(host_of(client), server) for client, server in zip(connections.client, connections.server, strict=True)]
-    of_connection = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
-    return Paths(of_connection, [client for client, _ in numbers], [server for _, server in numbers])
+    host, server = connections.host, connections.server
+    first = first_alike(numbered(host.codes, server.codes))
+    shown = occurring(first)
+    clients, servers = ([codes.name(row) for row in shown] for codes in (host, server))
+    return Paths(np.searchsorted(shown, first), clients, servers)
 
 
 def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:

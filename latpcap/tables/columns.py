@@ -98,9 +98,29 @@ class Codes:
     """Of a column of the core: narrow where there are few names, with room for as many again."""
     names: list[str]
 
-    def name(self, row: int) -> str:
+    def name(self, row: int | np.integer[Any]) -> str:
         """The text of a row that has one."""
         return self.names[int(self.codes[row])]
+
+    def texts(self) -> list[str | None]:
+        """The text of each row."""
+        names = [*self.names, None]
+        return [names[code] for code in self.codes.tolist()]
+
+    def picked(self, rows: NDArray[np.integer[Any]]) -> Codes:
+        """Some rows, in this order."""
+        return Codes(self.codes[rows], self.names)
+
+    def renamed(self, change: Callable[[str], str]) -> Codes:
+        """With `change` applied to each distinct text once; the names that are left are in their order."""
+        changed = [change(name) for name in self.names]
+        names = sorted(set(changed))
+        numbers = {name: number for number, name in enumerate(names)}
+        table = np.array([*(numbers[name] for name in changed), -1], np.int64)
+        return Codes(table[self.codes], names)
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     def where(self, wanted: Callable[[str], bool]) -> Bools:
         """True where the text is `wanted`, asked once per distinct text."""

@@ -12,7 +12,6 @@ from arro3.core import Table
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Ints
-from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import Recording
 
 __all__ = ["grouped", "names_of"]
@@ -25,9 +24,8 @@ OF_ALL = ("captures", "notes", "statements", "tags")
 
 def names_of(recording: Recording, by: str) -> list[str | None]:
     """The `user`, `database`, `client` (host), `application` or `server` of each database connection."""
-    texts = columns.texts(recording.all_connections_table, by)
-    told = (texts[row] for row in recording.database_rows)
-    return [(host_of(text) if text and by == "client" else text) or None for text in told]
+    told = recording.connections.host if by == "client" else recording.said(by)
+    return [name or None for name in told.texts()]
 
 
 def grouped(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[str | None, Recording]]:

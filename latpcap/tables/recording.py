@@ -34,9 +34,11 @@ class Connections:
     """The database connections, one entry each."""
 
     stream: Ints
-    client: list[str]
-    server: list[str]
-    protocol: list[str]
+    client: Codes
+    host: Codes
+    """Of the client: its ports differ from connection to connection."""
+    server: Codes
+    protocol: Codes
     start: Ints
     end: Ints
     syn: Ints
@@ -67,12 +69,6 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self.stream)
-
-    @property
-    def hosts(self) -> Ints:
-        """One number for each client host: the ports differ from connection to connection."""
-        hosts = [host_of(client) for client in self.client]
-        return np.unique(hosts, return_inverse=True)[1].astype(np.int64)
 
 
 class Exchanges:
@@ -375,13 +371,13 @@ class Recording:
         return [text or "" for text in columns.texts(Table.from_arrow(self._tables.tags()), "text")]
 
     @cached_property
-    def _protocols(self) -> list[str | None]:
-        return columns.texts(self.all_connections_table, "protocol")
-
-    @cached_property
     def database_rows(self) -> Ints:
         """Rows of the connection table that are database traffic."""
-        return np.flatnonzero([protocol is not None for protocol in self._protocols])
+        return np.flatnonzero(columns.codes(self.all_connections_table, "protocol").codes >= 0)
+
+    def said(self, name: str) -> Codes:
+        """A text column of the connection table, of the database connections."""
+        return columns.codes(self.all_connections_table, name).picked(self.database_rows)
 
     @cached_property
     def start_ns(self) -> int:
@@ -413,10 +409,7 @@ class Recording:
     def connections(self) -> Connections:
         """The database connections."""
         table, rows = self.all_connections_table, self.database_rows
-
-        def picked(name: str) -> list[str]:
-            values = columns.texts(table, name)
-            return [values[row] or "" for row in rows]
+        client = self.said("client")
 
         def ints(name: str) -> Ints:
             picked: Ints = columns.column(table, name).ints(MISSING)[rows]
@@ -424,9 +417,10 @@ class Recording:
 
         return Connections(
             stream=columns.column(table, "stream").values[rows].astype(np.int64),
-            client=picked("client"),
-            server=picked("server"),
-            protocol=picked("protocol"),
+            client=client,
+            host=client.renamed(host_of),
+            server=self.said("server"),
+            protocol=self.said("protocol"),
             start=self._time(table, "start")[rows],
             end=self._time(table, "end")[rows],
             syn=self._time(table, "syn_time")[rows],

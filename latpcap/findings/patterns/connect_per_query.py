@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence
@@ -14,7 +13,6 @@ from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import lanes, ordered
 from latpcap.units import counted
 
@@ -34,13 +32,11 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
     statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
     costs = _costs(evidence)
-    clients = np.array([host_of(connections.client[number]) for number in used])
-    servers = np.array([connections.server[number] for number in used])
     if len(used) < MIN_CONNECTIONS:
         return
-    pairs = Groups.of(used, _codes(clients), _codes(servers))
+    pairs = Groups.of(used, connections.host.codes[used], connections.server.renamed(str).codes[used])
     for number in np.flatnonzero(pairs.sizes >= MIN_CONNECTIONS):
-        mine = pairs.rows[pairs.ids == number]
+        mine = pairs.rows[pairs.starts[number] : pairs.starts[number + 1]]
         closed = _reopened(evidence, mine)
         # Most were opened one after the other, and that was much of the waiting.
         costly = 2 * len(closed) > len(mine) and costs.opening[mine].sum() >= MIN_SHARE * costs.every[mine].sum()
@@ -59,8 +55,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
                 "connections": len(mine),
                 "statements_per_connection": (each := float(np.median(statements[mine]))),
                 "about": f"about {counted(round(each), 'statement')}",
-                "client": host_of(connections.client[int(mine[0])]),
-                "server": connections.server[int(mine[0])],
+                "client": connections.host.name(mine[0]),
+                "server": connections.server.name(mine[0]),
             },
             fix=ADVICE.sentence(evidence, mine),
         )
@@ -79,11 +75,6 @@ def _costs(evidence: Evidence) -> Costs:
     around = exchanges.round_trips * (evidence.is_opening | evidence.is_goodbye)
     opening, every = (np.bincount(exchanges.connection, trips, count) + 1 for trips in (around, exchanges.round_trips))
     return Costs(opening, every)
-
-
-def _codes(texts: NDArray[np.str_]) -> Ints:
-    _, codes = np.unique(texts, return_inverse=True)
-    return codes.astype(np.int64)
 
 
 def _used(evidence: Evidence) -> Bools:

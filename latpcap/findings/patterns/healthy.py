@@ -50,7 +50,7 @@ def _helps(evidence: Evidence) -> Iterator[str]:
 
 
 def _fewer(evidence: Evidence) -> str:
-    pipelines = PIPELINES in set(evidence.recording.connections.protocol)
+    pipelines = PIPELINES in evidence.recording.connections.protocol.names
     return "a stored procedure, a pipeline or a batch" if pipelines else "a stored procedure or a batch"
 
 

@@ -46,7 +46,7 @@ def find(evidence: Evidence, size: int | None) -> Iterator[Candidate]:
         if len(gone) == 0:
             continue
         at_once = int(np.median(rows[rows > 0]))
-        protocol = evidence.recording.connections.protocol[int(exchanges.connection[mine.rows[0]])]
+        protocol = evidence.recording.connections.protocol.name(exchanges.connection[mine.rows[0]])
         yield Candidate(
             shown=mine.rows,
             effect=effect_of(evidence, TAKES, gone),
