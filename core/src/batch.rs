@@ -28,6 +28,8 @@ pub struct Batch {
     pub conversed: usize,
     /// What the table of exchanges took then, with what will be computed from it.
     pub exchanges: usize,
+    /// Why no more of it goes to the disk, where it might have.
+    pub refusal: Option<String>,
     most: Most,
     packets: usize,
     turn: u32,

@@ -1,5 +1,7 @@
 //! The end of a recording: what is open ends, and what concerns all connections becomes notes.
 
+use std::io;
+
 use crate::capture::Recording;
 use crate::conversations::Conversations;
 use crate::flows::Flows;
@@ -7,7 +9,7 @@ use crate::health::{Health, some};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissector, link_type_name};
-use crate::table::{ExchangeColumns, Tables};
+use crate::table::{ExchangeColumns, SampleColumns, Tables};
 use crate::unread::Unread;
 
 /// What the stages have kept.
@@ -20,7 +22,7 @@ pub struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    pub fn tables(mut self, recording: Recording, dissector: &Dissector) -> Tables {
+    pub fn tables(mut self, recording: Recording, dissector: &Dissector) -> io::Result<Tables> {
         self.close();
         self.notes.join(std::mem::take(&mut self.flows.notes));
         self.notes.join(std::mem::take(&mut self.conversations.notes));
@@ -29,15 +31,17 @@ impl Ending<'_> {
         self.notes_of_connections();
         self.notes_of_losses();
         self.notes_of_limits(dissector);
-        Tables {
+        let samples = SampleColumns::of(&mut self.flows.connections, self.flows.overflow);
+        Ok(Tables {
             recording,
             connections: self.flows.connections,
             conversations: self.conversations.all,
             statements: self.conversations.statements,
-            exchanges: self.exchanges.sorted(),
+            exchanges: self.exchanges.sorted()?,
+            samples,
             notes: self.notes,
             refusal,
-        }
+        })
     }
 
     /// No more comes on any connection.

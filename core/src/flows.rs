@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::batch::{Batch, What};
 use crate::capture::{Packet, possible_time};
 use crate::conversation::{Conversation, Hints};
+use crate::disk::Overflow;
 use crate::ledger::{Kept, Round};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
@@ -49,6 +50,9 @@ pub struct Flows<'a> {
     conversations: Kept,
     conversed: usize,
     round: Round,
+    /// RTT samples that went to the disk, and whose are next.
+    pub overflow: Overflow,
+    samples_round: Round,
 }
 
 impl Flows<'_> {
@@ -63,6 +67,8 @@ impl Flows<'_> {
             conversations: Kept::default(),
             conversed: 0,
             round: Round::default(),
+            overflow: Overflow::within(options.disk_for_rows()),
+            samples_round: Round::default(),
         }
     }
 
@@ -120,12 +126,7 @@ impl Flows<'_> {
             batch.add_chunk(number, &chunk);
         }
         if let Some(sample) = arrival.sample {
-            if self.kept.samples + SAMPLE_BYTES <= self.options.limits.samples {
-                self.kept.samples += SAMPLE_BYTES;
-                connection.samples.push(side.other(), sample);
-            } else {
-                self.no_room_for_a_sample();
-            }
+            self.keep(number, side.other(), sample);
         }
         let now = kept(self.connections.get_mut(number));
         self.kept.replace(before, now);
@@ -169,17 +170,45 @@ impl Flows<'_> {
         }
     }
 
-    /// There is no room for more exchanges.
-    pub fn end_at(&mut self, frame: u64) {
+    /// There is no room for more exchanges, and why not on disk either, where it might have been.
+    pub fn end_at(&mut self, frame: u64, refusal: Option<&str>) {
         let memory = self.options.limits.memory / 1_000_000;
+        let disk = refusal.map(|why| format!(", with no room on disk ({why})")).unwrap_or_default();
         self.notes.add(NoteCode::TooManyExchanges, || {
-            format!("{memory} MB are full of exchanges at packet {frame}: what comes after it is left out; give more --memory, or split the capture")
+            format!("{memory} MB are full of exchanges at packet {frame}{disk}: what comes after it is left out; give more --memory, or split the capture")
         });
     }
 
+    /// An RTT sample, as long as there is room.
+    #[inline]
+    fn keep(&mut self, number: usize, side: Side, sample: RttSample) {
+        if self.kept.samples + SAMPLE_BYTES > self.options.limits.samples {
+            self.put_samples_on_disk();
+            if self.kept.samples + SAMPLE_BYTES > self.options.limits.samples {
+                return self.no_room_for_a_sample();
+            }
+        }
+        self.kept.samples += SAMPLE_BYTES;
+        self.connections.get_mut(number).samples.push(side, sample);
+    }
+
+    /// Those of one connection after the other, until an eighth of the room is free.
+    fn put_samples_on_disk(&mut self) {
+        if !self.overflow.takes() || !self.samples_round.is_due(self.kept.samples) {
+            return;
+        }
+        let limit = self.options.limits.samples;
+        self.samples_round.ask(self.connections.len(), |number| {
+            let samples = &mut self.connections.get_mut(number).samples;
+            self.kept.samples -= samples.put_on_disk(&mut self.overflow) * SAMPLE_BYTES;
+            self.kept.samples <= limit / 8 * 7
+        });
+        self.samples_round.end(self.kept.samples <= limit / 8 * 7, limit);
+    }
+
     fn no_room_for_a_sample(&mut self) {
-        let samples = self.kept.samples / SAMPLE_BYTES;
         self.notes.add(NoteCode::TooManySamples, || {
+            let samples: usize = self.connections.iter().map(|connection| connection.samples.len()).sum();
             format!("RTT samples beyond the first {samples} are left out; give more --memory")
         });
     }

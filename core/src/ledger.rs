@@ -30,9 +30,11 @@ pub struct Limits {
     pub statements: usize,
     /// Texts of errors.
     pub errors: usize,
-    /// RTT samples.
+    /// RTT samples; what is beyond it goes to the disk, where there is room.
     pub samples: usize,
     // What is left is for the exchanges.
+    /// Of it, for rows of the table; likewise.
+    pub rows: usize,
 }
 
 impl Limits {
@@ -49,6 +51,7 @@ impl Limits {
             statements: parts(7),
             errors: parts(1),
             samples: parts(4),
+            rows: parts(4),
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod capture;
 pub mod conversation;
 mod conversations;
 pub mod cursor;
+pub mod disk;
 mod ending;
 pub mod exchange;
 mod flows;

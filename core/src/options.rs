@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use crate::conversation::Forced;
+use crate::disk::Room;
 use crate::ledger::Limits;
 
 #[derive(Clone, Debug, Default)]
@@ -18,11 +19,22 @@ pub struct Options {
     /// Set from outside to stop early; what was read so far comes back.
     pub cancel: Arc<AtomicBool>,
     pub limits: Limits,
+    /// Where what does not fit in memory may go; without it, it is left out.
+    pub disk: Option<Room>,
     /// How many threads may work on it; as many as there are processors unless said. What comes out is the same.
     pub threads: Option<NonZeroUsize>,
 }
 
+/// Rows of exchanges may take one part in so many of the room on a disk, and as much RTT samples. The rest is for what
+/// is computed from them.
+const DISK_PARTS: u64 = 16;
+
 impl Options {
+    /// What a kind of rows may take of the disk.
+    pub fn disk_for_rows(&self) -> Option<Room> {
+        self.disk.as_ref().map(|room| room.part(DISK_PARTS))
+    }
+
     pub fn threads(&self) -> usize {
         self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
     }

@@ -1,5 +1,6 @@
 //! The whole flow on one screen: a recording in, its tables out.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use crate::batch::Batch;
@@ -20,14 +21,14 @@ const CANCEL_INTERVAL: u64 = 4096;
 
 /// Open `sources` as one recording and read it.
 pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, CaptureError> {
-    Ok(read(Recording::open(sources)?, options))
+    read(Recording::open(sources)?, options).map_err(CaptureError::Kept)
 }
 
-/// Read a recording from its first packet to its last.
-pub fn read(recording: Recording, options: &Options) -> Tables {
+/// Read a recording from its first packet to its last. Fails where what was kept on disk cannot be read back.
+pub fn read(recording: Recording, options: &Options) -> io::Result<Tables> {
     let mut packets = Packets::new(recording, options);
     let mut conversations = Conversations::new(options);
-    let mut exchanges = ExchangeColumns::within(options.limits.errors);
+    let mut exchanges = ExchangeColumns::within(&options.limits, options.disk_for_rows());
     let pack = |batch: &mut Batch| packets.pack(batch);
     let converse = Box::new(|batch: &mut Batch| conversations.read(batch));
     let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges));
@@ -67,7 +68,7 @@ impl Packets<'_> {
         let is_full = room.is_none() && !batch.finished.is_empty();
         batch.begin(Most::within(room.unwrap_or_default(), BATCHES));
         if is_full {
-            self.flows.end_at(self.frame);
+            self.flows.end_at(self.frame, batch.refusal.as_deref());
         }
         let more = !is_full && self.fill(batch);
         if !more {
@@ -146,4 +147,7 @@ fn pass(
 fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns) {
     batch.finished.iter().for_each(|exchange| exchanges.take(exchange));
     batch.exchanges = exchanges.kept_bytes();
+    if batch.refusal.is_none() {
+        batch.refusal = exchanges.refusal().map(str::to_owned);
+    }
 }

@@ -5,7 +5,9 @@ mod support;
 use std::num::NonZeroUsize;
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
 use latpcap_core::capture::Source;
+use latpcap_core::disk::Room;
 use latpcap_core::ledger::LEAST_MEMORY;
 use latpcap_core::pipeline::{self, Limits, Options};
 use proptest::prelude::*;
@@ -14,8 +16,14 @@ use support::*;
 
 /// All tables of these files, read as one recording.
 fn tables(files: &[Vec<u8>], limits: Limits, threads: usize) -> Vec<RecordBatch> {
+    tables_beyond(files, limits, None, threads)
+}
+
+/// The same where what does not fit in memory may go to the disk, so many bytes.
+fn tables_beyond(files: &[Vec<u8>], limits: Limits, disk: Option<u64>, threads: usize) -> Vec<RecordBatch> {
     let sources = files.iter().map(|file| Source::bytes("test", file.as_slice())).collect();
-    let options = Options { limits, threads: NonZeroUsize::new(threads), ..Options::default() };
+    let disk = disk.map(|bytes| Room { folder: std::env::temp_dir(), bytes });
+    let options = Options { limits, disk, threads: NonZeroUsize::new(threads), ..Options::default() };
     let tables = pipeline::open_and_read(sources, &options).unwrap();
     let most = [tables.captures(), tables.notes(), tables.statements(), tables.tags(), tables.connections()];
     let more = [tables.rtt_samples(), tables.clock_readings(), tables.exchanges.batch()];
@@ -95,6 +103,43 @@ proptest! {
         for threads in [2, 3, 8] {
             prop_assert_eq!(&tables(&files, limits, threads), &alone, "{} threads", threads);
         }
+    }
+}
+
+/// Limits within which nothing of it needs the disk, and those within which all rows and most samples do.
+fn with_and_without_disk() -> (Limits, Limits) {
+    let most = Limits::of(LEAST_MEMORY);
+    (most, Limits { rows: 0, samples: 32 * 2_400, ..most })
+}
+
+#[test]
+fn what_goes_to_the_disk_is_the_same_on_any_number_of_threads() {
+    let (in_memory, little) = with_and_without_disk();
+    let files = [pcap(&traffic(3, 4_000), 262_144)];
+    let alone = tables(&files, in_memory, 1);
+    let rows: Vec<_> = alone.iter().map(RecordBatch::num_rows).collect();
+    assert!(rows[5] > 3_000 && rows[7] > 2 * 4_096, "{rows:?}");
+    for threads in [1, 3] {
+        for (beyond, within) in tables_beyond(&files, little, Some(u64::MAX), threads).iter().zip(&alone) {
+            assert!(beyond == within, "{threads}: {:?}", within.schema().fields()[0]);
+        }
+    }
+}
+
+#[test]
+fn where_the_disk_is_full_too_is_the_same_on_any_number_of_threads() {
+    let memory = |bytes: usize| Limits {
+        memory: Limits::of(LEAST_MEMORY).files + Limits::of(LEAST_MEMORY).fragments + bytes,
+        ..with_and_without_disk().1
+    };
+    let files = [pcap(&traffic(3, 4_000), 262_144)];
+    for (room, limits) in [(16 * 500_000, memory(1_200_000)), (16 * 100_000, memory(6_000_000)), (0, memory(2_000_000))]
+    {
+        let alone = tables_beyond(&files, limits, Some(room), 1);
+        let rows = alone.last().map_or(0, RecordBatch::num_rows);
+        assert!((1_000..12_000).contains(&rows), "{rows}");
+        assert!(alone[1]["code"].as_string::<i32>().iter().flatten().any(|code| code == "too-many-exchanges"));
+        assert_eq!(tables_beyond(&files, limits, Some(room), 3), alone);
     }
 }
 

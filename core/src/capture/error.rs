@@ -32,4 +32,7 @@ pub enum CaptureError {
         "{path}: is {format} version {major}.{minor}, which latpcap does not know; convert it: editcap -F pcapng {path} converted.pcapng"
     )]
     UnknownVersion { path: String, format: &'static str, major: u16, minor: u16 },
+
+    #[error("what was kept on disk cannot be read back: {0}")]
+    Kept(io::Error),
 }

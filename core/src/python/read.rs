@@ -7,22 +7,24 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::CaptureError;
 use super::progress::Progress;
-use super::tables::Recording;
+use super::tables::{Recording, python_error};
 use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source, Stop};
 use crate::conversation::Forced;
+use crate::disk::Room;
 use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use crate::pipeline::{self, Options};
 use crate::protocols::{REGISTRY, opaque};
 
-/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`.
+/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
+/// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not.
 #[pyfunction]
-#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, threads=None, progress=None))]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
 pub fn read(
     py: Python<'_>,
@@ -30,6 +32,8 @@ pub fn read(
     show_literals: bool,
     decode_as: BTreeMap<u16, String>,
     memory: usize,
+    disk: Option<(std::path::PathBuf, u64)>,
+    in_memory: Option<usize>,
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
@@ -40,7 +44,10 @@ pub fn read(
     let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
     let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
-    let options = Options { show_literals, decode_as, cancel, limits: Limits::of(memory), threads };
+    let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
+    let mut limits = Limits::of(memory);
+    limits.rows = in_memory.unwrap_or(limits.rows);
+    let options = Options { show_literals, decode_as, cancel, limits, disk, threads };
     let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
     let packets = py.detach(|| Packets::open_until(sources, stop));
     interruption.raise()?;
@@ -49,12 +56,12 @@ pub fn read(
         progress.get().watch(&packets);
     }
     let recording = py.detach(|| {
-        let mut tables = pipeline::read(packets, &options);
-        tables.refusal.take().map_or_else(|| Ok(Recording::new(tables)), Err)
+        let mut tables = pipeline::read(packets, &options)?;
+        Ok(tables.refusal.take().map_or_else(|| Ok(Recording::new(tables, &options.limits)), Err))
     });
     interruption.raise()?;
-    let recording = recording.map_err(PyValueError::new_err)?;
-    recording.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    let recording = recording.map_err(|error: io::Error| PyErr::from(error))?.map_err(PyValueError::new_err)?;
+    recording.map_err(python_error)
 }
 
 /// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs.

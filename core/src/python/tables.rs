@@ -9,7 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::table::{ExchangeColumns, Tables};
+use crate::ledger::Limits;
+use crate::table::{ExchangeColumns, SampleColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -38,18 +39,25 @@ impl ArrowTable {
 /// Everything that was read, table by table.
 #[pyclass(frozen)]
 pub struct Recording {
+    is_large: bool,
     captures: RecordBatch,
     notes: RecordBatch,
     connections: RecordBatch,
     exchanges: ExchangeColumns,
     statements: RecordBatch,
     tags: RecordBatch,
-    rtt_samples: RecordBatch,
+    samples: SampleColumns,
     clock_readings: RecordBatch,
 }
 
 #[pymethods]
 impl Recording {
+    /// What is computed from it does not fit in the memory that reading may take.
+    #[getter]
+    fn is_large(&self) -> bool {
+        self.is_large
+    }
+
     fn captures(&self) -> ArrowTable {
         ArrowTable(self.captures.clone())
     }
@@ -69,7 +77,7 @@ impl Recording {
             None => self.exchanges.batch(),
             Some(names) => self.exchanges.coded(&names),
         });
-        table.map(ArrowTable).map_err(|error| PyValueError::new_err(error.to_string()))
+        table.map(ArrowTable).map_err(python_error)
     }
 
     fn statements(&self) -> ArrowTable {
@@ -80,8 +88,9 @@ impl Recording {
         ArrowTable(self.tags.clone())
     }
 
-    fn rtt_samples(&self) -> ArrowTable {
-        ArrowTable(self.rtt_samples.clone())
+    /// One row an RTT sample. Made anew each time.
+    fn rtt_samples(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        py.detach(|| self.samples.batch()).map(ArrowTable).map_err(python_error)
     }
 
     fn clock_readings(&self) -> ArrowTable {
@@ -90,16 +99,25 @@ impl Recording {
 }
 
 impl Recording {
-    pub(super) fn new(tables: Tables) -> Result<Recording, ArrowError> {
+    pub(super) fn new(tables: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
         Ok(Recording {
+            is_large: limits.room(tables.exchanges.analysed_bytes()).is_none(),
             captures: tables.captures()?,
             notes: tables.notes()?,
             connections: tables.connections()?,
             statements: tables.statements()?,
             tags: tables.tags()?,
-            rtt_samples: tables.rtt_samples()?,
             clock_readings: tables.clock_readings()?,
             exchanges: tables.exchanges,
+            samples: tables.samples,
         })
+    }
+}
+
+/// What was kept on disk and cannot be read back is the system's fault, all else is that of who asks.
+pub(super) fn python_error(error: ArrowError) -> PyErr {
+    match error {
+        ArrowError::IoError(_, error) => PyErr::from(error),
+        error => PyValueError::new_err(error.to_string()),
     }
 }

@@ -4,25 +4,49 @@
 //! since the one before, zigzag | rtt_ns | segments << 1 | side | in_flight - segments          each a varint (LEB128)
 //! ```
 
+use std::borrow::Cow;
+use std::io;
+
 use super::rtt::RttSample;
+use crate::disk::{self, Overflow};
 use crate::side::Side;
 
 /// No sample takes more.
 const MOST: usize = 4 * 10;
+/// What is kept together, at most, and what goes to the disk together, at least.
+const BLOCK: usize = 64 << 10;
+const LEAST: usize = 4 << 10;
 
 /// Clean in-stream samples, with the side whose data was acknowledged.
 #[derive(Debug, Default)]
 pub struct Samples {
+    /// Whole blocks, the oldest first.
+    blocks: Vec<Block>,
+    /// The newest samples.
     bytes: Vec<u8>,
+    /// All samples, and those of them that are in no block yet.
     len: usize,
+    newest: usize,
     last_ns: i64,
     /// What was kept as the client's data is the server's.
     swapped: bool,
 }
 
+#[derive(Debug)]
+enum Block {
+    /// So many samples.
+    Here(Box<[u8]>, usize),
+    /// So many bytes from there on.
+    OnDisk(u64, usize),
+}
+
 impl Samples {
     pub fn push(&mut self, side: Side, sample: RttSample) {
+        if self.bytes.len() + MOST > BLOCK {
+            self.close();
+        }
         self.len += 1;
+        self.newest += 1;
         let RttSample { time_ns, rtt_ns, segments, in_flight } = sample;
         let later_ns = time_ns.wrapping_sub(std::mem::replace(&mut self.last_ns, time_ns));
         let numbers = [
@@ -47,19 +71,54 @@ impl Samples {
         self.swapped = !self.swapped;
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Side, RttSample)> {
-        let mut rest = self.bytes.as_slice();
-        let mut time_ns = 0i64;
-        std::iter::from_fn(move || {
-            let later = take_number(&mut rest)?;
-            time_ns = time_ns.wrapping_add((later >> 1) as i64 ^ -((later & 1) as i64));
-            let rtt_ns = take_number(&mut rest)? as i64;
-            let segments_and_side = take_number(&mut rest)?;
-            let segments = (segments_and_side >> 1) as u32;
-            let in_flight = segments.wrapping_add(take_number(&mut rest)? as u32);
-            let side = if (segments_and_side & 1 == 1) != self.swapped { Side::Server } else { Side::Client };
-            Some((side, RttSample { time_ns, rtt_ns, segments, in_flight }))
-        })
+    /// As many as are worth it go to the disk: how many did.
+    pub fn put_on_disk(&mut self, disk: &mut Overflow) -> usize {
+        if self.bytes.len() >= LEAST {
+            self.close();
+        }
+        let mut gone = 0;
+        for block in &mut self.blocks {
+            let Block::Here(bytes, samples) = block else { continue };
+            let Some(begin) = disk.keep(bytes) else { break };
+            gone += *samples;
+            *block = Block::OnDisk(begin, bytes.len());
+        }
+        gone
+    }
+
+    /// All of them, in their order; those on disk are read from there.
+    pub fn each(&self, disk: &Overflow, mut take: impl FnMut(Side, RttSample)) -> io::Result<()> {
+        let (mut time_ns, mut count) = (0, 0);
+        let blocks = self.blocks.iter().map(|block| match block {
+            Block::Here(bytes, _) => Ok(Cow::Borrowed(&**bytes)),
+            Block::OnDisk(begin, bytes) => disk.read(*begin, *bytes).map(Cow::Owned),
+        });
+        for bytes in blocks.chain([Ok(Cow::Borrowed(&*self.bytes))]) {
+            let bytes = bytes?;
+            let mut rest = &*bytes;
+            while !rest.is_empty() {
+                let (side, sample) = self.take(&mut rest, &mut time_ns).ok_or_else(disk::damaged)?;
+                take(side, sample);
+                count += 1;
+            }
+        }
+        if count == self.len { Ok(()) } else { Err(disk::damaged()) }
+    }
+
+    fn take(&self, rest: &mut &[u8], time_ns: &mut i64) -> Option<(Side, RttSample)> {
+        let later = take_number(rest)?;
+        *time_ns = time_ns.wrapping_add((later >> 1) as i64 ^ -((later & 1) as i64));
+        let rtt_ns = take_number(rest)? as i64;
+        let segments_and_side = take_number(rest)?;
+        let segments = (segments_and_side >> 1) as u32;
+        let in_flight = segments.wrapping_add(take_number(rest)? as u32);
+        let side = if (segments_and_side & 1 == 1) != self.swapped { Side::Server } else { Side::Client };
+        Some((side, RttSample { time_ns: *time_ns, rtt_ns, segments, in_flight }))
+    }
+
+    fn close(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes).into_boxed_slice();
+        self.blocks.push(Block::Here(bytes, std::mem::take(&mut self.newest)));
     }
 
     #[inline]
@@ -74,15 +133,15 @@ impl Samples {
 
 fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
-    for place in 0.. {
+    for place in (0..u64::BITS).step_by(7) {
         let (&byte, behind) = rest.split_first()?;
         *rest = behind;
-        number |= u64::from(byte & 0x7f) << (7 * place);
+        number |= u64::from(byte & 0x7f) << place;
         if byte < 0x80 {
-            break;
+            return Some(number);
         }
     }
-    Some(number)
+    None
 }
 
 #[cfg(test)]
@@ -90,6 +149,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::disk::Room;
+
+    fn all(kept: &Samples, disk: &Overflow) -> Vec<(Side, RttSample)> {
+        let mut all = Vec::new();
+        kept.each(disk, |side, sample| all.push((side, sample))).unwrap();
+        all
+    }
 
     fn sample() -> impl Strategy<Value = (Side, RttSample)> {
         let time_ns = prop_oneof![Just(i64::MIN), Just(i64::MAX), any::<i64>(), 0..1_000_000_000i64];
@@ -102,15 +168,33 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_kept_comes_back(samples in prop::collection::vec(sample(), 0..20), swap: bool) {
+        fn what_was_kept_comes_back_wherever_it_was(
+            samples in prop::collection::vec(sample(), 0..6_000),
+            room in prop_oneof![Just(0), 0..200_000u64, Just(u64::MAX)],
+            swap: bool,
+        ) {
             let mut kept = Samples::default();
-            samples.iter().for_each(|&(side, sample)| kept.push(side, sample));
+            let mut disk = Overflow::within(Some(Room { folder: std::env::temp_dir(), bytes: room }));
+            let mut gone = 0;
+            for (number, &(side, sample)) in samples.iter().enumerate() {
+                kept.push(side, sample);
+                if number % 1_000 == 999 {
+                    gone += kept.put_on_disk(&mut disk);
+                }
+            }
+            prop_assert!(gone <= samples.len() && (gone == 0 || room > 0));
             let side_of = |side: Side| if swap { side.other() } else { side };
             if swap {
                 kept.swap_sides();
             }
             let expected: Vec<_> = samples.iter().map(|&(side, sample)| (side_of(side), sample)).collect();
-            prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected);
+            prop_assert_eq!(all(&kept, &disk), expected);
+        }
+
+        #[test]
+        fn whatever_is_read_back_ends(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let kept = Samples { bytes, ..Samples::default() };
+            drop(kept.each(&Overflow::default(), |_, _| {}));
         }
     }
 
@@ -122,5 +206,16 @@ mod tests {
             kept.push(Side::Client, RttSample { time_ns, rtt_ns: 1_200_000, segments: 1, in_flight: 1 });
         }
         assert!(kept.bytes.len() <= 10 * 1_000);
+    }
+
+    #[test]
+    fn what_is_no_longer_on_disk_is_an_error() {
+        let room = Room { folder: std::env::temp_dir(), bytes: u64::MAX };
+        let (mut kept, mut disk) = (Samples::default(), Overflow::within(Some(room)));
+        let sample = RttSample { time_ns: 1_700_000_000_000_000_000, rtt_ns: 1_200_000, segments: 1, in_flight: 1 };
+        (0..1_000).for_each(|_| kept.push(Side::Client, sample));
+        assert_eq!(kept.put_on_disk(&mut disk), 1_000);
+        assert_eq!(all(&kept, &disk).len(), 1_000);
+        assert!(kept.each(&Overflow::default(), |_, _| {}).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! What a column's numbers stand for: how a value becomes a number, and the numbers an Arrow array.
 
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
@@ -64,34 +65,46 @@ pub enum Kind {
 
 impl Kind {
     /// A column of `rows`, as an array; `words` are those that its numbers stand for, where they do.
-    pub fn array<const COLUMNS: usize>(self, rows: &Rows<COLUMNS>, column: usize, words: &[&str]) -> ArrayRef {
-        match self {
-            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)),
-            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, |number| number as u64)),
-            Kind::Hash => Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, |hash| hash as u64, |_| {}))),
-            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, |number| number)),
-            Kind::Time => {
-                Arc::new(primitive::<TimestampNanosecondType, COLUMNS>(rows, column, |time| time).with_timezone("UTC"))
+    pub fn array<const COLUMNS: usize>(
+        self,
+        rows: &Rows<COLUMNS>,
+        column: usize,
+        words: &[&str],
+    ) -> io::Result<ArrayRef> {
+        Ok(match self {
+            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)?),
+            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, |number| number as u64)?),
+            Kind::Hash => {
+                Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, |hash| hash as u64, |_| {})?))
             }
-            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, |flag| flag == 1, |_| {}))),
+            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, |number| number)?),
+            Kind::Time => {
+                Arc::new(primitive::<TimestampNanosecondType, COLUMNS>(rows, column, |time| time)?.with_timezone("UTC"))
+            }
+            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, |flag| flag == 1, |_| {})?)),
             Kind::Name => {
-                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, |number| number as u16);
+                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, |number| number as u16)?;
                 Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(words))))
             }
             Kind::Text => {
-                let numbers = rows.column(column, |number| number, |_| {});
+                let numbers = rows.column(column, |number| number, |_| {})?;
                 let word = |number: i64| usize::try_from(number).ok().and_then(|number| words.get(number));
                 Arc::new(StringArray::from_iter(numbers.into_iter().map(word)))
             }
-        }
+        })
     }
 
     /// The same as whoever computes wants it: texts as numbers, in the order in which they are read first.
-    pub fn coded<const COLUMNS: usize>(self, rows: &Rows<COLUMNS>, column: usize, words: &[&str]) -> ArrayRef {
+    pub fn coded<const COLUMNS: usize>(
+        self,
+        rows: &Rows<COLUMNS>,
+        column: usize,
+        words: &[&str],
+    ) -> io::Result<ArrayRef> {
         if self != Kind::Text {
             return self.array(rows, column, words);
         }
-        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32);
+        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)?;
         let mut codes = vec![None; words.len()];
         let mut read = Vec::new();
         let coded: UInt32Array = numbers
@@ -105,7 +118,7 @@ impl Kind {
                 }))
             })
             .collect();
-        Arc::new(DictionaryArray::new(coded, Arc::new(StringArray::from_iter_values(read))))
+        Ok(Arc::new(DictionaryArray::new(coded, Arc::new(StringArray::from_iter_values(read)))))
     }
 }
 
@@ -113,7 +126,7 @@ fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
     rows: &Rows<COLUMNS>,
     column: usize,
     value: impl Fn(i64) -> T::Native,
-) -> PrimitiveArray<T> {
+) -> io::Result<PrimitiveArray<T>> {
     let mut valid: Option<BooleanBufferBuilder> = None;
     let null = |place| {
         let valid = valid.get_or_insert_with(|| {
@@ -123,6 +136,6 @@ fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
         });
         valid.set_bit(place, false);
     };
-    let values = rows.column(column, value, null);
-    PrimitiveArray::new(values.into(), valid.map(|mut valid| NullBuffer::new(valid.finish())))
+    let values = rows.column(column, value, null)?;
+    Ok(PrimitiveArray::new(values.into(), valid.map(|mut valid| NullBuffer::new(valid.finish()))))
 }

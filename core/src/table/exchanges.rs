@@ -1,18 +1,24 @@
 //! The table of exchanges, column by column, so that a million of them cost little more than their numbers.
 
+use std::io;
+
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use super::columns::{Kind, Value};
 use super::rows::{Expected, Rows};
 use super::words::{Errors, Names};
+use crate::disk::{Overflow, Room};
 use crate::exchange::{Exchange, Span};
+use crate::ledger::Limits;
 use crate::sql::NO_TAGS;
 use crate::stream::Mark;
 
 /// Bytes that the measures, the projection and the findings take for a row at their peak: 530 to 670 where connections
 /// work one after the other, up to 900 where they do side by side.
 const ANALYSED: usize = 700;
+/// What of it stays in memory where the rest is on disk.
+const ANALYSED_BESIDE_DISK: usize = 45;
 
 /// Of the room for errors, one part in so many is for their codes: a few bytes each, and few of them.
 const CODES: usize = 16;
@@ -139,24 +145,35 @@ pub struct ExchangeColumns {
 }
 
 impl ExchangeColumns {
-    /// Texts and codes of errors may take so many bytes.
-    pub fn within(error_bytes: usize) -> ExchangeColumns {
+    /// Within these limits, and what a disk has room for.
+    pub fn within(limits: &Limits, disk: Option<Room>) -> ExchangeColumns {
         let mut words = Words::default();
-        words.error_code.most = error_bytes / CODES;
-        words.error.most = error_bytes - error_bytes / CODES;
-        ExchangeColumns { rows: Rows::new(EXPECTED), words }
+        words.error_code.most = limits.errors / CODES;
+        words.error.most = limits.errors - limits.errors / CODES;
+        ExchangeColumns { rows: Rows::new(EXPECTED, limits.rows, Overflow::within(disk)), words }
     }
 
-    /// What the rows and their texts take.
+    /// What the rows and their texts take in memory.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.rows.bytes() + self.words.error.bytes + self.words.error_code.bytes
     }
 
-    /// The same with what will be computed from them.
+    /// The same with what will be computed from them, as far as that will not be on disk.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
+        let each = if self.rows.overflow().takes() { ANALYSED_BESIDE_DISK } else { ANALYSED };
+        self.bytes() + self.len() * each
+    }
+
+    /// The same if nothing were on disk.
+    pub fn analysed_bytes(&self) -> usize {
         self.bytes() + self.len() * ANALYSED
+    }
+
+    /// Why the disk takes no more.
+    pub fn refusal(&self) -> Option<&str> {
+        self.rows.overflow().refusal()
     }
 
     #[inline]
@@ -171,9 +188,10 @@ impl ExchangeColumns {
 
     /// As an Arrow table.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
-        let arrays =
-            COLUMNS.map(|(name, column, kind)| (name, kind.array(&self.rows, column as usize, &self.words.of(column))));
-        RecordBatch::try_from_iter(arrays)
+        let array = |&(name, column, kind): &(_, Column, Kind)| {
+            Ok((name, kind.array(&self.rows, column as usize, &self.words.of(column))?))
+        };
+        RecordBatch::try_from_iter(COLUMNS.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
     /// The columns of these names alone, texts as numbers.
@@ -182,14 +200,14 @@ impl ExchangeColumns {
             let known = COLUMNS.iter().find(|(known, ..)| known == name);
             let &(_, column, kind) =
                 known.ok_or_else(|| ArrowError::SchemaError(format!("exchanges have no column `{name}`")))?;
-            Ok((name, kind.coded(&self.rows, column as usize, &self.words.of(column))))
+            Ok((name, kind.coded(&self.rows, column as usize, &self.words.of(column))?))
         };
         RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
     /// Some columns of each exchange, in the order of their ends.
-    pub fn each<const SOME: usize>(&self, columns: [Column; SOME], take: impl FnMut([i64; SOME])) {
-        self.rows.each(columns.map(|column| column as usize), take);
+    pub fn each<const SOME: usize>(&self, columns: [Column; SOME], take: impl FnMut([i64; SOME])) -> io::Result<()> {
+        self.rows.each(columns.map(|column| column as usize), take)
     }
 
     /// One more row; an error's code and message are as they may be shown.
@@ -203,8 +221,8 @@ impl ExchangeColumns {
     }
 
     /// In the order of connections and requests; they came in the order of their ends.
-    pub fn sorted(mut self) -> ExchangeColumns {
-        self.rows.sort(Column::stream as usize, Column::exchange as usize);
-        self
+    pub fn sorted(mut self) -> io::Result<ExchangeColumns> {
+        self.rows.sort(Column::stream as usize, Column::exchange as usize)?;
+        Ok(self)
     }
 }

@@ -4,11 +4,14 @@ mod columns;
 mod exchanges;
 mod packed;
 mod rows;
+mod samples;
 mod words;
 
 pub use exchanges::{Column, ExchangeColumns};
+pub use samples::SampleColumns;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type};
@@ -35,6 +38,7 @@ pub struct Tables {
     pub conversations: Vec<Conversation>,
     pub statements: Statements,
     pub exchanges: ExchangeColumns,
+    pub samples: SampleColumns,
     pub notes: Notes,
     /// Why what was asked for with `decode_as` cannot be.
     pub refusal: Option<String>,
@@ -75,7 +79,7 @@ impl Tables {
             // What has none has a negative number.
             let known = usize::try_from(id).ok().and_then(|id| is_fingerprint.get_mut(id));
             known.into_iter().for_each(|is_fingerprint| *is_fingerprint = true);
-        });
+        })?;
         let kind = |id| is_fingerprint[id as usize].then(|| StatementKind::of(self.statements.text(id)).as_str());
         batch(vec![
             ("id", Arc::new(UInt32Array::from_iter_values(ids.clone()))),
@@ -150,8 +154,8 @@ impl Tables {
             ("server_window_bytes", window(Side::Server)),
             ("cancels", optional::<UInt32Type>(self.cancelled_connections())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
-            ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()))),
-            ("round_trips", numbers(self.round_trips_per_connection())),
+            ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()?))),
+            ("round_trips", numbers(self.round_trips_per_connection()?)),
             ("request_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Client)))),
             ("response_bytes", numbers(rows.iter().map(|row| row.connection.streams.bytes_sent(Side::Server)))),
             ("retransmissions", numbers(rows.iter().map(|row| row.connection.streams.retransmissions))),
@@ -176,28 +180,7 @@ impl Tables {
 
     /// One row a clean in-stream RTT sample.
     pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
-        let rows = self.connections.iter().map(|connection| connection.samples.len()).sum();
-        let (mut streams, mut by_server) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let (mut times_ns, mut rtts_ns) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let (mut segments, mut in_flight) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        for (stream, connection) in (0u32..).zip(self.connections.iter()) {
-            for (side, sample) in connection.samples.iter() {
-                streams.push(stream);
-                by_server.push(side == Side::Client);
-                times_ns.push(sample.time_ns);
-                rtts_ns.push(sample.rtt_ns);
-                segments.push(sample.segments);
-                in_flight.push(sample.in_flight);
-            }
-        }
-        batch(vec![
-            ("stream", Arc::new(UInt32Array::from(streams))),
-            ("by_server", Arc::new(BooleanArray::from(by_server))),
-            ("time", Arc::new(Timestamps::from(times_ns).with_timezone("UTC"))),
-            ("rtt_ns", Arc::new(Int64Array::from(rtts_ns))),
-            ("segments", Arc::new(UInt32Array::from(segments))),
-            ("in_flight", Arc::new(UInt32Array::from(in_flight))),
-        ])
+        self.samples.batch()
     }
 
     /// One row a reading of a sender's clock, in its own ticks.
@@ -229,17 +212,17 @@ impl Tables {
         keys(|dialogue| dialogue.session.cancels).map(move |key| victims.get(&key?).copied())
     }
 
-    fn exchanges_per_connection(&self) -> Vec<u32> {
+    fn exchanges_per_connection(&self) -> io::Result<Vec<u32>> {
         let mut counts = vec![0; self.connections.len()];
-        self.exchanges.each([Column::stream], |[stream]| counts[stream as usize] += 1);
-        counts
+        self.exchanges.each([Column::stream], |[stream]| counts[stream as usize] += 1)?;
+        Ok(counts)
     }
 
-    fn round_trips_per_connection(&self) -> Vec<u64> {
+    fn round_trips_per_connection(&self) -> io::Result<Vec<u64>> {
         let mut counts = vec![0; self.connections.len()];
         let columns = [Column::stream, Column::round_trips];
-        self.exchanges.each(columns, |[stream, round_trips]| counts[stream as usize] += round_trips as u64);
-        counts
+        self.exchanges.each(columns, |[stream, round_trips]| counts[stream as usize] += round_trips as u64)?;
+        Ok(counts)
     }
 }
 

@@ -13,7 +13,7 @@ pub const NULL: i64 = i64::MIN;
 const ASIDE_BYTES: usize = size_of::<u16>() + size_of::<i64>();
 
 /// At most [`CHUNK`] numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     least: i64,
     codes: Codes,
@@ -23,7 +23,7 @@ pub struct Chunk {
 }
 
 /// How far each number is above the one before the least, so that the least is 1; null is 0.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Codes {
     /// All are the least.
     #[default]
@@ -99,6 +99,46 @@ impl Chunk {
         size_of::<Chunk>() + codes + self.aside.len() * ASIDE_BYTES
     }
 
+    /// Append it to `bytes`, as [`Chunk::read`] takes it:
+    ///
+    /// ```text
+    /// least | bytes a code: u8 | how many aside: u16 | codes | rows aside | numbers aside              little-endian
+    /// ```
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.least.to_le_bytes());
+        let (width, aside) = (self.codes.width(), self.aside.len() as u16);
+        bytes.push(width);
+        bytes.extend(aside.to_le_bytes());
+        match &self.codes {
+            Codes::None => {}
+            Codes::U8(codes) => bytes.extend_from_slice(codes),
+            Codes::U16(codes) => codes.iter().for_each(|code| bytes.extend(code.to_le_bytes())),
+            Codes::U32(codes) => codes.iter().for_each(|code| bytes.extend(code.to_le_bytes())),
+            Codes::U64(codes) => codes.iter().for_each(|code| bytes.extend(code.to_le_bytes())),
+        }
+        self.rows_aside.iter().for_each(|row| bytes.extend(row.to_le_bytes()));
+        self.aside.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    }
+
+    /// A chunk of so many rows, from what it was written as; `None` where that is nothing of the kind.
+    pub fn read(mut bytes: &[u8], rows: usize) -> Option<Chunk> {
+        let least = i64::from_le_bytes(take(&mut bytes)?);
+        let [width] = take(&mut bytes)?;
+        let aside = usize::from(u16::from_le_bytes(take(&mut bytes)?));
+        let codes = match width {
+            0 => Codes::None,
+            1 => Codes::U8(numbers(&mut bytes, rows, u8::from_le_bytes)?),
+            2 => Codes::U16(numbers(&mut bytes, rows, u16::from_le_bytes)?),
+            4 => Codes::U32(numbers(&mut bytes, rows, u32::from_le_bytes)?),
+            8 => Codes::U64(numbers(&mut bytes, rows, u64::from_le_bytes)?),
+            _ => return None,
+        };
+        let rows_aside = numbers(&mut bytes, aside, u16::from_le_bytes)?;
+        let aside = numbers(&mut bytes, aside, i64::from_le_bytes)?;
+        let is_whole = bytes.is_empty() && rows_aside.iter().all(|&row| usize::from(row) < rows);
+        is_whole.then_some(Chunk { least, codes, rows_aside, aside })
+    }
+
     fn decode<T: Copy + Into<u64>>(&self, codes: &[T], numbers: &mut [i64], with: impl Fn(i64, i64) -> i64) {
         let before = self.least.wrapping_sub(1);
         for (number, &code) in numbers.iter_mut().zip(codes) {
@@ -107,6 +147,31 @@ impl Chunk {
             *number = with(unpacked, *number);
         }
     }
+}
+
+impl Codes {
+    /// Bytes of each.
+    fn width(&self) -> u8 {
+        match self {
+            Codes::None => 0,
+            Codes::U8(_) => 1,
+            Codes::U16(_) => 2,
+            Codes::U32(_) => 4,
+            Codes::U64(_) => 8,
+        }
+    }
+}
+
+fn take<const BYTES: usize>(bytes: &mut &[u8]) -> Option<[u8; BYTES]> {
+    let (taken, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*taken)
+}
+
+fn numbers<T, const BYTES: usize>(bytes: &mut &[u8], count: usize, number: fn([u8; BYTES]) -> T) -> Option<Box<[T]>> {
+    let (taken, rest) = bytes.split_at_checked(count * BYTES)?;
+    *bytes = rest;
+    Some(taken.as_chunks().0.iter().map(|&bytes| number(bytes)).collect())
 }
 
 #[inline]
@@ -160,6 +225,26 @@ mod tests {
         #[test]
         fn a_chunk_knows_whether_it_has_a_null(numbers in numbers()) {
             prop_assert_eq!(Chunk::of(&numbers).has_null(), numbers.is_empty() || numbers.contains(&NULL));
+        }
+
+        #[test]
+        fn what_was_written_is_read_back(numbers in numbers()) {
+            let (chunk, mut bytes) = (Chunk::of(&numbers), Vec::new());
+            chunk.write(&mut bytes);
+            prop_assert_eq!(Chunk::read(&bytes, numbers.len()), Some(chunk));
+        }
+
+        #[test]
+        fn whatever_is_read_back_can_be_unpacked(mut bytes in prop::collection::vec(any::<u8>(), 0..200), rows in 0..40usize) {
+            if let Some(width) = bytes.get_mut(8) {
+                *width %= 9;
+            }
+            if let Some(aside) = bytes.get_mut(10) {
+                *aside = 0;
+            }
+            if let Some(chunk) = Chunk::read(&bytes, rows) {
+                chunk.unpack(&mut vec![0; rows], |number, _| number);
+            }
         }
 
         #[test]

@@ -1,6 +1,13 @@
 //! Rows of numbers that are kept column by column, packed as soon as there is a chunk of them.
+//!
+//! Beyond so many bytes, packed chunks go to the disk; each column of a chunk is read back alone.
+
+use std::borrow::Cow;
+use std::io;
+use std::ops::Range;
 
 use super::packed::{CHUNK, Chunk, NULL};
+use crate::disk::{self, Overflow};
 
 /// What a number is likely to be, from others in its row: what is kept is how far it is off.
 #[derive(Clone, Copy, Debug)]
@@ -16,25 +23,56 @@ pub enum Expected {
 #[derive(Debug)]
 pub struct Rows<const COLUMNS: usize> {
     expected: [Expected; COLUMNS],
-    packed: Vec<[Chunk; COLUMNS]>,
+    packed: Vec<Packed<COLUMNS>>,
+    packed_rows: usize,
+    /// What these take in memory, and may before further ones go to the disk.
     packed_bytes: usize,
+    most: usize,
+    overflow: Overflow,
     /// The newest ones, fewer than a chunk.
     open: Vec<[i64; COLUMNS]>,
     /// The place of each row where they are read; none as long as that is the order they came in.
     places: Option<Vec<u32>>,
 }
 
+/// A chunk of rows, column by column. Only the last one may have fewer than [`CHUNK`].
+#[derive(Debug)]
+enum Packed<const COLUMNS: usize> {
+    Here(Box<[Chunk; COLUMNS]>),
+    /// From there on, each column up to its end.
+    OnDisk(u64, Box<[u32; COLUMNS]>),
+}
+
+impl<const COLUMNS: usize> Packed<COLUMNS> {
+    /// What it takes in memory.
+    fn bytes(&self) -> usize {
+        size_of::<Packed<COLUMNS>>()
+            + match self {
+                Packed::Here(chunks) => chunks.iter().map(Chunk::bytes).sum(),
+                Packed::OnDisk(..) => size_of::<[u32; COLUMNS]>(),
+            }
+    }
+}
+
 impl<const COLUMNS: usize> Rows<COLUMNS> {
-    pub fn new(expected: [Expected; COLUMNS]) -> Rows<COLUMNS> {
-        Rows { expected, packed: Vec::new(), packed_bytes: 0, open: Vec::new(), places: None }
+    /// Packed rows beyond `most` bytes overflow, where there is room.
+    pub fn new(expected: [Expected; COLUMNS], most: usize, overflow: Overflow) -> Rows<COLUMNS> {
+        let (packed, open) = (Vec::new(), Vec::new());
+        Rows { expected, packed, packed_rows: 0, packed_bytes: 0, most, overflow, open, places: None }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.packed.len() * CHUNK + self.open.len()
+        self.packed_rows + self.open.len()
     }
 
-    /// What the rows take, without their places.
+    /// What further rows overflow to.
+    #[inline]
+    pub fn overflow(&self) -> &Overflow {
+        &self.overflow
+    }
+
+    /// What the rows take in memory, without their places.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.packed_bytes + self.open.len() * size_of::<[i64; COLUMNS]>()
@@ -62,21 +100,45 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             }
             Chunk::of(&numbers)
         });
-        self.packed_bytes += chunks.iter().map(Chunk::bytes).sum::<usize>();
-        self.packed.push(chunks);
+        let mut packed = Packed::Here(Box::new(chunks));
+        if self.packed_bytes + packed.bytes() > self.most && self.overflow.takes() {
+            packed = self.put_on_disk(packed);
+        }
+        self.packed_bytes += packed.bytes();
+        self.packed_rows += self.open.len();
+        self.packed.push(packed);
         self.open.clear();
     }
 
+    /// The same on disk; it stays where it is when there is no room.
+    fn put_on_disk(&mut self, packed: Packed<COLUMNS>) -> Packed<COLUMNS> {
+        let Packed::Here(chunks) = &packed else { return packed };
+        let mut bytes = Vec::new();
+        let ends = chunks.each_ref().map(|chunk| {
+            chunk.write(&mut bytes);
+            bytes.len() as u32
+        });
+        self.overflow.keep(&bytes).map_or(packed, |begin| Packed::OnDisk(begin, Box::new(ends)))
+    }
+
+    /// No further row comes: where rows overflow, so do the last ones.
+    fn close(&mut self) {
+        if self.bytes() > self.most && !self.open.is_empty() && self.overflow.takes() {
+            self.pack();
+        }
+    }
+
     /// Read them group by group from now on, and in each by their number, which no two rows of a group share.
-    pub fn sort(&mut self, group: usize, number: usize) {
+    pub fn sort(&mut self, group: usize, number: usize) -> io::Result<()> {
+        self.close();
         let (mut groups, mut numbers) = (Vec::with_capacity(self.len()), Vec::with_capacity(self.len()));
         self.each([group, number], |[group, number]| {
             groups.push(group as u32);
             numbers.push(number as u32);
-        });
+        })?;
         let keys = || groups.iter().zip(&numbers);
         if keys().is_sorted() {
-            return;
+            return Ok(());
         }
         let mut ends = vec![0; groups.iter().max().map_or(0, |&last| last as usize + 1)];
         groups.iter().for_each(|&group| ends[group as usize] += 1_usize);
@@ -95,16 +157,26 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         let mut places = groups;
         (0..).zip(order).for_each(|(place, row)| places[row as usize] = place);
         self.places = Some(places);
+        Ok(())
     }
 
     /// Some columns of each row, in the order the rows came.
-    pub fn each<const SOME: usize>(&self, columns: [usize; SOME], mut take: impl FnMut([i64; SOME])) {
+    pub fn each<const SOME: usize>(&self, columns: [usize; SOME], mut take: impl FnMut([i64; SOME])) -> io::Result<()> {
         let mut chunks = [[0; CHUNK]; SOME];
-        for packed in &self.packed {
-            columns.iter().zip(&mut chunks).for_each(|(&column, numbers)| self.unpack(packed, column, numbers));
-            (0..CHUNK).for_each(|row| take(std::array::from_fn(|column| chunks[column][row])));
+        for (packed, rows) in self.packed.iter().zip(self.chunk_rows()) {
+            for (&column, numbers) in columns.iter().zip(&mut chunks) {
+                self.unpack(packed, column, &mut numbers[..rows.len()])?;
+            }
+            (0..rows.len()).for_each(|row| take(std::array::from_fn(|column| chunks[column][row])));
         }
         self.open.iter().for_each(|row| take(columns.map(|column| row[column])));
+        Ok(())
+    }
+
+    /// The rows of each packed chunk.
+    fn chunk_rows(&self) -> impl Iterator<Item = Range<usize>> {
+        let all = self.packed_rows;
+        (0..all).step_by(CHUNK).map(move |first| first..all.min(first + CHUNK))
     }
 
     /// A column in the order in which the rows are read; `null` hears of each place where there is nothing.
@@ -113,11 +185,11 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         column: usize,
         value: impl Fn(i64) -> T,
         mut null: impl FnMut(usize),
-    ) -> Vec<T> {
+    ) -> io::Result<Vec<T>> {
         let mut values = vec![T::default(); self.len()];
-        self.chunks(column, |first, numbers, has_null| {
-            let rows = first..first + numbers.len();
+        self.chunks(column, |rows, numbers, has_null| {
             let places = self.places.as_ref().map(|places| &places[rows.clone()]);
+            let first = rows.start;
             match places {
                 None => values[rows].iter_mut().zip(numbers).for_each(|(place, &number)| *place = value(number)),
                 Some(places) => {
@@ -128,35 +200,56 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
                 let nulls = (0..numbers.len()).filter(|&row| numbers[row] == NULL);
                 nulls.for_each(|row| null(places.map_or(first + row, |places| places[row] as usize)));
             }
-        });
-        values
+        })?;
+        Ok(values)
     }
 
-    /// The numbers of a column in the order they came, chunk by chunk: the first row, the numbers, may one be null?
-    fn chunks(&self, column: usize, mut take: impl FnMut(usize, &[i64], bool)) {
+    /// The numbers of a column in the order they came, chunk by chunk: the rows, the numbers, may one be null?
+    fn chunks(&self, column: usize, mut take: impl FnMut(Range<usize>, &[i64], bool)) -> io::Result<()> {
         let mut numbers = [0; CHUNK];
-        for (packed, first) in self.packed.iter().zip((0..).step_by(CHUNK)) {
-            self.unpack(packed, column, &mut numbers);
-            take(first, &numbers, packed[column].has_null()); // null is kept as such, whatever is expected
+        for (packed, rows) in self.packed.iter().zip(self.chunk_rows()) {
+            let numbers = &mut numbers[..rows.len()];
+            let chunk = self.unpack(packed, column, numbers)?;
+            take(rows, numbers, chunk.has_null()); // null is kept as such, whatever is expected
         }
         let open = &mut numbers[..self.open.len()];
         open.iter_mut().zip(&self.open).for_each(|(number, row)| *number = row[column]);
-        take(self.packed.len() * CHUNK, open, true);
+        take(self.packed_rows..self.len(), open, true);
+        Ok(())
     }
 
-    fn unpack(&self, packed: &[Chunk; COLUMNS], column: usize, numbers: &mut [i64; CHUNK]) {
+    /// The numbers of a column, and the chunk that they were in.
+    fn unpack<'a>(
+        &self,
+        packed: &'a Packed<COLUMNS>,
+        column: usize,
+        numbers: &mut [i64],
+    ) -> io::Result<Cow<'a, Chunk>> {
+        let chunk = self.chunk(packed, column, numbers.len())?;
         match self.expected[column] {
-            Expected::Unknown => packed[column].unpack(numbers, |number, _| number),
+            Expected::Unknown => chunk.unpack(numbers, |number, _| number),
             Expected::As(other) => {
-                self.unpack(packed, other, numbers);
-                packed[column].unpack(numbers, sum);
+                self.unpack(packed, other, numbers)?;
+                chunk.unpack(numbers, sum);
             }
             Expected::Between(from, to) => {
                 let mut begins = [0; CHUNK];
-                self.unpack(packed, from, &mut begins);
-                self.unpack(packed, to, numbers);
+                self.unpack(packed, from, &mut begins[..numbers.len()])?;
+                self.unpack(packed, to, numbers)?;
                 numbers.iter_mut().zip(begins).for_each(|(number, begin)| *number = between(begin, *number));
-                packed[column].unpack(numbers, sum);
+                chunk.unpack(numbers, sum);
+            }
+        }
+        Ok(chunk)
+    }
+
+    fn chunk<'a>(&self, packed: &'a Packed<COLUMNS>, column: usize, rows: usize) -> io::Result<Cow<'a, Chunk>> {
+        match packed {
+            Packed::Here(chunks) => Ok(Cow::Borrowed(&chunks[column])),
+            Packed::OnDisk(begin, ends) => {
+                let first = column.checked_sub(1).map_or(0, |before| ends[before]);
+                let bytes = self.overflow.read(begin + u64::from(first), (ends[column] - first) as usize)?;
+                Chunk::read(&bytes, rows).map(Cow::Owned).ok_or_else(disk::damaged)
             }
         }
     }
@@ -181,6 +274,7 @@ fn between(from: i64, to: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Room;
 
     /// A group, a number in it, a time, and a later one.
     fn rows(count: i64) -> impl Iterator<Item = [i64; 4]> {
@@ -191,17 +285,31 @@ mod tests {
         })
     }
 
+    const EXPECTED: [Expected; 4] = [Expected::Unknown, Expected::Unknown, Expected::Unknown, Expected::As(2)];
+
     fn kept(rows: impl Iterator<Item = [i64; 4]>) -> Rows<4> {
-        let mut kept = Rows::new([Expected::Unknown, Expected::Unknown, Expected::Unknown, Expected::As(2)]);
+        let mut kept = Rows::new(EXPECTED, usize::MAX, Overflow::default());
         rows.for_each(|row| kept.push(row));
         kept
+    }
+
+    /// The same where only so many bytes fit in memory, and so many on the disk.
+    fn overflowing(rows: impl Iterator<Item = [i64; 4]>, most: usize, disk: u64) -> Rows<4> {
+        let room = Room { folder: std::env::temp_dir(), bytes: disk };
+        let mut kept = Rows::new(EXPECTED, most, Overflow::within(Some(room)));
+        rows.for_each(|row| kept.push(row));
+        kept
+    }
+
+    fn on_disk(kept: &Rows<4>) -> usize {
+        kept.packed.iter().filter(|packed| matches!(packed, Packed::OnDisk(..))).count()
     }
 
     #[test]
     fn rows_come_back_as_they_came_whole_chunks_and_what_is_open() {
         let count = 2 * CHUNK as i64 + 100;
         let (kept, mut back) = (kept(rows(count)), Vec::new());
-        kept.each([0, 1, 2, 3], |row| back.push(row));
+        kept.each([0, 1, 2, 3], |row| back.push(row)).unwrap();
         assert_eq!(back, rows(count).collect::<Vec<_>>());
     }
 
@@ -209,12 +317,12 @@ mod tests {
     fn rows_are_read_group_by_group_and_nulls_stay_with_their_rows() {
         let count = CHUNK as i64 + 50;
         let mut kept = kept(rows(count));
-        kept.sort(0, 1);
+        kept.sort(0, 1).unwrap();
         let mut sorted: Vec<_> = rows(count).collect();
         sorted.sort();
         for column in 0..4 {
             let mut nulls = Vec::new();
-            let values = kept.column(column, |number| number, |place| nulls.push(place));
+            let values = kept.column(column, |number| number, |place| nulls.push(place)).unwrap();
             assert_eq!(values, sorted.iter().map(|row| row[column]).collect::<Vec<_>>(), "column {column}");
             nulls.sort();
             let expected = (0..sorted.len()).filter(|&row| sorted[row][column] == NULL);
@@ -228,5 +336,40 @@ mod tests {
         let pushed = |later: fn(i64) -> i64| kept((0..count).map(|row| [0, row, row * row, later(row)])).bytes();
         assert_eq!(pushed(|row| row * row + 3), pushed(|row| row * row));
         assert!(pushed(|row| row * row * 7) > pushed(|row| row * row) + count as usize);
+    }
+
+    /// Every column, and where each has its nulls.
+    fn columns(kept: &Rows<4>) -> Vec<(Vec<i64>, Vec<usize>)> {
+        let mut nulls = Vec::new();
+        let mut column = |column| kept.column(column, |number| number, |place| nulls.push(place)).unwrap();
+        let columns = [0, 1, 2, 3].map(&mut column).to_vec();
+        columns.into_iter().map(|column| (column, nulls.clone())).collect()
+    }
+
+    #[test]
+    fn rows_on_disk_are_the_same_wherever_the_memory_or_the_disk_is_full() {
+        let count = 5 * CHUNK as i64 + 70;
+        let mut here = kept(rows(count));
+        here.sort(0, 1).unwrap();
+        for (most, disk, chunks) in [(0, u64::MAX, 6), (60_000, u64::MAX, 4), (0, 120_000, 3), (0, 0, 0)] {
+            let mut kept = overflowing(rows(count), most, disk);
+            kept.sort(0, 1).unwrap();
+            assert_eq!(on_disk(&kept), chunks, "{most} {disk}");
+            assert_eq!(columns(&kept), columns(&here), "{most} {disk}");
+        }
+    }
+
+    #[test]
+    fn rows_on_disk_take_next_to_no_memory() {
+        let kept = overflowing(rows(20 * CHUNK as i64), 0, u64::MAX);
+        assert!(kept.bytes() < 20 * 100, "{}", kept.bytes());
+    }
+
+    #[test]
+    fn what_is_no_longer_on_disk_is_an_error() {
+        let mut kept = overflowing(rows(2 * CHUNK as i64), 0, u64::MAX);
+        kept.overflow = Overflow::default();
+        assert!(kept.column(3, |number| number, |_| {}).is_err());
+        assert!(kept.sort(0, 1).is_err());
     }
 }

@@ -1,0 +1,136 @@
+//! Room on a disk, for what does not fit in memory: a temporary file that has no name and that nobody else can open.
+//!
+//! It is made when something is put there, only grows, and is gone with the program, however that ends. Where there is
+//! no room any more, or never was, that is said once, and what comes stays in memory.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// Where files may be made, and how much they may take together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub folder: PathBuf,
+    pub bytes: u64,
+}
+
+impl Room {
+    /// One out of `parts` equal ones.
+    pub fn part(&self, parts: u64) -> Room {
+        Room { folder: self.folder.clone(), bytes: self.bytes / parts }
+    }
+}
+
+/// What went to the disk, of one kind.
+#[derive(Debug, Default)]
+pub struct Overflow {
+    room: Option<Room>,
+    file: Option<Mutex<File>>,
+    used: u64,
+    refusal: Option<String>,
+}
+
+impl Overflow {
+    /// In this room, or in none.
+    pub fn within(room: Option<Room>) -> Overflow {
+        Overflow { room, ..Overflow::default() }
+    }
+
+    /// There may be room.
+    #[inline]
+    pub fn takes(&self) -> bool {
+        self.room.is_some() && self.refusal.is_none()
+    }
+
+    /// Keeps the bytes and says where they begin; `None` where there is no room, from then on.
+    pub fn keep(&mut self, bytes: &[u8]) -> Option<u64> {
+        let room = self.room.as_ref().filter(|_| self.refusal.is_none())?;
+        let after = self.used + bytes.len() as u64;
+        if after > room.bytes {
+            self.refusal = Some(format!("{} bytes of disk are used", room.bytes));
+            return None;
+        }
+        if let Err(error) = write(&mut self.file, room, self.used, bytes) {
+            self.refusal = Some(format!("{}: {error}", room.folder.display()));
+            return None;
+        }
+        Some(std::mem::replace(&mut self.used, after))
+    }
+
+    /// Why nothing more can be kept.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Some of the bytes that were kept.
+    pub fn read(&self, begin: u64, bytes: usize) -> io::Result<Vec<u8>> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = vec![0; bytes];
+        file.seek(SeekFrom::Start(begin))?;
+        file.read_exact(&mut read)?;
+        Ok(read)
+    }
+}
+
+fn write(file: &mut Option<Mutex<File>>, room: &Room, at: u64, bytes: &[u8]) -> io::Result<()> {
+    if file.is_none() {
+        *file = Some(Mutex::new(tempfile::tempfile_in(&room.folder)?));
+    }
+    let Some(file) = file else { return Ok(()) };
+    let file = file.get_mut().unwrap_or_else(PoisonError::into_inner);
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
+}
+
+/// What was read back is not what was kept.
+pub fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a temporary file was changed or is damaged")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(bytes: u64) -> Option<Room> {
+        Some(Room { folder: std::env::temp_dir(), bytes })
+    }
+
+    #[test]
+    fn what_was_kept_is_read_back_and_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut kept = Overflow::within(Some(Room { folder: folder.path().into(), bytes: 1_000 }));
+        assert_eq!([kept.keep(b"first"), kept.keep(b"second")], [Some(0), Some(5)]);
+        assert_eq!(kept.read(5, 6).unwrap(), b"second");
+        assert_eq!(kept.read(2, 3).unwrap(), b"rst");
+        #[cfg(unix)]
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn beyond_the_room_nothing_is_kept_and_why_is_said() {
+        let mut kept = Overflow::within(room(10));
+        let mut keep = |bytes: &[u8]| kept.keep(bytes);
+        assert_eq!([keep(b"seven b"), keep(b"four"), keep(b"1")], [Some(0), None, None]);
+        assert_eq!(kept.refusal(), Some("10 bytes of disk are used"));
+        assert!(!kept.takes());
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_kept() {
+        let folder = std::env::temp_dir().join("latpcap-no-such-folder");
+        let mut kept = Overflow::within(Some(Room { folder, bytes: 1_000 }));
+        assert_eq!(kept.keep(b"first"), None);
+        assert!(kept.refusal().unwrap().contains("latpcap-no-such-folder"));
+        assert!(!Overflow::within(None).takes());
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let mut kept = Overflow::within(room(1_000));
+        assert!(kept.read(0, 1).is_err());
+        kept.keep(b"first");
+        assert!(kept.read(3, 3).is_err());
+    }
+}
