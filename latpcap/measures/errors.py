@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of
 from latpcap.tables import columns
-from latpcap.tables.columns import Codes
+from latpcap.tables.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 
 __all__ = ["KINDS", "Failures", "codes_said", "failures"]
@@ -75,7 +75,7 @@ def failures(recording: Recording) -> Failures:
     exchanges = recording.exchanges
     transaction = _is_of_transaction(exchanges)
     statement = exchanges.is_for("execute", "prepare", "describe", "fetch")
-    kind = np.select([exchanges.is_setup, transaction, statement], [LOGIN, TRANSACTION, STATEMENT], OTHER)
+    kind = first_that_holds([exchanges.is_setup, transaction, statement], [LOGIN, TRANSACTION, STATEMENT], OTHER)
     login, decided = _logins(recording)
     echo = _follows_failed_prepare(exchanges)
     failed = (exchanges.failed | _unanswered(recording)) & ~echo & (~exchanges.is_setup | login)

@@ -32,6 +32,7 @@ __all__ = [
     "LatencyBudget",
     "Point",
     "Projection",
+    "central_s",
     "project",
     "projections",
     "ranges",
@@ -131,6 +132,14 @@ def project(
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
     [projection] = projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)
     return projection
+
+
+def central_s(base: Basis, rtt_ms: float) -> float | None:
+    """The runtime at one RTT alone, without its range; `None` where no baseline is known."""
+    if base.job is None:
+        return None
+    [[runtimes]] = base.runtimes_of([(AS_IT_IS, [rtt_ms])], [CENTRAL])
+    return float(runtimes[0])
 
 
 def projections(

@@ -227,7 +227,7 @@ class Measures:
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
             overall(recording, self.chattiness),
-            self.network_share(projection),
+            self.network_share,
             routes,
             count_tasks(recording, self.rtt),
         )
@@ -252,19 +252,21 @@ class Measures:
             projection=projection,
         )
 
-    def network_share(self, projection: Projection) -> float | None:
+    @property
+    def network_share(self) -> float | None:
         """The part of the runtime that waited for the network; `None` where it cannot be told."""
-        return self._share(self.timeline.waits.shared_s) if self._is_told(projection) else None
+        return self._share(self.timeline.waits.shared_s) if self._is_told else None
 
-    def _is_told(self, projection: Projection) -> bool:
-        known = projection.baseline_rtt_ms is not None and self.doubt is None
+    @property
+    def _is_told(self) -> bool:
+        known = self.basis.job is not None and self.doubt is None
         return known and self.timeline.runtime_s > 0
 
     def _share(self, seconds: float) -> float:
         return min(seconds / self.timeline.runtime_s, 1.0)
 
     def _summary(self, projection: Projection, made_for: Chattiness) -> Summary:
-        waits, told = self.timeline.waits, self._is_told(projection)
+        waits, told = self.timeline.waits, self._is_told
         low, high = (self._share(seconds) if told else None for seconds in waits.range_s)
         return Summary(
             runtime_s=self.timeline.runtime_s,

@@ -17,7 +17,7 @@ from arro3.core import Table as ArrowTable
 from latpcap.display import finite
 from latpcap.findings import finding_results
 from latpcap.measures.tasks import Tasks
-from latpcap.projection.project import project
+from latpcap.projection.project import central_s
 from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables import passes
@@ -99,20 +99,23 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 
 def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> RankRow:
     """What the analysis of these connections says."""
-    projection = project(measures.basis, [asked.rtt_ms])
-    point, exchanges = projection.points[0], measures.recording.exchanges
+    basis, exchanges = measures.basis, measures.recording.exchanges
+    known = basis.job is not None
+    found = (
+        result.code for result, _ in finding_results(measures.savings, [asked.rtt_ms]) if result.severity != "info"
+    )
     row = RankRow(
         file=file,
         name=name,
-        seconds_per_ms=projection.seconds_per_ms,
+        seconds_per_ms=basis.seconds_per_ms if known else None,
         round_trips=int(exchanges.round_trips.sum()),
         runtime_s=measures.timeline.runtime_s,
         think_s=measures.budget.think_s,
-        baseline_rtt_ms=projection.baseline_rtt_ms,
-        network_share=measures.network_share(projection),
+        baseline_rtt_ms=basis.baseline_ms if known else None,
+        network_share=measures.network_share,
         rtt_ms=asked.rtt_ms,
-        projected_s=point.runtime_s,
-        finding=next((found.code for found in measures.findings([point.rtt_ms]) if found.severity != "info"), None),
+        projected_s=central_s(basis, asked.rtt_ms),
+        finding=next(found, None),
         connections=len(measures.recording.database_rows),
         exchanges=len(exchanges),
         health=_codes(note.code for note in measures.health if note.severity != "info"),

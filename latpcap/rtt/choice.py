@@ -11,7 +11,7 @@ import numpy as np
 
 from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
-from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 
 __all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "less_work", "limits"]
@@ -105,7 +105,9 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
     pool = _pool(half, group, count, use_h, use_a)
     value, fastest = typical(pool, step_ns), half.answers.grouped(group, count).quantile(0)
-    method = np.select([use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN)
+    method = first_that_holds(
+        [use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN
+    )
     none = np.zeros(count)
     direct = shakes.counts + acks.counts
     chosen = Chosen(
@@ -164,9 +166,9 @@ def _reconcile(
         (acks >= MIN_ACKS_TO_OUTWEIGH, False, True, Reason.OUTWEIGHED),
     ]
     conditions = [rule for rule, *_ in rules]
-    use_h = np.select(conditions, [use for _, use, _, _ in rules], True)
-    use_a = np.select(conditions, [use for _, _, use, _ in rules], True)
-    return use_h, use_a, np.select(conditions, [why for *_, why in rules], Reason.QUICKEST)
+    use_h = first_that_holds(conditions, [use for _, use, _, _ in rules], True)
+    use_a = first_that_holds(conditions, [use for _, _, use, _ in rules], True)
+    return use_h, use_a, first_that_holds(conditions, [why for *_, why in rules], Reason.QUICKEST)
 
 
 def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
@@ -187,9 +189,9 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     rules = [unknown, refuted]
     return replace(
         chosen,
-        value=np.select(rules, [fastest, chosen.faster], chosen.value),
-        method=np.select(rules, [Method.FLOOR, Method.FLOOR], chosen.method),
-        reason=np.select(rules, [Reason.FLOOR, Reason.SLOW_DIRECT], chosen.reason),
+        value=first_that_holds(rules, [fastest, chosen.faster], chosen.value),
+        method=first_that_holds(rules, [Method.FLOOR, Method.FLOOR], chosen.method),
+        reason=first_that_holds(rules, [Reason.FLOOR, Reason.SLOW_DIRECT], chosen.reason),
         samples=np.where(unknown | refuted, bounds.counts, chosen.samples),
     )
 
@@ -231,9 +233,9 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, DATA_SLOWER * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
-    low = np.select([chosen.is_bound_only, bound], [0.0, FLOOR_LOW * chosen.most], low)
+    low = first_that_holds([chosen.is_bound_only, bound], [0.0, FLOOR_LOW * chosen.most], low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
-    typical_bound = np.select(
+    typical_bound = first_that_holds(
         [np.isnan(measured), np.isnan(chosen.faster) & chosen.is_bound_only], [chosen.floor, value], measured
     )
     high = np.where(bound, np.fmin(np.fmax(value, typical_bound) + tick, most), np.fmin(measured + up, most))

@@ -12,7 +12,7 @@ from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, 
 from latpcap.rtt.measured import Half, Values, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
-from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import Connections, Recording
 
@@ -222,7 +222,7 @@ def _mean(connection: Ints, values: Ints, group: Ints, count: int) -> Floats:
 def _relevant(chosen: list[Chosen], place: Ints) -> Ints:
     """Direct measurements of the halves that matter: the fewer of two."""
     far, near = (each.direct for each in chosen)
-    return np.select([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
+    return first_that_holds([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
 
 
 def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines:

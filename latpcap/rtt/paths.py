@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
 from latpcap.rtt.choice import Chosen
+from latpcap.tables.columns import first_that_holds
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import first_alike, numbered, occurring
 from latpcap.tables.recording import Connections
@@ -55,7 +56,7 @@ def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
         ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
         (np.minimum(a, b) >= SURELY_NETWORK_NS, BETWEEN),
     ]
-    return np.select([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
+    return first_that_holds([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
 
 
 def _turns_around(half: Chosen, other: Chosen) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ Numbers come out as views of the Arrow buffers through the C data interface
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ __all__ = [
     "codes",
     "column",
     "empty",
+    "first_that_holds",
     "forget",
     "is_text",
     "map_text",
@@ -134,6 +135,18 @@ class Codes:
         table[numbers] = True
         listed: Bools = table[self.codes]
         return listed
+
+
+def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: Any) -> NDArray[Any]:
+    """The value of the first rule that holds, row by row: as `np.select`, which takes four times as long for few rows.
+
+    >>> first_that_holds([np.array([True, False]), np.array([True, True])], [1, 2], 3).tolist()
+    [1, 2]
+    """
+    found = otherwise
+    for rule, value in zip(reversed(rules), reversed(values), strict=True):
+        found = np.where(rule, value, found)
+    return np.asarray(found)
 
 
 def forget(of: object, *kinds: type) -> None:

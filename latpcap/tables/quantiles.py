@@ -42,16 +42,16 @@ class Grouped:
     @property
     def counts(self) -> Ints:
         """How many values each group has."""
-        return np.diff(self.starts)
+        return self.starts[1:] - self.starts[:-1]
 
     def quantile(self, fraction: float) -> Floats:
         """The nearest-rank quantile per group (a value that was really measured); NaN for an empty group."""
+        if len(self.values) == 0:
+            return np.full(len(self.starts) - 1, np.nan)
         counts = self.counts
-        ranks = np.clip(np.ceil(counts * fraction).astype(np.int64) - 1, 0, None)
-        result = np.full(len(counts), np.nan)
-        filled = counts > 0
-        result[filled] = self.values[(self.starts[:-1] + ranks)[filled]]
-        return result
+        ranks = np.maximum(np.ceil(counts * fraction).astype(np.int64) - 1, 0)
+        places = np.minimum(self.starts[:-1] + ranks, len(self.values) - 1)
+        return np.where(counts > 0, self.values[places], np.nan)
 
     def mean(self) -> Floats:
         """The mean per group; NaN for an empty group."""
