@@ -7,11 +7,12 @@ the first result is shown; most programs never show one.
 from __future__ import annotations
 
 import math
-from dataclasses import fields, is_dataclass
 from functools import cache, singledispatch
 from html import escape
 from importlib import import_module
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 __all__ = ["VALUES", "Displayed", "Plotted", "as_chart", "as_html", "fields_of", "finite", "plain", "shown_by"]
 
@@ -19,7 +20,7 @@ _REPORTS: set[str] = set()
 
 
 def plain(value: Any) -> Any:
-    """Return dataclasses and tuples as dictionaries and lists, all the way down."""
+    """Return results and tuples as dictionaries and lists, all the way down."""
     kind = type(value)
     if kind in VALUES:
         return value
@@ -38,8 +39,8 @@ VALUES = frozenset((str, int, float, bool, type(None)))
 
 @cache
 def fields_of(kind: type) -> tuple[str, ...]:
-    """The names of a dataclass's fields; none of another type's."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+    """The names of a result's fields; none of another type's."""
+    return kind.__struct_fields__ if issubclass(kind, Struct) else ()
 
 
 def finite(value: float) -> float | None:

@@ -30,6 +30,12 @@ def test_the_package_loads_what_is_asked_of_it() -> None:
     assert "numpy" not in modules_of("import latpcap\nlatpcap.UsageError")
 
 
+def test_results_are_structs() -> None:
+    """A hundred dataclasses take longer to define than reading a small capture does."""
+    sources = (ROOT / "latpcap").rglob("*.py")
+    assert not [path.name for path in sources if "import dataclass" in path.read_text()]
+
+
 def test_json_is_written_without_what_draws() -> None:
     loaded = modules_of(of_command("analyze", "--json", "--quiet", str(NPLUS1)))
     drawing = {"rich", "altair", "duckdb", "latpcap.report.html", "latpcap.report.notebook"}

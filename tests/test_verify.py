@@ -7,13 +7,13 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import mysql_wire
 import planted
 import pytest
 from conftest import Fixture
+from msgspec.structs import replace
 
 from latpcap import CaptureError, UsageError
 from latpcap.report.console import render

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
@@ -75,8 +75,7 @@ def driver_of(session: Session) -> str | None:
     return next((driver for driver, fits in DRIVERS.get(session.protocol, {}).items() if fits(session)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """How a pattern is fixed, and the settings by which drivers do it."""
 
     general: str

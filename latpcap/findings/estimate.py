@@ -12,10 +12,10 @@ how much of these its fix removes, w, v: what a round trip of the exchange or of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
@@ -32,8 +32,7 @@ RANK_RTT_MS = 15.0
 who counts a round trip that several findings would save must not depend on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """What each exchange and each connection cost, as the saving counts it: arrays of one value each."""
 
     weight: Floats

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
@@ -17,8 +17,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
+class Takes(Struct, frozen=True):
     """What goes with a call that a fix removes.
 
     A call that is not needed at all (a ping, a login, a cached answer) takes all of its time along. A call whose work
@@ -38,8 +37,7 @@ class Takes:
 NOTHING = Takes(call=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a fix removes from a recording, exchange by exchange; the bytes of removed exchanges travel on.
 
     Kept for the touched rows only, since a recording may hold millions of exchanges and many findings;
@@ -80,8 +78,7 @@ def _spread(places: Ints, values: Floats, length: int) -> Floats:
     return spread
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One place where a pattern was recognised, before findings share out the round trips."""
 
     shown: Ints
@@ -101,8 +98,7 @@ class Candidate:
     """How grave it is, 0 to 1, where that is no matter of what a fix saves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A kind of finding: its texts and how it is recognised. One a file."""
 
     code: str
@@ -121,8 +117,7 @@ class Pattern:
     """The fix's value unless another is asked; `None` where it takes none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A pattern, where it was seen, and what its fix saves that no other finding counts already."""
 
     code: str

@@ -8,10 +8,10 @@ exchanges that follow it without another waiting exchange between, acknowledgmen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
 from latpcap.tables import columns, passes
@@ -30,8 +30,7 @@ WHOLE = "tcp.stream in"
 """What a filter for whole connections begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
+class Frames(Struct, frozen=True):
     """One stretch: the packets of `stream` from frame `first` to frame `last`."""
 
     stream: int
@@ -39,8 +38,7 @@ class Frames:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stretches:
+class Stretches(Struct, frozen=True):
     """The stretches of a finding, in the order of streams and frames."""
 
     stream: Ints

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables import passes
@@ -28,8 +27,7 @@ def most_frequent(statements: Ints) -> list[int]:
     return sorted(map(int, kept))
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """`rows` ordered by group and, within one, as they came; the groups are numbered from 0 without holes."""
 
     rows: Ints

@@ -9,10 +9,10 @@ is left. A finding that keeps nearly nothing is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
 from latpcap.findings.savings import Saving, Savings
@@ -18,8 +18,7 @@ HIGH, MEDIUM = 0.25, 0.05
 """Shares that a fix saves."""
 
 
-@dataclass(frozen=True, slots=True)
-class FindingResult:
+class FindingResult(Struct, frozen=True):
     """One finding; see docs/findings.md."""
 
     code: str
@@ -56,8 +55,7 @@ class FindingResult:
     """The finding's share of what its fix saves with all its findings; otherwise replayed by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class FixesTogether:
+class FixesTogether(Struct, frozen=True):
     """What all fixes but the suggestions save at once; less than the sum where they remove the same waits."""
 
     fixes: tuple[str, ...]

@@ -7,9 +7,9 @@ share what it saves in the ratio of their estimates, so that they add up; their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.findings.estimate import Costs, estimated_s
 from latpcap.findings.evidence import Evidence
@@ -24,8 +24,7 @@ from latpcap.tables.columns import Floats
 __all__ = ["FixSet", "Saving", "Savings"]
 
 
-@dataclass(frozen=True, slots=True)
-class FixSet:
+class FixSet(Struct, frozen=True):
     """Fixes that are made together, and what is left of the job then."""
 
     made: tuple[Claimed, ...]
@@ -48,8 +47,7 @@ class FixSet:
         return tuple(sorted((needed & {pattern.fix for pattern, _ in self.made}) - set(names)))
 
 
-@dataclass(frozen=True, slots=True)
-class Saving:
+class Saving(Struct, frozen=True):
     """What the fix of one finding saves when it is made alone."""
 
     finding: Finding

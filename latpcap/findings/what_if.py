@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
@@ -26,8 +27,7 @@ LITTLE = 0.1
 """Fixes that save less than this share of the runtime change little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """One fix as it was asked for."""
 
     name: str
@@ -36,8 +36,7 @@ class Fix:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FixResult:
+class FixResult(Struct, frozen=True):
     """The job with one fix made, or with all of them; seconds by the asked RTT in ms."""
 
     name: str
@@ -55,8 +54,7 @@ class FixResult:
     """Fixes that had to be made with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
+class WhatIf(Struct, frozen=True):
     """As it is, each fix alone, all together; and what follows from that."""
 
     as_is_s: dict[str, float]

@@ -14,10 +14,11 @@ to the waits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
@@ -38,8 +39,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget(Plotted):
+class Budget(Plotted, Struct, frozen=True):
     """The parts of the runtime in seconds; each ≥ 0."""
 
     network_s: float = 0.0
@@ -63,11 +63,10 @@ class Budget(Plotted):
 
     def parts(self) -> dict[str, float]:
         """Seconds by part, in their order."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
-@dataclass(frozen=True, slots=True)
-class StallTime:
+class StallTime(Struct, frozen=True):
     """How long the packets of each exchange were held back, in shared ns."""
 
     before: NDArray[Any]
@@ -98,8 +97,7 @@ class StallTime:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The budget, and what it rests on: shared time, so that parallel work counts once."""
 
     budget: Budget
@@ -125,8 +123,7 @@ class Timeline:
     """What the network's time consists of."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Spans:
+class _Spans(Struct, frozen=True):
     """Non-overlapping busy stretches in ns, with what each was given from the gap before it."""
 
     begin: Ints
@@ -147,8 +144,7 @@ class _Spans:
     """Until when exchanges went on that had begun before the window, for connections with such."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pieces:
+class _Pieces(Struct, frozen=True):
     """What an exchange's stretch is cut into, in that order: lengths in ns, or what they are worth in shared ns."""
 
     held: NDArray[Any]
@@ -445,9 +441,9 @@ def _told_by_one(baselines: Baselines) -> Bools:
 def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> _Pieces:
     """What each piece is worth."""
     worth = {}
-    for field in fields(pieces):
-        length = getattr(pieces, field.name)
-        worth[field.name] = shared.worth(begin, length) if length.any() else length
+    for name in pieces.__struct_fields__:
+        length = getattr(pieces, name)
+        worth[name] = shared.worth(begin, length) if length.any() else length
         begin = begin + length
     return _Pieces(**worth)
 

@@ -6,9 +6,8 @@ on. All are plain ratios; none is rated, since no source says from which figure 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.transactions import transactions
@@ -32,8 +31,7 @@ SUMS = (
 """What adds up over connections."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChattinessGroups:
+class ChattinessGroups(Struct, frozen=True):
     """What the ratios are made of, one entry a connection, or one for the whole recording."""
 
     duration_s: Floats

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of
@@ -33,8 +33,7 @@ SAID_CODES = 3
 """Codes that a sentence names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(Struct, frozen=True):
     """The failing exchanges, and among how many of each kind they are."""
 
     rows: Ints

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from latpcap.measures.budget import Timeline
 from latpcap.measures.changed_paths import changed_paths
@@ -204,8 +205,7 @@ GRAVEST_FIRST = (
 SEVERITIES = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class HealthNote:
+class HealthNote(Struct, frozen=True):
     """One kind of problem: a code for scripts, a sentence for people; docs/health.md lists the codes."""
 
     code: str
@@ -213,15 +213,15 @@ class HealthNote:
     """`error`: figures are missing or wrong in part; `warning`: less sure; `info`: good to know."""
     message: str
     count: int
-    effect: str = field(init=False)
+    effect: str = ""
     """What it does to the numbers."""
-    advice: str = field(init=False)
+    advice: str = ""
     """What to do."""
 
     def __post_init__(self) -> None:
         effect, advice = ADVICE.get(self.code, ("", ""))
-        object.__setattr__(self, "effect", effect)
-        object.__setattr__(self, "advice", advice)
+        force_setattr(self, "effect", effect)
+        force_setattr(self, "advice", advice)
 
 
 def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:

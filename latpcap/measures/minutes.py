@@ -7,9 +7,9 @@ round times of the clock; one in which nothing happened is there as well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.measures.statements import response_ns
@@ -30,8 +30,7 @@ LONG_S = tuple(60.0 * factor for factor in (2, 5, 10, 15, 30, 60, 120, 360, 720,
 """Widths of intervals: up to a minute, and beyond."""
 
 
-@dataclass(frozen=True, slots=True)
-class Minutes:
+class Minutes(Struct, frozen=True):
     """One value an interval; times in ns, NaN where there is none."""
 
     every_s: float

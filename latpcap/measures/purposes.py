@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables.recording import Exchanges
 
@@ -37,8 +37,7 @@ _GROUPS = {
 """The core's purposes in the reports' words; all that is missing here does something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class PurposeResult:
+class PurposeResult(Struct, frozen=True):
     """How many exchanges and round trips serve one purpose."""
 
     purpose: str

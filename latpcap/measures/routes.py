@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
@@ -24,8 +24,7 @@ __all__ = ["RouteResult", "name_of", "parse_tags", "route_results", "routes_of_e
 _TAG = re.compile(r"([\w.-]+)='([^']*)'")
 
 
-@dataclass(frozen=True, slots=True)
-class RouteResult:
+class RouteResult(Struct, frozen=True):
     """The exchanges whose statements name one route (or controller and action)."""
 
     route: str

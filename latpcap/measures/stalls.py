@@ -7,9 +7,8 @@ program that writes twice before it reads (write-write-read) waits for that time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.recording import MISSING, Exchanges
@@ -17,8 +16,7 @@ from latpcap.tables.recording import MISSING, Exchanges
 __all__ = ["AckStalls", "HeldBack", "ack_stalls"]
 
 
-@dataclass(frozen=True, slots=True)
-class AckStalls:
+class AckStalls(Struct, frozen=True):
     """How long (ns) each exchange was held up for an ACK timer; 0 where it was not."""
 
     before: Floats
@@ -37,8 +35,7 @@ class AckStalls:
         return HeldBack(np.rint(before).astype(np.int64), np.rint(inside).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldBack(Struct, frozen=True):
     """How long (ns) the packets of each exchange waited in all: for the timer and for the acknowledgment's way."""
 
     before: Ints

@@ -7,9 +7,9 @@ by user, database, client, application or server.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
@@ -36,8 +36,7 @@ TIMES = {
 """The times of a statement, and what is told of each; `stddev` is that of the population."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatementGroups:
+class StatementGroups(Struct, frozen=True):
     """One entry a statement or command, the costliest first. Seconds are shared ones: they sum to the budget's."""
 
     fingerprint: list[str | None]

@@ -13,9 +13,9 @@ same tasks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.measures.asked import IDLE_S, TaskBy
 from latpcap.measures.concurrency import side_by_side
@@ -35,8 +35,7 @@ TOGETHER = 0.5
 """Connections rest together if the rest of their client does so for this part of their idle gaps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
+class Tasks(Struct, frozen=True):
     """One entry a task, in the order in which they began."""
 
     client: list[str]
@@ -68,8 +67,7 @@ class Tasks:
         return len(self.client)
 
 
-@dataclass(frozen=True, slots=True)
-class _Waits:
+class _Waits(Struct, frozen=True):
     """Stretches that do not overlap on their connection: exchanges, TCP handshakes, waits for the server's FIN (ns)."""
 
     connection: Ints
@@ -89,7 +87,7 @@ class _Waits:
 
     def picked(self, rows: Ints) -> _Waits:
         """Some of them, or all in another order."""
-        return _Waits(*(getattr(self, name)[rows] for name in self.__slots__))
+        return _Waits(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
 
 def tasks(recording: Recording, rtt: Estimate, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:

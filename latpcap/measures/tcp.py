@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec import Struct
 
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -23,8 +24,7 @@ UNSCALED_BYTES = 65_535
 MISSING = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TcpResult:
+class TcpResult(Struct, frozen=True):
     """One connection; counts are packets."""
 
     client_mss: int | None
@@ -71,4 +71,4 @@ def tcp_results(recording: Recording) -> Iterator[TcpResult]:
     values["timeout_ms"], values["stalled_ms"] = (
         (numbers[name] / 1e6).tolist() for name in ("timeout_ns", "stalled_ns")
     )
-    return map(TcpResult, *(values[field.name] for field in fields(TcpResult)))
+    return map(TcpResult, *(values[name] for name in TcpResult.__struct_fields__))

@@ -8,9 +8,8 @@ it. What lies behind the last end of such a connection may be one that goes on, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
@@ -19,8 +18,7 @@ from latpcap.tables.recording import Exchanges, Recording
 __all__ = ["Transactions", "transactions"]
 
 
-@dataclass(frozen=True, slots=True)
-class Transactions:
+class Transactions(Struct, frozen=True):
     """The transactions of a recording, numbered from 0 in the order of connection and time."""
 
     of_exchange: Ints

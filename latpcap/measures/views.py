@@ -5,9 +5,8 @@ Both hold few numbers however large the capture is, so that a chart of them is s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.display import Plotted
 from latpcap.tables.quantiles import running_maximum
@@ -25,8 +24,7 @@ ONE_BY_ONE = 2_000
 """Exchanges up to which each is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deltas(Plotted):
+class Deltas(Plotted, Struct, frozen=True):
     """How far apart the requests of a connection begin: a histogram over a logarithmic scale."""
 
     edges_ms: tuple[float, ...]
@@ -36,8 +34,7 @@ class Deltas(Plotted):
     """Where waiting once puts them at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """One exchange, or several of a connection that follow each other closely; in s since the first packet."""
 
     stream: int
@@ -47,8 +44,7 @@ class Stretch:
     round_trips: int
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline(Plotted):
+class Timeline(Plotted, Struct, frozen=True):
     """When which connection was busy: the busiest connections, each as stretches."""
 
     stretches: tuple[Stretch, ...]

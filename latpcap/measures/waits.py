@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.rtt import Baselines
 from latpcap.tables.columns import Bools, Floats, Ints
@@ -12,8 +11,7 @@ from latpcap.tables.columns import Bools, Floats, Ints
 __all__ = ["Stretches", "Waits", "waits"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretches:
+class Stretches(Struct, frozen=True):
     """Stretches of one kind in which a client waits `trips` times."""
 
     phase: Ints
@@ -45,8 +43,7 @@ class Stretches:
             return np.asarray(np.clip(self.trips * rtt[self.phase] - self.hidden, 0, self.waited), float)
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """The waits whose time is known: captured whole, on connections with a baseline.
 
     `count` waits of `mean_ms` are `alone_s` one after the other; the runtime has `shared_s` of that, as some may run

@@ -6,7 +6,8 @@ How they were calibrated: docs/model.md C.6.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from latpcap.projection.job import Network, Waiting
 from latpcap.units import counted, fibre_ms, format_bandwidth, format_given_ms
@@ -23,8 +24,7 @@ SLOW_GROWTH = 1.5
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 
 
-@dataclass(frozen=True, slots=True)
-class WakeUp:
+class WakeUp(Struct, frozen=True):
     """The wake-up delay that a turn loses where hosts wait less for the next packet; measured, docs/model.md C.6."""
 
     ms_per_tenth: float = 0.0
@@ -35,8 +35,7 @@ class WakeUp:
     """… and of the turn's own time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """One named reason why the range is as wide as it is."""
 
     name: str
@@ -58,8 +57,7 @@ ASSUMPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """What else is different at the other place."""
 
     bandwidth_bps: float | None = None
@@ -97,8 +95,7 @@ class Conditions:
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One way in which things may be: who waits for whom, and on what network."""
 
     waiting: tuple[Waiting, ...]

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import StallTime, Timeline
@@ -36,8 +37,7 @@ WITH_HEADERS = 1500 / 1448
 """A full packet ÷ what it carries, on Ethernet."""
 
 
-@dataclass(frozen=True, eq=False)
-class Variant:
+class Variant(Struct, frozen=True, eq=False, weakref=True):
     """The job with fixes made; without changes, as it is."""
 
     changes: Callable[[], Changes] | None = None
@@ -70,8 +70,7 @@ class _Learned:
         return [self._known[network, rtt] for rtt in rtts_ns]
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """What a variant takes at the RTTs of the capture."""
 
     own_s: float

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.projection.basis import Basis, Variant
@@ -26,8 +26,7 @@ MIN_S = 1e-6
 """Differences below do not count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """One variant of the job: columns over ascending RTTs."""
 
     rtt_ms: tuple[float, ...]

@@ -6,11 +6,11 @@ the cases of the range are named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
@@ -63,8 +63,7 @@ class Job:
         return int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """What was captured: times in ns since the recording began, as the client saw them."""
 
     baseline_ns: Floats
@@ -143,8 +142,7 @@ class Columns:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What fixes leave of a job, from 0 (gone) to 1 (as it was): one value an exchange, `closed` one a connection."""
 
     closed: NDArray[np.bool_]
@@ -162,8 +160,7 @@ class Changes:
     response_segments: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Struct, frozen=True):
     """The network that a job is replayed on; see `core/src/replay`."""
 
     bandwidth: float = np.inf

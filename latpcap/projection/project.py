@@ -8,9 +8,9 @@ docs/model.md C.4 and C.6 say how they were calibrated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
@@ -50,8 +50,7 @@ MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """The runtime at one RTT; optimistic_s ≤ runtime_s ≤ pessimistic_s, `None` where the baseline is unknown."""
 
     rtt_ms: float
@@ -64,8 +63,7 @@ class Point:
     """Runtime there ÷ runtime of the capture."""
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyBudget:
+class LatencyBudget(Struct, frozen=True):
     """The largest RTT that still meets a target runtime."""
 
     target_s: float
@@ -74,8 +72,7 @@ class LatencyBudget:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FetchSaving:
+class FetchSaving(Struct, frozen=True):
     """A statement that fetches few rows at a time: the small-fetch finding in short."""
 
     statement: str
@@ -102,8 +99,7 @@ class FetchSaving:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Projection(Plotted):
+class Projection(Plotted, Struct, frozen=True):
     """The runtimes at the asked RTTs, in the asked order."""
 
     baseline_rtt_ms: float | None

@@ -12,10 +12,11 @@ What a file's name ends with says which format it is; see docs/command-line.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.tables.files import FILE_FORMATS
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CAPTURES", "FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """How something is written: called with a result or a table, it returns its text or its pieces.
 
     For a report it is called with the measures, the RTTs (ms) and the target runtime (s) that were asked for.

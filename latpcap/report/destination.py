@@ -10,7 +10,9 @@ import os
 import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 __all__ = ["COLOURS", "Destination", "going_to", "send_to"]
 
@@ -19,8 +21,7 @@ WIDE = 1_000_000
 """Cells where nothing bounds a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """Standard output unless `is_file`; `colour` is one of `COLOURS`."""
 
     colour: str = "auto"

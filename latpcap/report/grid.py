@@ -6,8 +6,9 @@ rich's own table shrinks every column alike, which cuts figures at 80 columns; h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -17,8 +18,7 @@ __all__ = ["Grid", "Heading"]
 GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A column: its title, `left` or `right`, its least width, and whether it can be spared in a narrow terminal.
 
     The last one is cut where it does not fit, or goes on in the next line (`folds`).

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.display import Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
@@ -58,8 +60,7 @@ LARGE_STEP = 0.1
 """Where the clock was set by more than this part of the runtime, the runtime is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureFile:
+class CaptureFile(Struct, frozen=True):
     """One file of the recording."""
 
     path: str
@@ -70,8 +71,7 @@ class CaptureFile:
     last_time: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """The figures of the whole recording."""
 
     runtime_s: float
@@ -94,8 +94,7 @@ class Summary:
     """Three or four lines in plain words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis(Displayed):
+class Analysis(Displayed, Struct, frozen=True):
     """What a recording says, and what it would cost at another RTT."""
 
     schema = "latpcap.analysis/1"

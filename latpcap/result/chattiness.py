@@ -6,10 +6,10 @@ Each ratio is `None` where there is nothing to divide by: no transaction was tol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.measures.chattiness import ChattinessGroups
@@ -31,8 +31,7 @@ NOTABLE_SHARE = 0.1
 """Of the runtime; below it the verdict does not speak of chattiness."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionChattiness:
+class ConnectionChattiness(Struct, frozen=True):
     """What the round trips of a connection, or of all of them, were made for."""
 
     round_trips_per_s: float | None
@@ -57,8 +56,7 @@ class ConnectionChattiness:
     """Client times: end of a response → start of the next request on its connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chattiness(ConnectionChattiness, Displayed):
+class Chattiness(ConnectionChattiness, Displayed, frozen=True):
     """The same of the whole recording, and what only that has."""
 
     round_trips: int
@@ -84,7 +82,7 @@ def ratio(total: float, divisor: float) -> float | None:
 def connection_chattiness(groups: ChattinessGroups, runtime_s: float, known: Bools) -> Iterator[ConnectionChattiness]:
     """The figures of each connection; those of the network where it is `known`."""
     figures = _figures(groups, runtime_s, known)
-    return map(ConnectionChattiness, *(figures[field.name] for field in fields(ConnectionChattiness)))
+    return map(ConnectionChattiness, *(figures[name] for name in ConnectionChattiness.__struct_fields__))
 
 
 def chattiness(

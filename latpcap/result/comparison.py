@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.result.analysis import Analysis
@@ -28,8 +29,7 @@ NAMES = {name: text for name, text in PART_NAMES.items() if name != "network_s"}
 """The parts that have nothing to do with the distance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One part of the time budget in both captures, in seconds."""
 
     name: str
@@ -37,8 +37,7 @@ class Part:
     after_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class StatementChange:
+class StatementChange(Struct, frozen=True):
     """One statement in both captures; `change` is added, gone or changed."""
 
     fingerprint: str | None
@@ -50,8 +49,7 @@ class StatementChange:
     round_trips_after: int
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorChange:
+class ErrorChange(Struct, frozen=True):
     """One error code in both captures: how often it was the answer."""
 
     kind: str
@@ -60,8 +58,7 @@ class ErrorChange:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison(Displayed):
+class Comparison(Displayed, Struct, frozen=True):
     """What is different between two captures of one job."""
 
     schema = "latpcap.comparison/1"

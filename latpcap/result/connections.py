@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.tcp import TcpResult, tcp_results
@@ -25,8 +25,7 @@ CONNECTION_TEXTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RttResult:
+class RttResult(Struct, frozen=True):
     """The baseline RTT of one connection in ms, its range, and where it comes from."""
 
     baseline_ms: float | None
@@ -43,8 +42,7 @@ class RttResult:
     position: str
 
 
-@dataclass(frozen=True, slots=True)
-class PeriodResult:
+class PeriodResult(Struct, frozen=True):
     """A path had one RTT from a time on, until the next period."""
 
     begin: str
@@ -54,8 +52,7 @@ class PeriodResult:
     rtt: RttResult
 
 
-@dataclass(frozen=True, slots=True)
-class PathResult:
+class PathResult(Struct, frozen=True):
     """One client host and one server endpoint: how far apart they are, from all their connections together."""
 
     client: str
@@ -67,8 +64,7 @@ class PathResult:
     """Empty where the RTT did not change."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionResult:
+class ConnectionResult(Struct, frozen=True):
     """One database connection."""
 
     stream: int
@@ -121,7 +117,7 @@ def connection_results(
         "tcp": tcp_results(recording),
         "chattiness": connection_chattiness(groups, recording.runtime_s, known),
     }
-    return map(ConnectionResult, *(values[field.name] for field in fields(ConnectionResult)))
+    return map(ConnectionResult, *(values[name] for name in ConnectionResult.__struct_fields__))
 
 
 def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
@@ -170,4 +166,4 @@ def _rtts(baselines: Baselines) -> Iterator[RttResult]:
     values["response_floor_ms"] = finite_all(baselines.floor / 1e6)
     values["method"], values["reason"], values["position"] = (list(texts) for texts in baselines.words())
     values["samples"] = baselines.samples.astype(np.int64).tolist()
-    return map(RttResult, *(values[field.name] for field in fields(RttResult)))
+    return map(RttResult, *(values[name] for name in RttResult.__struct_fields__))

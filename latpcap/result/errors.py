@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.findings import Evidence
@@ -25,8 +25,7 @@ NOTABLE = 0.01
 """The share of failures of a kind from which on the verdict says so."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorResult:
+class ErrorResult(Struct, frozen=True):
     """One error code of one statement, login or command."""
 
     count: int
@@ -55,8 +54,7 @@ class ErrorResult:
     """The packets in Wireshark, of the first 2,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorsResult:
+class ErrorsResult(Struct, frozen=True):
     """What failed, and among how many; see docs/errors.md."""
 
     failures: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.findings import FindingResult, finding_results
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
@@ -25,8 +25,7 @@ STATEMENTS = 200
 """Texts that the timeline names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exploration:
+class Exploration(Struct, frozen=True):
     """The analysis at the asked RTTs, and what can be chosen between the lowest and the highest."""
 
     analysis: Analysis

@@ -13,8 +13,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
@@ -72,8 +73,7 @@ GRAMMAR = (
 _CONDITION = re.compile(r"\s*(\w+)\s*(?:\(\s*([^()]*?)\s*\))?\s*(?:(>=|<=|==|!=|>|<)\s*(\S.*?))?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """One condition under which the check fails."""
 
     text: str

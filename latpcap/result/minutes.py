@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
+from msgspec import Struct
 
 from latpcap.display import Plotted, finite
 from latpcap.measures.minutes import Minutes
@@ -26,8 +26,7 @@ COUNTS = ("round_trips", "exchanges", "errors", "retransmissions", "connections"
 DURATIONS = ("baseline", "rtt_min", "rtt_median", "fastest", "response_p50", "response_p95")
 
 
-@dataclass(frozen=True, slots=True)
-class MinuteResult:
+class MinuteResult(Struct, frozen=True):
     """One interval; durations in ms, `None` where there was nothing to measure."""
 
     start: str
@@ -45,8 +44,7 @@ class MinuteResult:
     rtt_samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class MinutesResult(Plotted):
+class MinutesResult(Plotted, Struct, frozen=True):
     """The intervals of a recording, those without traffic as well."""
 
     every_s: float

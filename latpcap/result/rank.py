@@ -7,12 +7,13 @@ sums its tasks (`measures.tasks`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.display import finite
 from latpcap.findings import finding_results
@@ -29,8 +30,7 @@ from latpcap.tables.table import Table
 __all__ = ["RankRow", "rank_rows", "rank_table"]
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(Struct, frozen=True):
     """One file, or one group of a file's connections or tasks; null is what cannot be known."""
 
     file: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.measures.asked import IDLE_S
@@ -16,8 +16,7 @@ RANK_RTT_MS = 15.0
 """Where the runtimes beside each other are projected to, if nobody says."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankOrder:
+class RankOrder(Struct, frozen=True):
     """What is ranked, by what, and where runtimes are projected to; raises `UsageError`."""
 
     by: str | None = None

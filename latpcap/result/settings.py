@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from latpcap.units import format_given_ms
 
@@ -13,8 +14,7 @@ THINK_S = 1.0
 """Client time above this is think time, unless something else is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How the captures were read."""
 
     think_s: float = THINK_S

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.statements import TIMES, StatementGroups
@@ -18,8 +18,7 @@ from latpcap.tables.times import iso
 __all__ = ["StatementResult", "statement_results"]
 
 
-@dataclass(frozen=True, slots=True)
-class StatementResult:
+class StatementResult(Struct, frozen=True):
     """One statement, or one command that serves none; response and delta times are those of its executions."""
 
     fingerprint: str | None
@@ -73,7 +72,7 @@ def statement_results(groups: StatementGroups, start_ns: int) -> Iterator[Statem
         "first_seen": first_seen,
         "last_seen": last_seen,
     }
-    return map(StatementResult, *(values[field.name] for field in fields(StatementResult)))
+    return map(StatementResult, *(values[name] for name in StatementResult.__struct_fields__))
 
 
 def _moments(times: NDArray[np.int64], start_ns: int) -> list[str | None]:

@@ -7,10 +7,10 @@ one fix at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.findings.finding import Effect
@@ -34,8 +34,7 @@ REPLAYS_A_POINT = 7
 """Central, and three ways of waiting at each end of the range."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatementPart:
+class StatementPart(Struct, frozen=True):
     """What a fix takes out of one statement, by its place among the statements."""
 
     statement: int
@@ -44,8 +43,7 @@ class StatementPart:
     service_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """One fix, with all its findings."""
 
     fix: str
@@ -58,8 +56,7 @@ class Switch:
     statements: tuple[StatementPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FixedJob:
+class FixedJob(Struct, frozen=True):
     """The job with some fixes made."""
 
     fixes: tuple[int, ...]
@@ -76,8 +73,7 @@ class FixedJob:
     stall_network_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Switches:
+class Switches(Struct, frozen=True):
     """All that can be chosen; without a baseline RTT, nothing."""
 
     switches: tuple[Switch, ...]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from latpcap.display import plain
@@ -207,7 +208,7 @@ def _types(result: type, prefix: str = "") -> dict[str, DataType]:
     """The columns of a result's fields; those of a result within it have its name before theirs, but for ratios."""
     types: dict[str, DataType] = {}
     for name, hint in get_type_hints(result).items():
-        if isinstance(hint, type) and is_dataclass(hint):
+        if isinstance(hint, type) and issubclass(hint, Struct):
             types |= _types(hint, "" if hint is ConnectionChattiness else f"{name}_")
         elif get_origin(hint) is not dict:
             types[prefix + name] = _KINDS[next(iter(get_args(hint)), hint)]

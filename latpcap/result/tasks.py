@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
+from msgspec import Struct
 
 from latpcap.measures.tasks import Tasks
 from latpcap.tables.columns import Floats, nullable
@@ -20,8 +20,7 @@ _TEXT, _COUNT = DataType.string(), DataType.uint64()
 _TIME = DataType.timestamp("ns", tz="UTC")
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Order statistics over tasks, by nearest rank: values that a task really had."""
 
     p50: float
@@ -29,8 +28,7 @@ class Spread:
     max: float
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSummary:
+class TaskSummary(Struct, frozen=True):
     """How many tasks there are, and what is typical of them."""
 
     tasks: int

@@ -12,10 +12,10 @@ stretch     the same within equal stretches; `count` says how many exchanges beg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
@@ -35,8 +35,7 @@ LANES = 100
 """Lanes that are drawn: those with the most exchanges."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Blocks:
+class _Blocks(Struct, frozen=True):
     """Exchanges as stretches in µs since the start, each with its parts one after the other."""
 
     lane: Ints

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from latpcap.display import Displayed
 from latpcap.errors import UsageError
@@ -18,8 +19,7 @@ SAME_JOB = 0.05
 """Captures whose round trips differ by more are not the same job."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One part of the time budget in seconds: as predicted for the other place, and as measured there."""
 
     name: str
@@ -27,8 +27,7 @@ class Term:
     measured_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Validation(Displayed):
+class Validation(Displayed, Struct, frozen=True):
     """How right the projection of one capture onto another's RTT was."""
 
     schema = "latpcap.validation/1"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
@@ -60,8 +61,7 @@ class Doubt(Enum):
     NO_RESPONSE = "no response was captured whole, so what part of it was the network is not known"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the sentences speak of."""
 
     base: Basis

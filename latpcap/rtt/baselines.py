@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables.columns import Floats, Ints
 
@@ -86,8 +86,7 @@ REASON_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Baselines:
+class Baselines(Struct, frozen=True):
     """The baseline RTT of each connection (or path) and what it came from; times in ns, NaN where unknown."""
 
     baseline: Floats

@@ -13,12 +13,12 @@ no further apart than the rule asks are put together again. What is left are per
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.rtt.clocks import Clocks, SendersClocks
 from latpcap.rtt.measured import Half, Values
@@ -57,8 +57,7 @@ MOST_CUTS = 32
 """Cuts that are tried for a path."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Series:
+class _Series(Struct, frozen=True):
     """What was measured of one path, in the order of time."""
 
     time: Ints
@@ -259,8 +258,7 @@ def _moment(series: _Series, responses: _Series, begin: int, cut: int, end: int)
 # --- witnesses of responses -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Witness:
+class _Witness(Struct, frozen=True):
     """What tells a longer path from a slower server.
 
     No answer is faster than the path. So where a direct measurement that its own responses confirm is longer than those

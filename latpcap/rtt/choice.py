@@ -5,9 +5,9 @@ All results are arrays with one value a group (a connection or a path), in ns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
@@ -57,8 +57,7 @@ FAR_OFF = 2.0
 """Handshake and acknowledgments that took this many times as long as an answer say nothing of the path."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The RTT of a half, and the measurements behind it."""
 
     value: Floats

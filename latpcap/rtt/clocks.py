@@ -8,10 +8,10 @@ step where the way changed. A slower server sends later, by its own clock as wel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.passes import ordered
@@ -55,8 +55,7 @@ class Clocks:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SendersClocks:
+class SendersClocks(Struct, frozen=True):
     """The readings of a path, by side, connection and time."""
 
     connection: Ints

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.changes import find
@@ -31,8 +31,7 @@ TOO_COARSE_NS = 1_000_000_000
 """A clock that ticks no faster measures no RTT."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What is known of a recording's RTTs."""
 
     paths: Paths
@@ -232,9 +231,9 @@ def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines
     lent = few & ~own_fits & np.isin(shared.method, DIRECT)
     kept = ("position", "handshake")
     taken = {
-        field.name: np.where(few, getattr(shared, field.name), getattr(own, field.name))
-        for field in fields(Baselines)
-        if field.name not in kept
+        name: np.where(few, getattr(shared, name), getattr(own, name))
+        for name in Baselines.__struct_fields__
+        if name not in kept
     }
     measured = ("in_stream_min", "in_stream_median", "in_stream_mean", "floor")
     taken |= {name: np.where(np.isnan(getattr(own, name)), taken[name], getattr(own, name)) for name in measured}
@@ -244,7 +243,7 @@ def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines
 
 def _each(shared: Baselines, path: Ints) -> Baselines:
     """The baseline of each connection's path."""
-    return Baselines(**{field.name: getattr(shared, field.name)[path] for field in fields(Baselines)})
+    return Baselines(**{name: getattr(shared, name)[path] for name in Baselines.__struct_fields__})
 
 
 def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:

@@ -17,9 +17,8 @@ that TCP proves, whatever the messages mean: the half's RTT is no longer than th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columns import Bools, Floats, Ints
@@ -41,8 +40,7 @@ COARSE = 0.1
 """Where the clock's step is a larger part of the value, only the mean helps: rounding evens out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """Measurements in ns, the connection (where paths changed: the phase) of each, and when it was taken."""
 
     connection: Ints
@@ -74,8 +72,7 @@ class Values:
         return len(self.ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(Struct, frozen=True):
     """All that was measured of one half."""
 
     handshakes: Values

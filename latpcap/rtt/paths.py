@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
@@ -24,8 +23,7 @@ SURELY_NETWORK_NS = 100_000
 """A busy host's turnaround is no longer: where both halves are, the capture was taken in between."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """The paths in the order of their first connection."""
 
     of_connection: NDArray[np.int64]

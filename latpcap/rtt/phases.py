@@ -6,11 +6,11 @@ period of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
@@ -34,8 +34,7 @@ SHOWN_TEXTS = {
 }
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True, dict=True):
     """When which path changed, in the order of path and time."""
 
     path: Ints
@@ -91,8 +90,7 @@ class Changes:
         return begin
 
 
-@dataclass(frozen=True)
-class Phases:
+class Phases(Struct, frozen=True):
     """The phases of connections, in the order of connection and time."""
 
     changes: Changes

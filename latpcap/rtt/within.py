@@ -5,8 +5,6 @@ Handshakes may have been before the window, and that the RTT changed shows only 
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 
 from latpcap.rtt.baselines import Baselines
@@ -83,4 +81,4 @@ def _changes(known: Changes, path: Ints, later: int, runtime_ns: int) -> Changes
 
 
 def _taken(values: Baselines, places: Ints) -> Baselines:
-    return Baselines(**{field.name: getattr(values, field.name)[places] for field in fields(Baselines)})
+    return Baselines(**{name: getattr(values, name)[places] for name in Baselines.__struct_fields__})

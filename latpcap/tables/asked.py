@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from arro3.core import Table
+from msgspec import Struct
 
 from latpcap.errors import NothingSelected
 from latpcap.tables import columns
@@ -31,8 +31,7 @@ WORDS = {"client": "from client", "server": "to server", "database": "to databas
 """How a message says which connections; else it is `of`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """The distinct values of connections, and which row has which: a row may have several, or none."""
 
     values: list[str]

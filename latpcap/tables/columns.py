@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictionary, dictionary_indices
+from msgspec import Struct
 from numpy.typing import NDArray
 
 __all__ = [
@@ -66,8 +66,7 @@ _pointer.restype = ctypes.c_void_p
 _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Values and, where some are null, which of them are valid."""
 
     values: NDArray[Any]
@@ -91,8 +90,7 @@ class Column:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class Codes:
+class Codes(Struct, frozen=True):
     """A text column as numbers: `names[codes[i]]` is the text of row i, and -1 is null."""
 
     codes: NDArray[np.signedinteger[Any]]

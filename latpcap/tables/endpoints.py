@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 
@@ -19,8 +20,7 @@ WRITTEN = re.compile(
 """An IPv6 address without brackets has two colons at least, and its last part is no port."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
+class Endpoints(Struct, frozen=True):
     """A host or a net, a port, or both."""
 
     network: IPv4Network | IPv6Network | None

@@ -11,10 +11,10 @@ frame:1200                    the packet with this number
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap.errors import UsageError
 from latpcap.units import parse_ms
@@ -29,8 +29,7 @@ FRAME = re.compile(r"frame(?:\.number)?\s*[:=]{1,2}\s*(\d{1,18})")
 OFFSET = re.compile(r"\+?\s*([0-9.]+\s*[a-zµμ]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """One of these: ns since 1970, ns since midnight, ns since the first packet, or a frame."""
 
     text: str

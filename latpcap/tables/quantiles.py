@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columns import Floats, Ints
@@ -17,8 +17,7 @@ __all__ = ["Grouped", "quantiles", "running_maximum"]
 _BITS = 63
 
 
-@dataclass(frozen=True, slots=True)
-class Grouped:
+class Grouped(Struct, frozen=True):
     """The values of each group in ascending order: group g is `values[starts[g] : starts[g + 1]]`."""
 
     values: Ints

@@ -5,12 +5,12 @@ Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, Table
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables import columns
@@ -29,8 +29,7 @@ CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connections:
+class Connections(Struct, frozen=True):
     """The database connections, one entry each."""
 
     stream: Ints
@@ -276,8 +275,7 @@ class Exchanges:
         return self.is_for("end") | by_statement
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """In-stream RTT samples: data → its acknowledgment, at the capture point."""
 
     connection: Ints
@@ -290,8 +288,7 @@ class Samples:
     """Segments under way when the acknowledged one was sent, itself included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(Struct, frozen=True):
     """What senders' clocks read when their data passed (TCP timestamps)."""
 
     connection: Ints

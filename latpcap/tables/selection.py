@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.errors import UsageError
 from latpcap.tables.columns import Bools
@@ -27,8 +28,7 @@ __all__ = ["Condition", "Pattern", "Selected", "Selection"]
 STREAMS = re.compile(r"(\d{1,10})(?:\s*(?:-|\.\.)\s*(\d{1,10}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """One value of an option."""
 
     text: str
@@ -37,8 +37,7 @@ class Pattern:
     matches: Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """What one option asks of a connection."""
 
     name: str
@@ -56,8 +55,7 @@ class Condition:
         return holds
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Struct, frozen=True):
     """What was selected, in the words in which it is shown, and how much of the captures that is."""
 
     conditions: tuple[str, ...]
@@ -75,8 +73,7 @@ class Selected:
     """All of it in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Conditions as they were given; empty ones hold for everything."""
 
     stream: tuple[str, ...] = ()
@@ -92,17 +89,17 @@ class Selection:
     @classmethod
     def of(cls, **given: Any) -> Selection:
         """Take texts, numbers or several of these for each condition; raises `UsageError` where one cannot be read."""
-        known = {field.name for field in fields(cls)}
+        known = set(cls.__struct_fields__)
         if unknown := sorted(given.keys() - known):
             raise UsageError(f"nothing is selected by `{unknown[0]}`: there are {', '.join(sorted(known))}")
         start, end = (None if given.get(name) is None else written(given[name]) for name in ("start", "end"))
         conditions = {name: tuple(_texts(given[name])) for name in PARSERS if given.get(name) is not None}
-        selection = replace(cls(start=start, end=end), **conditions)  # type: ignore[arg-type]
+        selection = replace(cls(start=start, end=end), **conditions)
         _ = [*selection.conditions, selection.first, selection.last]  # what cannot be read is refused here
         return selection
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) for field in fields(self))
+        return any(getattr(self, name) for name in self.__struct_fields__)
 
     @property
     def conditions(self) -> Iterator[Condition]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from latpcap.errors import NothingSelected
 from latpcap.tables import columns
@@ -20,8 +19,7 @@ OPEN = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 MARKS = ("request", "request_end", "response", "response_end")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """From when to when, in ns since 1970 and, where frames were asked for, in frames; the end is not part of it."""
 
     first_ns: int

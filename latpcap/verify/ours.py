@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from arro3.core import Table as ArrowTable
+from msgspec import Struct, field
 
 from latpcap import _core
 from latpcap.errors import CaptureError, UsageError
@@ -28,8 +28,7 @@ UNREADABLE = "unreadable"
 """The command of a turn of an encrypted connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """A TCP connection."""
 
     stream: int
@@ -50,8 +49,7 @@ class Connection:
     replication: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """A request with its response; frames are 0 where there is none."""
 
     stream: int
@@ -75,8 +73,7 @@ class Exchange:
     """The server answered with an error."""
 
 
-@dataclass
-class Ours:
+class Ours(Struct, dict=True):
     """One recording as latpcap reads it."""
 
     files: list[dict[str, Any]]

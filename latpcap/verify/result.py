@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from latpcap.display import Displayed, plain
 from latpcap.tables.selection import Selected
@@ -12,8 +13,7 @@ from latpcap.tables.selection import Selected
 __all__ = ["Difference", "Measure", "Verification"]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that the two see differently."""
 
     where: str
@@ -25,8 +25,7 @@ class Difference:
     """Why, where the capture holds evidence for it; `None`: unexplained."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """How many things of one kind each of the two sees, and how many of them are the same."""
 
     name: str
@@ -65,8 +64,7 @@ class Measure:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Verification(Displayed):
+class Verification(Displayed, Struct, frozen=True):
     """What was compared, by which Wireshark, and how it came out."""
 
     schema = "latpcap.verification/1"

@@ -12,10 +12,11 @@ import subprocess
 import tempfile
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from typing import IO, Any
+
+from msgspec import Struct, field
 
 from latpcap.errors import CaptureError, UsageError
 
@@ -42,8 +43,7 @@ DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql"}
 MISSING = "tshark is not installed: apt install tshark (or Wireshark, on other systems), and have it in the PATH"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One packet of a TCP stream, as Wireshark reads it."""
 
     number: int
@@ -59,8 +59,7 @@ class Frame:
     """Wireshark has a remark on its place among the others: sent again, out of order, one before it is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """A statement with the frame that completes it."""
 
     frame: int
@@ -69,8 +68,7 @@ class Query:
     length: int
 
 
-@dataclass
-class Dissection:
+class Dissection(Struct):
     """A recording as Wireshark reads it."""
 
     packets: int = 0

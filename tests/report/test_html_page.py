@@ -6,7 +6,6 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from builder import Conn, Ex, build
 from conftest import load_fixture, read_fixture
+from msgspec.structs import replace
 
 from latpcap import Capture
 from latpcap.report.html import render

@@ -3,11 +3,11 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import Fixture, read_fixture
+from msgspec.structs import replace
 
 from latpcap.report.markdown import cell_of, code_of, render, text_of
 

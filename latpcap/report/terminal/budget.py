@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
@@ -36,8 +36,7 @@ MAX_BAR = 100
 """Cells of the bar where there is room for more."""
 
 
-@dataclass(frozen=True)
-class StackedBar:
+class StackedBar(Struct, frozen=True):
     """A bar over the width, cut into parts: letters on their colour, so that it can do without."""
 
     parts: list[tuple[str, str, float]]
