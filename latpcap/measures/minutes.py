@@ -7,6 +7,7 @@ round times of the clock; one in which nothing happened is there as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from msgspec import Struct
@@ -105,8 +106,7 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     answered = response >= 0
     responses = Grouped.of(row[answered], response[answered], count)
     alone = (waited[seen] >= 0) & (trips == 1)
-    sample_time, sample = _samples(recording, rtt)
-    samples = Grouped.of(at(sample_time), sample, count)
+    samples = _samples(rtt, at, count)
     new = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(connection, prepend=-1) != 0))
     order, starts = passes.grouped(row[new], connection[new])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -137,17 +137,14 @@ def _waits(recording: Recording, rtt: Estimate) -> Ints:
     return np.where(known & (rtt.of_phases.near_share == 0)[rtt.of_exchanges], waited, MISSING)
 
 
-def _samples(recording: Recording, rtt: Estimate) -> tuple[Ints, Ints]:
-    """When an RTT was measured directly, and which: the measured half, and the other as the baseline has it."""
-    taken = [
-        (values.time, values.ns, rtt.of_phases.near_share[values.connection], rtt.of_phases.baseline[values.connection])
-        for values in rtt.direct
-    ]
-    time, ns = [], []
-    for is_near, (when, measured, near_share, baseline) in enumerate(taken):
+def _samples(rtt: Estimate, at: Callable[[Ints], Ints], count: int) -> Grouped:
+    """The RTTs measured directly in each interval: the measured half, and the other as the baseline has it."""
+    row, ns = [], []
+    for is_near, values in rtt.direct():
+        near_share, baseline = (each[values.connection] for each in (rtt.of_phases.near_share, rtt.of_phases.baseline))
         share = near_share if is_near else 1 - near_share
         counts = share > 0
         other = np.rint(np.nan_to_num((1 - share) * baseline)).astype(np.int64)
-        time.append(when[counts])
-        ns.append((measured + other)[counts])
-    return np.concatenate(time), np.concatenate(ns)
+        row.append(at(values.time[counts]).astype(np.int32))
+        ns.append((values.ns + other)[counts])
+    return Grouped.of(np.concatenate(row), np.concatenate(ns), count)

@@ -112,15 +112,20 @@ def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) ->
 
 def rtt_sample_table(recording: Recording) -> Table:
     """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
-    samples, streams = recording.samples, recording.connections.stream
+    streams, samples = recording.connections.stream, list(recording.samples)
+
+    def values(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in samples] or [np.empty(0, np.int64)])
+
+    rtt = values("rtt")
     return Table(
         ArrowTable.from_pydict(
             {
-                "stream": Array.from_numpy(streams[samples.connection]).cast(_COUNT),
-                "by_server": nullable(samples.by_server, np.ones(len(samples.rtt), bool)),
-                "time": Array.from_numpy(samples.time + recording.start_ns).cast(_TIME),
-                "rtt_ms": Array.from_numpy(samples.rtt / MS),
-                "segments": Array.from_numpy(samples.segments).cast(_COUNT),
+                "stream": Array.from_numpy(streams[values("connection")]).cast(_COUNT),
+                "by_server": nullable(values("by_server").astype(bool), np.ones(len(rtt), bool)),
+                "time": Array.from_numpy(values("time") + recording.start_ns).cast(_TIME),
+                "rtt_ms": Array.from_numpy(rtt / MS),
+                "segments": Array.from_numpy(values("segments")).cast(_COUNT),
             }
         ),
         "RTT samples",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Half, Values, halves, whole_handshakes
+from latpcap.rtt.measured import Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
@@ -45,8 +45,8 @@ class Estimate(Struct, frozen=True):
     of_periods: Baselines
     of_exchanges: Ints
     """The phase of each exchange."""
-    direct: tuple[Values, Values]
-    """Handshakes and clean ACKs of the far half and of the near one, with the phase of each."""
+    direct: Direct
+    """Handshakes and clean ACKs, with the phase of each."""
 
     @property
     def each_baseline(self) -> Floats:
@@ -87,6 +87,7 @@ def estimate_paths(recording: Recording, given_ms: float | None = None) -> Estim
     changes = find(recording.readings, path, count, measured, relevant)
     if not len(changes):
         return whole
+    del measured  # as large as the recording
     phases = Phases.of(recording.connections, path, changes)
     return _estimated(recording, found, phases, halves(recording, phases), of_paths.position)
 
@@ -126,7 +127,7 @@ def _estimated(
         of_phases=of_phases,
         of_periods=of_periods,
         of_exchanges=of_exchanges,
-        direct=(far.handshakes + far.acks, near.handshakes + near.acks),
+        direct=direct(recording, phases, measured),
     )
 
 

@@ -17,15 +17,19 @@ that TCP proves, whatever the messages mean: the half's RTT is no longer than th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from latpcap.rtt.phases import Phases
 from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
-__all__ = ["COARSE", "MIN_FOR_DENSITY", "Half", "Values", "halves", "typical", "whole_handshakes"]
+__all__ = ["COARSE", "MIN_FOR_DENSITY", "Direct", "Half", "Values", "direct", "halves", "typical", "whole_handshakes"]
 
 
 MAX_IN_FLIGHT = 10
@@ -43,23 +47,25 @@ COARSE = 0.1
 class Values(Struct, frozen=True):
     """Measurements in ns, the connection (where paths changed: the phase) of each, and when it was taken."""
 
-    connection: Ints
+    connection: NDArray[np.signedinteger[Any]]
     ns: Ints
     time: Ints
 
+    @classmethod
+    def joined(cls, parts: Sequence[Values]) -> Values:
+        """Several of them, one after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("connection", "ns", "time")))
+
     def grouped(self, group: Ints, count: int) -> Grouped:
         """Sorted by group; `group` is the group of each connection."""
-        return Grouped.of(group[self.connection], self.ns, count)
+        return Grouped.of(group[self.connection] if count > 1 else self.connection, self.ns, count)
 
     def where(self, keep: Bools) -> Values:
         """Those to keep."""
         return self if keep.all() else Values(self.connection[keep], self.ns[keep], self.time[keep])
 
     def __add__(self, other: Values) -> Values:
-        if not len(other):
-            return self
-        joined = (np.concatenate((getattr(self, name), getattr(other, name))) for name in ("connection", "ns", "time"))
-        return Values(*joined)
+        return Values.joined((self, other)) if len(other) else self
 
     def cut(self, phases: Phases) -> Values:
         """The phase of each in the place of its connection."""
@@ -81,29 +87,52 @@ class Half(Struct, frozen=True):
     bounds: Values
     answers: Values
     """The fastest of each connection."""
+    is_clean: Bools
+    """Which of the half's samples `acks` are."""
 
 
 def halves(recording: Recording, phases: Phases) -> tuple[Half, Half]:
     """The far and the near half of each phase."""
-    connections, exchanges, samples = recording.connections, recording.exchanges, recording.samples
+    connections, exchanges = recording.connections, recording.exchanges
     one = phases.opening == phases.closing  # which phase the fastest answer was in, is not known of the others
-    far = _half(
-        samples.by_server,
-        samples,
-        phases,
-        _known(connections.server_handshake, connections),
-        _waits(exchanges),
-        _known(np.where(one, connections.server_answer, MISSING), connections),
+    far, near = _sampled(recording)
+    return (
+        _half(
+            far,
+            phases,
+            _known(connections.server_handshake, connections),
+            _waits(exchanges),
+            _known(np.where(one, connections.server_answer, MISSING), connections),
+        ),
+        _half(
+            near,
+            phases,
+            _known(connections.client_handshake, connections),
+            _turns(exchanges),
+            _known(np.where(one, connections.client_answer, MISSING), connections),
+        ),
     )
-    near = _half(
-        ~samples.by_server,
-        samples,
-        phases,
-        _known(connections.client_handshake, connections),
-        _turns(exchanges),
-        _known(np.where(one, connections.client_answer, MISSING), connections),
-    )
-    return far, near
+
+
+Direct = Callable[[], Iterator[tuple[bool, Values]]]
+"""Handshakes and clean ACKs part by part, and whether they are of the near half. Made where they are asked for: they
+are larger than the exchanges."""
+
+
+def direct(recording: Recording, phases: Phases, measured: tuple[Half, Half]) -> Direct:
+    """Those of both halves, with the phase of each."""
+    handshakes, is_clean = [half.handshakes for half in measured], [half.is_clean for half in measured]
+
+    def again() -> Iterator[tuple[bool, Values]]:
+        yield from ((bool(near), values) for near, values in enumerate(handshakes))
+        left = list(is_clean)
+        for samples in recording.samples:
+            for near in (False, True):
+                rows = np.flatnonzero(samples.by_server != near)
+                kept, left[near] = np.split(left[near], [len(rows)])
+                yield near, _taken(samples, rows[kept]).cut(phases)
+
+    return again
 
 
 def whole_handshakes(connections: Connections) -> Floats:
@@ -136,26 +165,68 @@ def _turns(exchanges: Exchanges) -> Values:
     return Values(exchanges.connection[usable], paused[usable], exchanges.begin[usable])
 
 
-def _half(side: Bools, samples: Samples, phases: Phases, shakes: Values, bounds: Values, answers: Values) -> Half:
+class _Sampled(Struct, frozen=True):
+    """The acknowledgments of the data that one side sent."""
+
+    acks: Values
+    alone: Bools
+    """Of one segment."""
+    quiet: Bools
+    """Few segments were in flight."""
+
+    @classmethod
+    def of(cls, samples: Samples, *, near: bool) -> _Sampled:
+        """Those of a half."""
+        rows = np.flatnonzero(samples.by_server != near)
+        return cls(_taken(samples, rows), samples.segments[rows] == 1, samples.in_flight[rows] <= MAX_IN_FLIGHT)
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Sampled]) -> _Sampled:
+        """Several of them, one after the other."""
+        return cls(
+            Values.joined([part.acks for part in parts]),
+            np.concatenate([part.alone for part in parts]),
+            np.concatenate([part.quiet for part in parts]),
+        )
+
+
+def _sampled(recording: Recording) -> tuple[_Sampled, _Sampled]:
+    """Those of the far half and of the near one."""
+    nothing = np.empty(0, np.int64)
+    none = _Sampled(Values(nothing.astype(np.int32), nothing, nothing), nothing > 0, nothing > 0)
+    parts = (
+        [none, none],
+        *([_Sampled.of(samples, near=near) for near in (False, True)] for samples in recording.samples),
+    )
+    far, near = (_Sampled.joined([part[half] for part in parts]) for half in (0, 1))
+    return far, near
+
+
+def _taken(samples: Samples, rows: Ints) -> Values:
+    return Values(samples.connection[rows], samples.rtt[rows], samples.time[rows])
+
+
+def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, answers: Values) -> Half:
     """One half: its acknowledgments are quiet (where the path has such) and not delayed.
 
     One segment alone may be acknowledged late, and nothing in a late ACK says so: where neither a handshake nor an ACK
     of several segments was about as late, it is a bound as any.
     """
     path, count = phases.period, int(phases.changes.first[-1])
-    side = side & phases.covers(samples.connection, samples.time)
-    acks, alone = Values(samples.connection[side], samples.rtt[side], samples.time[side]), samples.segments[side] == 1
+    is_clean = phases.covers(sampled.acks.connection, sampled.acks.time)
+    acks, alone, quiet = sampled.acks.where(is_clean), sampled.alone[is_clean], sampled.quiet[is_clean]
     acks, shakes, bounds, answers = (values.cut(phases) for values in (acks, shakes, bounds, answers))
-    quiet = samples.in_flight[side] <= MAX_IN_FLIGHT
     has_quiet = np.bincount(path[acks.connection[quiet]], minlength=count) > 0
     of_interest = quiet | ~has_quiet[path[acks.connection]]
+    is_clean[is_clean] = of_interest
     acks, alone = acks.where(of_interest), alone[of_interest]
     confirmed = _least(path, count, shakes, acks.where(~alone))
     least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
     group = path[acks.connection]
     prompt = acks.ns < least[group] + DELAYED_NS
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
-    return Half(shakes, acks.where(prompt & ~unsure), bounds + acks.where(unsure), answers)
+    is_clean[is_clean] = prompt & ~unsure
+    return Half(shakes, acks.where(prompt & ~unsure), bounds + acks.where(unsure), answers, is_clean)
 
 
 def _least(path: Ints, count: int, *several: Values) -> Ints:

@@ -5,6 +5,9 @@ Handshakes may have been before the window, and that the RTT changed shows only 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 
 from latpcap.rtt.baselines import Baselines
@@ -41,7 +44,6 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
     of_exchanges = phases.at(window.exchanges.connection, window.exchanges.begin)
     trips = np.bincount(of_exchanges, window.exchanges.round_trips, len(phases))
     period_trips = np.bincount(phases.period, trips, len(period))
-    far, near = (_measured(values, known.phases, phases, connection, window, later) for values in known.direct)
     return Estimate(
         paths=found,
         of_paths=_taken(of_periods, busiest(period_trips, changes.first[:-1])),
@@ -50,17 +52,21 @@ def _within(known: Estimate, whole: Recording, window: Recording) -> Estimate:
         of_phases=of_phases,
         of_periods=of_periods,
         of_exchanges=of_exchanges,
-        direct=(far, near),
+        direct=partial(_measured, known, phases, connection, window, later),
     )
 
 
-def _measured(values: Values, known: Phases, phases: Phases, connection: Ints, window: Recording, later: int) -> Values:
+def _measured(
+    known: Estimate, phases: Phases, connection: Ints, window: Recording, later: int
+) -> Iterator[tuple[bool, Values]]:
     """Those of the window, each with the phase that it has there; `connection` is each one's number in the whole."""
-    number = np.full(len(known.opening), MISSING)
+    number = np.full(len(known.phases.opening), MISSING)
     number[connection] = np.arange(len(connection))
-    own, time = number[known.connection[values.connection]], values.time - later
-    inside = (own != MISSING) & (time >= 0) & (time <= round(window.runtime_s * 1e9))
-    return Values(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
+    number = number[known.phases.connection]
+    for near, values in known.direct():
+        own, time = number[values.connection], values.time - later
+        inside = (own != MISSING) & (time >= 0) & (time <= round(window.runtime_s * 1e9))
+        yield near, Values(phases.at(own[inside], time[inside]), values.ns[inside], time[inside])
 
 
 def _of_whole(found: Paths, path: Ints) -> Ints:

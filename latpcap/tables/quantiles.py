@@ -24,14 +24,16 @@ class Grouped(Struct, frozen=True):
     starts: Ints
 
     @classmethod
-    def of(cls, groups: Ints, values: Ints, count: int) -> Grouped:
+    def of(cls, groups: NDArray[np.signedinteger[Any]], values: Ints, count: int) -> Grouped:
         """Sort non-negative `values` within their groups, numbered from 0 to `count` - 1."""
         if count == 1:
             return cls(np.sort(values), np.array([0, len(values)]))
         starts = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=count))))
         shift = _BITS - max(count - 1, 0).bit_length()
         if len(values) == 0 or int(values.max()) >> shift == 0:
-            keys = groups << shift  # one number to sort: several times faster than sorting by two
+            keys = np.left_shift(
+                groups, shift, dtype=np.int64
+            )  # one number to sort: several times faster than sorting by two
             keys |= values
             keys.sort()
             keys &= (1 << shift) - 1

@@ -5,11 +5,12 @@ Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from arro3.core import Array, Table
+from arro3.core import Array, RecordBatchReader, Table
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -278,7 +279,7 @@ class Exchanges:
 class Samples(Struct, frozen=True):
     """In-stream RTT samples: data → its acknowledgment, at the capture point."""
 
-    connection: Ints
+    connection: NDArray[np.int32]
     by_server: Bools
     time: Ints
     """When the acknowledgment passed."""
@@ -444,19 +445,20 @@ class Recording:
         return Exchanges(self)
 
     @property
-    def samples(self) -> Samples:
-        """The in-stream RTT samples of the database connections: made anew each time."""
-        table = Table.from_arrow(self._tables.rtt_samples())
-        connection = self._connection_of(columns.column(table, "stream").values)
-        keep = connection >= 0
-        return Samples(
-            connection=connection[keep],
-            by_server=columns.column(table, "by_server").values[keep].astype(bool),
-            time=self._time(table, "time")[keep],
-            rtt=columns.column(table, "rtt_ns").values[keep],
-            segments=columns.column(table, "segments").values[keep].astype(np.int64),
-            in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
-        )
+    def samples(self) -> Iterator[Samples]:
+        """The in-stream RTT samples of the database connections, part by part: made anew each time."""
+        for batch in RecordBatchReader.from_arrow(self._tables.rtt_samples()):
+            table = Table.from_batches([batch])
+            connection = self._connection_of(columns.column(table, "stream").values)
+            keep = connection >= 0
+            yield Samples(
+                connection=connection[keep].astype(np.int32),
+                by_server=columns.column(table, "by_server").values[keep].astype(bool),
+                time=self._time(table, "time")[keep],
+                rtt=columns.column(table, "rtt_ns").values[keep],
+                segments=columns.column(table, "segments").values[keep].astype(np.int64),
+                in_flight=columns.column(table, "in_flight").values[keep].astype(np.int64),
+            )
 
     def _under_way(self, table: Table) -> Ints:
         """Only a window cuts exchanges."""

@@ -1,16 +1,17 @@
 //! The tables of a recording, as Python sees them: Arrow, of the exchanges the columns that are asked for.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::ledger::Limits;
-use crate::table::{ExchangeColumns, SampleColumns, Tables};
+use crate::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
@@ -24,16 +25,37 @@ impl ArrowTable {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        const NAME: &CStr = c"arrow_array_stream";
         let _ = requested_schema;
         let batches = std::iter::once(Ok::<_, ArrowError>(self.0.clone()));
-        let reader = arrow_array::RecordBatchIterator::new(batches, self.0.schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
+        stream(py, RecordBatchIterator::new(batches, self.0.schema()))
     }
 
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
+}
+
+/// The RTT samples: a table that is made while it is read, batch by batch.
+#[pyclass(frozen)]
+pub struct SampleTable(Arc<SampleColumns>);
+
+#[pymethods]
+impl SampleTable {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let schema = SampleBatches::schema().map_err(python_error)?;
+        stream(py, RecordBatchIterator::new(SampleBatches::of(Arc::clone(&self.0)), schema))
+    }
+}
+
+fn stream<'py>(py: Python<'py>, reader: impl RecordBatchReader + Send + 'static) -> PyResult<Bound<'py, PyCapsule>> {
+    const NAME: &CStr = c"arrow_array_stream";
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), NAME)
 }
 
 /// Everything that was read, table by table.
@@ -46,7 +68,7 @@ pub struct Recording {
     exchanges: ExchangeColumns,
     statements: RecordBatch,
     tags: RecordBatch,
-    samples: SampleColumns,
+    samples: Arc<SampleColumns>,
     clock_readings: RecordBatch,
 }
 
@@ -89,8 +111,8 @@ impl Recording {
     }
 
     /// One row an RTT sample. Made anew each time.
-    fn rtt_samples(&self, py: Python<'_>) -> PyResult<ArrowTable> {
-        py.detach(|| self.samples.batch()).map(ArrowTable).map_err(python_error)
+    fn rtt_samples(&self) -> SampleTable {
+        SampleTable(Arc::clone(&self.samples))
     }
 
     fn clock_readings(&self) -> ArrowTable {
@@ -109,7 +131,7 @@ impl Recording {
             tags: tables.tags()?,
             clock_readings: tables.clock_readings()?,
             exchanges: tables.exchanges,
-            samples: tables.samples,
+            samples: Arc::new(tables.samples),
         })
     }
 }

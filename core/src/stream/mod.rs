@@ -19,7 +19,7 @@ pub use anomalies::{Anomalies, Tally};
 pub use connection::{Connection, Connections, Handshake, State};
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
-pub use samples::Samples;
+pub use samples::{Place, Samples};
 
 use crate::side::Side;
 

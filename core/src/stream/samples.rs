@@ -40,6 +40,14 @@ enum Block {
     OnDisk(u64, usize),
 }
 
+/// How far the samples were read.
+#[derive(Debug, Default)]
+pub struct Place {
+    block: usize,
+    time_ns: i64,
+    count: usize,
+}
+
 impl Samples {
     pub fn push(&mut self, side: Side, sample: RttSample) {
         if self.bytes.len() + MOST > BLOCK {
@@ -88,21 +96,33 @@ impl Samples {
 
     /// All of them, in their order; those on disk are read from there.
     pub fn each(&self, disk: &Overflow, mut take: impl FnMut(Side, RttSample)) -> io::Result<()> {
-        let (mut time_ns, mut count) = (0, 0);
-        let blocks = self.blocks.iter().map(|block| match block {
-            Block::Here(bytes, _) => Ok(Cow::Borrowed(&**bytes)),
-            Block::OnDisk(begin, bytes) => disk.read(*begin, *bytes).map(Cow::Owned),
-        });
-        for bytes in blocks.chain([Ok(Cow::Borrowed(&*self.bytes))]) {
-            let bytes = bytes?;
-            let mut rest = &*bytes;
-            while !rest.is_empty() {
-                let (side, sample) = self.take(&mut rest, &mut time_ns).ok_or_else(disk::damaged)?;
-                take(side, sample);
-                count += 1;
-            }
+        let mut place = Place::default();
+        while self.next_block(&mut place, disk, &mut take)? {}
+        Ok(())
+    }
+
+    /// Those of the block at `place`, which moves on behind it; false behind the last one.
+    pub fn next_block(
+        &self,
+        place: &mut Place,
+        disk: &Overflow,
+        mut take: impl FnMut(Side, RttSample),
+    ) -> io::Result<bool> {
+        let bytes = match self.blocks.get(place.block) {
+            Some(Block::Here(bytes, _)) => Cow::Borrowed(&**bytes),
+            Some(Block::OnDisk(begin, bytes)) => Cow::Owned(disk.read(*begin, *bytes)?),
+            None if place.block == self.blocks.len() => Cow::Borrowed(&*self.bytes),
+            None if place.count == self.len => return Ok(false),
+            None => return Err(disk::damaged()),
+        };
+        let mut rest = &*bytes;
+        while !rest.is_empty() {
+            let (side, sample) = self.take(&mut rest, &mut place.time_ns).ok_or_else(disk::damaged)?;
+            take(side, sample);
+            place.count += 1;
         }
-        if count == self.len { Ok(()) } else { Err(disk::damaged()) }
+        place.block += 1;
+        Ok(true)
     }
 
     fn take(&self, rest: &mut &[u8], time_ns: &mut i64) -> Option<(Side, RttSample)> {

@@ -8,7 +8,7 @@ mod samples;
 mod words;
 
 pub use exchanges::{Column, ExchangeColumns};
-pub use samples::SampleColumns;
+pub use samples::{SampleBatches, SampleColumns};
 
 use std::collections::HashMap;
 use std::io;

@@ -4,12 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, Int64Array, RecordBatch, UInt32Array};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, SchemaRef};
 
 use super::{Timestamps, batch};
 use crate::disk::Overflow;
 use crate::side::Side;
-use crate::stream::{Connections, RttSample, Samples};
+use crate::stream::{Connections, Place, RttSample, Samples};
+
+/// Rows of a batch, about.
+const ROWS: usize = 1 << 16;
 
 /// The RTT samples of all connections.
 #[derive(Debug)]
@@ -43,25 +46,113 @@ impl SampleColumns {
 
     /// As an Arrow table.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
-        let rows = self.len();
-        let (mut streams, mut by_server) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let (mut times_ns, mut rtts_ns) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let (mut segments, mut in_flight) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        self.each(|stream, side, sample| {
-            streams.push(stream);
-            by_server.push(side == Side::Client);
-            times_ns.push(sample.time_ns);
-            rtts_ns.push(sample.rtt_ns);
-            segments.push(sample.segments);
-            in_flight.push(sample.in_flight);
-        })?;
+        let mut columns = Columns::default();
+        self.each(|stream, side, sample| columns.push(stream, side, sample))?;
+        columns.batch()
+    }
+}
+
+/// The same batch by batch, each made when it is asked for: nobody has to hold all of them.
+pub struct SampleBatches {
+    samples: Arc<SampleColumns>,
+    connection: usize,
+    place: Place,
+}
+
+impl SampleBatches {
+    pub fn of(samples: Arc<SampleColumns>) -> SampleBatches {
+        SampleBatches { samples, connection: 0, place: Place::default() }
+    }
+
+    /// What each consists of.
+    pub fn schema() -> Result<SchemaRef, ArrowError> {
+        Columns::default().batch().map(|batch| batch.schema())
+    }
+
+    /// Whole blocks of one connection after the other.
+    fn columns(&mut self) -> io::Result<Columns> {
+        let mut columns = Columns::default();
+        while columns.streams.len() < ROWS {
+            let Some((stream, samples)) = self.samples.samples.get(self.connection) else { break };
+            let take = |side, sample| columns.push(*stream, side, sample);
+            if !samples.next_block(&mut self.place, &self.samples.overflow, take)? {
+                self.connection += 1;
+                self.place = Place::default();
+            }
+        }
+        Ok(columns)
+    }
+}
+
+impl Iterator for SampleBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.columns() {
+            Ok(columns) if columns.streams.is_empty() => None,
+            columns => Some(columns.map_err(ArrowError::from).and_then(Columns::batch)),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Columns {
+    streams: Vec<u32>,
+    by_server: Vec<bool>,
+    times_ns: Vec<i64>,
+    rtts_ns: Vec<i64>,
+    segments: Vec<u32>,
+    in_flight: Vec<u32>,
+}
+
+impl Columns {
+    fn push(&mut self, stream: u32, side: Side, sample: RttSample) {
+        self.streams.push(stream);
+        self.by_server.push(side == Side::Client);
+        self.times_ns.push(sample.time_ns);
+        self.rtts_ns.push(sample.rtt_ns);
+        self.segments.push(sample.segments);
+        self.in_flight.push(sample.in_flight);
+    }
+
+    fn batch(self) -> Result<RecordBatch, ArrowError> {
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from(streams))),
-            ("by_server", Arc::new(BooleanArray::from(by_server))),
-            ("time", Arc::new(Timestamps::from(times_ns).with_timezone("UTC"))),
-            ("rtt_ns", Arc::new(Int64Array::from(rtts_ns))),
-            ("segments", Arc::new(UInt32Array::from(segments))),
-            ("in_flight", Arc::new(UInt32Array::from(in_flight))),
+            ("stream", Arc::new(UInt32Array::from(self.streams))),
+            ("by_server", Arc::new(BooleanArray::from(self.by_server))),
+            ("time", Arc::new(Timestamps::from(self.times_ns).with_timezone("UTC"))),
+            ("rtt_ns", Arc::new(Int64Array::from(self.rtts_ns))),
+            ("segments", Arc::new(UInt32Array::from(self.segments))),
+            ("in_flight", Arc::new(UInt32Array::from(self.in_flight))),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_batches_are_the_table() {
+        let sample = |number: usize| RttSample {
+            time_ns: number as i64 * 1_000,
+            rtt_ns: 7 * number as i64,
+            segments: 1 + number as u32 % 3,
+            in_flight: 4,
+        };
+        let kept = |count: usize| {
+            let mut samples = Samples::default();
+            (0..count).for_each(|number| samples.push([Side::Client, Side::Server][number % 2], sample(number)));
+            samples
+        };
+        let samples = vec![(2, kept(150_000)), (3, kept(1)), (7, kept(5_000))];
+        let columns = Arc::new(SampleColumns { samples, overflow: Overflow::default() });
+        let batches: Vec<_> = SampleBatches::of(Arc::clone(&columns)).map(Result::unwrap).collect();
+        assert!(batches.len() > 1);
+        let (whole, mut first) = (columns.batch().unwrap(), 0);
+        for batch in batches {
+            assert_eq!(batch, whole.slice(first, batch.num_rows()));
+            first += batch.num_rows();
+        }
+        assert_eq!(first, whole.num_rows());
     }
 }
