@@ -1,6 +1,7 @@
 //! One request and its whole response: what is known of it, and how requests and responses find each other.
 
 mod pairing;
+mod queue;
 mod trust;
 
 pub use pairing::Pairing;

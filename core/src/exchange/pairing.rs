@@ -4,8 +4,7 @@
 //! the client: a request sent while an awaited answer is outstanding shares that wait, and so does one whose packet
 //! proves (by its acknowledgment number) that the client had not received the previous answer yet.
 
-use std::collections::VecDeque;
-
+use super::queue::{Open, Queue};
 use super::trust::{MIN_PIPELINED, Trust};
 use super::{Exchange, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
@@ -13,39 +12,13 @@ use crate::side::Side;
 use crate::sql::Sql;
 use crate::stream::Mark;
 
-/// Exchanges that finish with one packet, if not many are pipelined.
-const USUAL: usize = 16;
-
-struct Open {
-    exchange: Exchange,
-    awaits: Awaits,
-    /// The server that answers has acknowledged the client's stream up to here.
-    asked: u64,
-    /// What the client had received of the server's stream when it asked: the answer begins there.
-    had_received: u64,
-    /// The client's last packet that is not answered yet.
-    waiting_since: Option<Mark>,
-    /// The server has spoken in this exchange.
-    answered: bool,
-    /// It ends when the client speaks again.
-    ends_with_next: bool,
-}
-
-impl Open {
-    fn is_awaited(&self) -> bool {
-        matches!(self.awaits, Awaits::Answer | Awaits::Shared)
-    }
-}
-
 /// The exchanges of one connection.
 #[derive(Default)]
 pub struct Pairing {
-    open: VecDeque<Open>,
+    /// Under way, and over: whether the client waited for those shows when it speaks again.
+    open: Queue,
     /// How many of them the client waits for.
     awaited: usize,
-    /// Over. The first `held` were so before this packet: whether the client waited for them shows when it speaks again.
-    finished: Vec<Exchange>,
-    held: usize,
     /// The client has spoken since, or never will.
     spoke: bool,
     /// The last exchange with a wait of its own, and what the client had received when it asked.
@@ -100,14 +73,11 @@ impl Pairing {
 
     /// Moves the exchanges of which nothing more will be learnt to those of other connections.
     pub fn take_finished(&mut self, all: &mut Vec<Exchange>) {
-        if self.spoke {
-            all.append(&mut self.finished);
-        }
-        self.held = self.finished.len();
+        self.open.take_over(all, self.spoke);
     }
 
     pub fn has_finished(&self) -> bool {
-        self.finished.len() > self.held || (self.spoke && self.held > 0)
+        self.open.has_newly_over() || (self.spoke && self.open.holds())
     }
 
     /// The client hangs up and has received the first `acknowledged` bytes of the server: what it closed before, it has
@@ -116,34 +86,33 @@ impl Pairing {
         self.spoke = true;
         self.hung_up = Some(acknowledged);
         let Some((own, _)) = self.own.take().filter(|&(_, had_received)| acknowledged <= had_received) else { return };
-        let newest = self.open.iter_mut().rev().take_while(|open| open.exchange.number >= own);
-        let open = newest.map(|open| (&mut open.exchange, Some(&mut open.awaits)));
-        let over = self.finished.iter_mut().map(|exchange| (exchange, None));
-        let is_unheard =
-            |exchange: &Exchange| exchange.number >= own && matches!(exchange.wait, Wait::Own | Wait::Shared);
-        let mut unheard: Vec<_> = over.chain(open).filter(|(exchange, _)| is_unheard(exchange)).collect();
-        if !unheard.iter().all(|(exchange, _)| exchange.purpose.may_go_unheard()) {
+        let is_unheard = |open: &Open| matches!(open.exchange.wait, Wait::Own | Wait::Shared);
+        let mut may_go_unheard = true;
+        self.open.each_since(own, |open| {
+            may_go_unheard &= !is_unheard(open) || open.exchange.purpose.may_go_unheard();
+        });
+        if !may_go_unheard {
             return;
         }
-        for (exchange, awaits) in &mut unheard {
-            exchange.go_on_without_answer();
-            if let Some(awaits) = awaits {
-                **awaits = Awaits::Later;
+        self.open.each_since(own, |open| {
+            if is_unheard(open) {
+                open.exchange.go_on_without_answer();
+                open.awaits = Awaits::Later;
             }
-        }
+        });
         self.count_awaited();
     }
 
     /// Can a packet that acknowledges the client's stream up to here answer what is open? A server answers only what it
     /// has received.
     pub fn may_be_answered_by(&self, acknowledged: u64) -> bool {
-        self.open.front().is_none_or(|open| open.answered || acknowledged >= open.asked)
+        self.open.oldest().is_none_or(|open| open.answered || acknowledged >= open.asked)
     }
 
     /// Part of the server's stream is missing since the oldest open request was sent, and others wait behind it: which of
     /// them the next answer belongs to is unknown.
     pub fn is_doubtful(&self) -> bool {
-        let oldest = self.open.front().filter(|_| self.open.len() > 1);
+        let oldest = self.open.oldest().filter(|_| self.open.len() > 1);
         oldest.is_some_and(|open| {
             !open.answered && !open.ends_with_next && self.trust.is_missing_since(open.had_received)
         })
@@ -164,26 +133,26 @@ impl Pairing {
 
     /// A packet was sent again while these exchanges were under way.
     pub fn retransmission(&mut self) {
-        if let Some(open) = self.open.front_mut() {
+        if let Some(open) = self.open.oldest_mut() {
             open.exchange.retransmissions += 1;
         }
     }
 
     /// What one side sent last had waited for a delayed acknowledgment. That may have ended an exchange, or its request.
     pub fn stalled(&mut self, side: Side, stalled_ns: i64) {
-        let ended = self.finished[self.held..].last_mut();
         let touched = match side {
-            Side::Client => self.open.back_mut().map(|open| &mut open.exchange).or(ended),
-            Side::Server => ended.or(self.open.front_mut().map(|open| &mut open.exchange)),
+            Side::Client if !self.open.is_empty() => self.open.newest_mut(),
+            Side::Server if !self.open.has_newly_over() => self.open.oldest_mut(),
+            _ => self.open.newly_over_mut(),
         };
-        if let Some(exchange) = touched {
-            exchange.stalled_ns += stalled_ns;
+        if let Some(open) = touched {
+            open.exchange.stalled_ns += stalled_ns;
         }
     }
 
     /// The capture's clock was set: no time from before can be compared with one that comes.
     pub fn clock_stepped(&mut self) {
-        for open in &mut self.open {
+        for open in self.open.iter_mut() {
             open.exchange.complete = false;
         }
         self.previous_request_ns = None;
@@ -195,11 +164,11 @@ impl Pairing {
         let touched = match side {
             Side::Client => {
                 self.trust.unseen(lost);
-                self.open.back_mut()
+                self.open.newest_mut()
             }
             Side::Server => {
                 self.trust.missing(until);
-                self.open.front_mut()
+                self.open.oldest_mut()
             }
         };
         if let Some(open) = touched {
@@ -211,7 +180,7 @@ impl Pairing {
     /// is alone keeps its times.
     pub fn cut(&mut self) {
         let alone = self.open.len() == 1;
-        for open in &mut self.open {
+        for open in self.open.iter_mut() {
             open.exchange.rows = None;
             open.exchange.complete &= alone;
             open.ends_with_next = true;
@@ -220,7 +189,7 @@ impl Pairing {
 
     /// Pairing was lost: what is open stays open until the client speaks anew, but is marked.
     pub fn lose(&mut self) {
-        for open in &mut self.open {
+        for open in self.open.iter_mut() {
             open.exchange.complete = false;
             open.ends_with_next = true;
         }
@@ -234,10 +203,7 @@ impl Pairing {
     /// What exchanges under way take, and room beyond the usual that is kept for later ones.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        let beyond = |capacity: usize, held: usize| capacity.saturating_sub(USUAL).max(held.saturating_sub(1));
-        let open = beyond(self.open.capacity(), self.open.len());
-        let finished = beyond(self.finished.capacity(), self.finished.len());
-        open * size_of::<Open>() + finished * size_of::<Exchange>()
+        self.open.kept_bytes()
     }
 
     /// Something was lost while `unanswered` requests waited for an answer.
@@ -252,24 +218,18 @@ impl Pairing {
             self.end_all();
             self.distrust_next(MIN_PIPELINED);
         }
-        self.open = VecDeque::new();
+        self.open.shrink(false);
         self.spoke = true;
     }
 
     /// What has finished was taken: room is kept for what is usual, and for nothing once the client has hung up.
     pub fn shrink(&mut self) {
-        let usual = if self.hung_up.is_some() { 0 } else { USUAL };
-        if self.finished.capacity() > usual {
-            self.finished.shrink_to(usual);
-        }
-        if self.open.is_empty() && self.open.capacity() > usual {
-            self.open = VecDeque::new();
-        }
+        self.open.shrink(self.hung_up.is_none());
     }
 
     /// The stream becomes opaque: what is open ends when the client speaks again.
     pub fn end_with_next(&mut self) {
-        for open in &mut self.open {
+        for open in self.open.iter_mut() {
             open.ends_with_next = true;
         }
     }
@@ -280,12 +240,12 @@ impl Pairing {
         let request = Request { ends_previous: true, ..Request::new("unknown", Purpose::Unreadable) };
         let mut open = self.begin(request, span);
         open.exchange.complete = false;
-        self.push_open(open);
+        self.push(open);
     }
 
     /// Everything that is open ends with what was seen of it.
     pub fn end_all(&mut self) {
-        while let Some(open) = self.open.front_mut() {
+        while let Some(open) = self.open.oldest_mut() {
             open.exchange.complete &= open.answered && open.ends_with_next;
             self.finish_oldest();
         }
@@ -293,7 +253,7 @@ impl Pairing {
 
     /// The recording or the connection is over.
     pub fn close(&mut self) {
-        for open in &mut self.open {
+        for open in self.open.iter_mut() {
             // What the client sent last is opaque; as it was never answered, it was no request but a disconnect. That is
             // certain where the client hung up without an answer.
             if open.ends_with_next && !open.answered && open.exchange.complete {
@@ -319,9 +279,10 @@ impl Pairing {
             self.trust.asks(open.exchange.wait == Wait::Own, span.length);
         }
         if open.awaits == Awaits::Nothing {
-            self.finish(open.exchange);
+            self.open.push_oldest(open);
+            self.finish_oldest();
         } else {
-            self.push_open(open);
+            self.push(open);
         }
     }
 
@@ -368,14 +329,10 @@ impl Pairing {
         }
     }
 
-    /// Most connections have one exchange under way at a time, and many connections are kept.
     #[inline]
-    fn push_open(&mut self, open: Open) {
-        if self.open.capacity() == 0 {
-            self.open.reserve_exact(1);
-        }
+    fn push(&mut self, open: Open) {
         self.awaited += usize::from(open.is_awaited());
-        self.open.push_back(open);
+        self.open.push(open);
     }
 
     fn wait_of(&self, awaits: Awaits, span: Option<&MessageSpan>) -> Wait {
@@ -399,7 +356,7 @@ impl Pairing {
     }
 
     fn client_goes_on(&mut self, span: &MessageSpan) {
-        let Some(open) = self.open.back_mut() else { return };
+        let Some(open) = self.open.newest_mut() else { return };
         open.waiting_since = Some(span.last);
         open.exchange.request_bytes += span.length;
         if !open.answered {
@@ -411,7 +368,7 @@ impl Pairing {
 
     /// What the server may have said meanwhile, the client has not waited for it.
     fn unwaited(&mut self, span: &MessageSpan) {
-        let Some(open) = self.open.back_mut() else { return };
+        let Some(open) = self.open.newest_mut() else { return };
         if !open.answered {
             return self.client_goes_on(span);
         }
@@ -420,14 +377,14 @@ impl Pairing {
 
     fn becomes(&mut self, command: &'static str, purpose: Purpose, sql: Option<Sql>, span: &MessageSpan) {
         self.unwaited(span);
-        let Some(open) = self.open.back_mut() else { return };
+        let Some(open) = self.open.newest_mut() else { return };
         open.exchange.command = command;
         open.exchange.purpose = purpose;
         open.exchange.sql = sql.or(open.exchange.sql);
     }
 
     fn text(&mut self, sql: Sql) {
-        if let Some(open) = self.open.back_mut() {
+        if let Some(open) = self.open.newest_mut() {
             open.exchange.sql = Some(sql);
         }
     }
@@ -436,7 +393,7 @@ impl Pairing {
     fn server_answers(&mut self, span: &MessageSpan) -> Option<&mut Open> {
         let previous = self.previous_response;
         let trust = &self.trust;
-        let open = self.open.front_mut()?;
+        let open = self.open.oldest_mut()?;
         if let Some(asked) = open.waiting_since.take() {
             let since_ns = match previous {
                 Some(mark) if open.exchange.round_trips == 0 => asked.time_ns.max(mark.time_ns),
@@ -491,26 +448,20 @@ impl Pairing {
         open.exchange.end_with(outcome);
         self.answered_until = span.end;
         self.greeted = true;
-        self.finish(open.exchange);
-    }
-
-    fn finish_oldest(&mut self) {
-        if let Some(open) = self.open.pop_front() {
-            self.awaited -= usize::from(open.is_awaited());
-            self.finish(open.exchange);
-        }
+        self.open.push_oldest(open);
+        self.finish_oldest();
     }
 
     #[inline]
-    fn finish(&mut self, mut exchange: Exchange) {
+    fn finish_oldest(&mut self) {
+        let Some(open) = self.open.oldest_mut() else { return };
+        self.awaited -= usize::from(open.is_awaited());
+        let exchange = &mut open.exchange;
         exchange.complete &= self.trust.next();
         exchange.transaction = self.transaction;
         if let Some(response) = exchange.response {
             self.previous_response = Some(response.last);
         }
-        if self.finished.capacity() == 0 {
-            self.finished.reserve_exact(1);
-        }
-        self.finished.push(exchange);
+        self.open.end_oldest();
     }
 }

@@ -1,0 +1,160 @@
+//! The exchanges of one connection: those that are over and not taken yet, in the order of their ends, and behind them
+//! those under way, in the order of their requests. An exchange stays where it is from its request until it is taken.
+
+use std::collections::VecDeque;
+
+use super::Exchange;
+use crate::protocols::Awaits;
+use crate::stream::Mark;
+
+/// Exchanges that are there at once, if not many are pipelined.
+const USUAL: usize = 16;
+/// Most connections have one under way, beside one that is over and is taken when the client speaks again.
+const FEW: usize = 2;
+
+pub struct Open {
+    pub exchange: Exchange,
+    pub awaits: Awaits,
+    /// The server that answers has acknowledged the client's stream up to here.
+    pub asked: u64,
+    /// What the client had received of the server's stream when it asked: the answer begins there.
+    pub had_received: u64,
+    /// The client's last packet that is not answered yet.
+    pub waiting_since: Option<Mark>,
+    /// The server has spoken in this exchange.
+    pub answered: bool,
+    /// It ends when the client speaks again.
+    pub ends_with_next: bool,
+}
+
+impl Open {
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.awaits, Awaits::Answer | Awaits::Shared)
+    }
+}
+
+#[derive(Default)]
+pub struct Queue {
+    all: VecDeque<Open>,
+    /// How many of them are over, and how many were so when it was last asked for them.
+    over: usize,
+    held: usize,
+}
+
+impl Queue {
+    /// How many are under way.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.all.len() - self.over
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The oldest one under way: the server answers it next.
+    #[inline]
+    pub fn oldest(&self) -> Option<&Open> {
+        self.all.get(self.over)
+    }
+
+    #[inline]
+    pub fn oldest_mut(&mut self) -> Option<&mut Open> {
+        self.all.get_mut(self.over)
+    }
+
+    /// The newest one under way: the client goes on with it.
+    #[inline]
+    pub fn newest_mut(&mut self) -> Option<&mut Open> {
+        if self.is_empty() { None } else { self.all.back_mut() }
+    }
+
+    /// All under way.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Open> {
+        self.all.range(self.over..)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.all.range_mut(self.over..)
+    }
+
+    /// A new one, behind all others.
+    #[inline]
+    pub fn push(&mut self, open: Open) {
+        self.make_room();
+        self.all.push_back(open);
+    }
+
+    /// One that is over at once, before those under way: it is the oldest now.
+    pub fn push_oldest(&mut self, open: Open) {
+        self.make_room();
+        self.all.insert(self.over, open);
+    }
+
+    /// The oldest one is over.
+    #[inline]
+    pub fn end_oldest(&mut self) {
+        self.over += 1;
+    }
+
+    /// Some are over that were not so when it was last asked for them.
+    #[inline]
+    pub fn has_newly_over(&self) -> bool {
+        self.over > self.held
+    }
+
+    /// Some are over that it was asked for before.
+    #[inline]
+    pub fn holds(&self) -> bool {
+        self.held > 0
+    }
+
+    /// The one that was over last, if it was not so when it was last asked for them.
+    pub fn newly_over_mut(&mut self) -> Option<&mut Open> {
+        if self.has_newly_over() { self.all.get_mut(self.over - 1) } else { None }
+    }
+
+    /// Those from this number on: the ones that are over, and the ones under way.
+    pub fn each_since(&mut self, number: u32, mut take: impl FnMut(&mut Open)) {
+        let newer = self.iter().rev().take_while(|open| open.exchange.number >= number).count();
+        for places in [0..self.over, self.all.len() - newer..self.all.len()] {
+            self.all.range_mut(places).filter(|open| open.exchange.number >= number).for_each(&mut take);
+        }
+    }
+
+    /// Moves those that are over to the exchanges of other connections, if nothing more will be learnt of them.
+    #[inline]
+    pub fn take_over(&mut self, all: &mut Vec<Exchange>, is_known: bool) {
+        if is_known {
+            // Nothing but the error is more than a number: what is moved is written once, where it goes.
+            let over = self.all.range_mut(..self.over).map(|open| &mut open.exchange);
+            all.extend(over.map(|over| Exchange { error: over.error.take(), ..*over }));
+            (0..self.over).for_each(|_| drop(self.all.pop_front()));
+            self.over = 0;
+        }
+        self.held = self.over;
+    }
+
+    /// Room is kept for what is usual, or for nothing.
+    #[inline]
+    pub fn shrink(&mut self, keeps_room: bool) {
+        let usual = if keeps_room { USUAL } else { 0 };
+        if self.all.capacity() > usual && self.all.len() <= FEW {
+            self.all.shrink_to(usual);
+        }
+    }
+
+    /// What they take beside one, and room beyond the usual that is kept for later ones.
+    #[inline]
+    pub fn kept_bytes(&self) -> usize {
+        self.all.capacity().saturating_sub(USUAL).max(self.all.len().saturating_sub(1)) * size_of::<Open>()
+    }
+
+    #[inline]
+    fn make_room(&mut self) {
+        if self.all.len() == self.all.capacity() && self.all.len() < FEW {
+            self.all.reserve_exact(1);
+        }
+    }
+}
