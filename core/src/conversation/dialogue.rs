@@ -184,12 +184,14 @@ impl Dialogue {
         while at < bytes.len() && !switched {
             let rest = &bytes[at..];
             let origin = if at == 0 { first } else { Origin::of(chunk) };
-            let passed = self.decoder.pass(side, rest, statements);
+            let mut context = Context { session: &mut self.session, statements: &mut *statements, switch: None };
+            let passed = self.decoder.pass(side, rest, &mut context);
             if passed.length > 0 {
+                self.pairing.transaction = self.session.transaction;
                 self.inbox(side).need = 0;
                 let span = self.span(chunk, origin, passed.length as u64);
-                self.pairing.message(passed.meaning(side), &span);
                 at += passed.length;
+                self.pairing.message(passed.meaning(side), &span);
                 continue;
             }
             let (head, length) = match self.decoder.frame(side, rest)? {

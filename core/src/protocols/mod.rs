@@ -85,9 +85,9 @@ pub trait Decoder: Send {
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost>;
 
     /// Take in the whole messages that `bytes` begin with, as far as each certainly does nothing but go on with what is
-    /// under way: the server with the oldest answer, the client, without waiting, with its newest request. What comes
-    /// of it is what [`Decoder::message`] would say of them one by one; most bytes of a capture are such rows.
-    fn pass(&mut self, _side: Side, _bytes: &[u8], _statements: &mut Statements) -> Passed {
+    /// under way: the server with the oldest answer, up to its end, the client, without waiting, with its newest request.
+    /// What comes of it is what [`Decoder::message`] would say of them one by one; most bytes of a capture are such rows.
+    fn pass(&mut self, _side: Side, _bytes: &[u8], _context: &mut Context<'_>) -> Passed {
         Passed::default()
     }
 
@@ -115,7 +115,7 @@ pub enum Frame {
 }
 
 /// Messages that were passed over at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
     /// How long they are together.
     pub length: usize,
@@ -124,6 +124,8 @@ pub struct Passed {
     /// Of a client: what the newest exchange turns out to be.
     pub becomes: Option<(&'static str, Purpose)>,
     pub sql: Option<Sql>,
+    /// Of a server: how the oldest exchange ended with the last of them, all its rows among what they brought.
+    pub end: Option<Outcome>,
 }
 
 impl Passed {
@@ -136,26 +138,33 @@ impl Passed {
         }
     }
 
-    /// One more message of this meaning, which is one that goes on.
-    pub fn add_meaning(&mut self, length: usize, meaning: &Meaning) {
-        match *meaning {
-            Meaning::Rows(rows) => self.add(length, Some(rows)),
+    /// One more message of this meaning, which is one that goes on or ends.
+    pub fn add_meaning(&mut self, length: usize, meaning: Meaning) {
+        self.length += length;
+        match meaning {
+            Meaning::Rows(rows) => self.add(0, Some(rows)),
             Meaning::Becomes { command, purpose, sql } => {
                 self.becomes = Some((command, purpose));
                 self.sql = sql.or(self.sql);
-                self.length += length;
             }
-            _ => self.length += length,
+            Meaning::Done(outcome) => {
+                if let Some(rows) = outcome.rows {
+                    self.add(0, Some(rows));
+                }
+                self.end = Some(Outcome { rows: self.rows, ..outcome });
+            }
+            _ => {}
         }
     }
 
     /// What all of them mean.
     pub fn meaning(self, side: Side) -> Meaning {
-        match (side, self.rows, self.becomes) {
-            (Side::Server, Some(rows), _) => Meaning::Rows(rows),
-            (Side::Server, None, _) => Meaning::More,
-            (Side::Client, _, Some((command, purpose))) => Meaning::Becomes { command, purpose, sql: self.sql },
-            (Side::Client, _, None) => Meaning::MoreWithoutWait,
+        match (side, self.end, self.rows, self.becomes) {
+            (Side::Server, Some(outcome), ..) => Meaning::Done(outcome),
+            (Side::Server, None, Some(rows), _) => Meaning::Rows(rows),
+            (Side::Server, None, None, _) => Meaning::More,
+            (Side::Client, .., Some((command, purpose))) => Meaning::Becomes { command, purpose, sql: self.sql },
+            (Side::Client, .., None) => Meaning::MoreWithoutWait,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Messages that are passed over at once mean what they mean one by one.
+//! Messages that are passed over at once mean what they mean one by one, and leave the same behind.
 
 use super::{Context, Decoder, Frame, Meaning, Message, Passed};
 use crate::session::Session;
@@ -12,13 +12,15 @@ pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bo
     for (side, bytes) in turns {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let passed = if passes { decoder.pass(*side, rest, &mut statements) } else { Passed::default() };
+            let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
+            let passed = if passes { decoder.pass(*side, rest, &mut context) } else { Passed::default() };
             if passed.length > 0 {
-                going_on.add_meaning(passed.length, &passed.meaning(*side));
                 rest = &rest[passed.length..];
+                let length = passed.length;
+                going_on.add_meaning(length, passed.meaning(*side));
+                told.extend(ended(&mut going_on));
                 continue;
             }
-            let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
             let read = match decoder.frame(*side, rest) {
                 Ok(Frame::Message { head, length }) if length <= rest.len() as u64 => {
                     let message = Message { side: *side, bytes: &rest[..head], length, cut: false };
@@ -31,7 +33,11 @@ pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bo
             match (side, read) {
                 (Side::Server, Ok((meaning @ (Meaning::More | Meaning::Rows(_)), length)))
                 | (Side::Client, Ok((meaning @ (Meaning::MoreWithoutWait | Meaning::Becomes { .. }), length))) => {
-                    going_on.add_meaning(length, &meaning);
+                    going_on.add_meaning(length, meaning);
+                }
+                (Side::Server, Ok((meaning @ Meaning::Done(_), length))) => {
+                    going_on.add_meaning(length, meaning);
+                    told.extend(ended(&mut going_on));
                 }
                 (_, Ok((meaning, length))) => {
                     told.push(format!("{:?}; {meaning:?}, {length} bytes", std::mem::take(&mut going_on)));
@@ -47,4 +53,9 @@ pub fn meanings(decoder: &mut dyn Decoder, turns: &[(Side, Vec<u8>)], passes: bo
     }
     told.push(format!("{session:?}"));
     told
+}
+
+/// What went on, where it has come to its end.
+fn ended(going_on: &mut Passed) -> Option<String> {
+    going_on.end.is_some().then(|| format!("{:?}", std::mem::take(going_on)))
 }

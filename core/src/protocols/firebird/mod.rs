@@ -38,7 +38,7 @@ use std::sync::Arc;
 use super::{Context, Decoder, Frame, Meaning, Message, Opening, Passed, Protocol, Start};
 use crate::cursor::Lost;
 use crate::side::Side;
-use crate::sql::{Dialect, DoubleQuotes, HashSign, Statements};
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use framing::{Known, Plausibility, plausible};
 use objects::Objects;
 use operations as op;
@@ -120,7 +120,7 @@ impl Decoder for Firebird {
         }
     }
 
-    fn pass(&mut self, side: Side, bytes: &[u8], _statements: &mut Statements) -> Passed {
+    fn pass(&mut self, side: Side, bytes: &[u8], _context: &mut Context<'_>) -> Passed {
         if side == Side::Server { self.rows(bytes) } else { Passed::default() }
     }
 

@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Passed, Protocol, Start, Verdict};
 use crate::cursor::Lost;
 use crate::side::Side;
-use crate::sql::{Dialect, DoubleQuotes, HashSign, Statements};
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use compression::COMPRESSION;
 use framing::{HEADER, Packet};
 use login::Capabilities;
@@ -140,8 +140,8 @@ impl Decoder for Mysql {
         }
     }
 
-    fn pass(&mut self, side: Side, bytes: &[u8], _statements: &mut Statements) -> Passed {
-        if side == Side::Server { self.pass_answer(bytes) } else { Passed::default() }
+    fn pass(&mut self, side: Side, bytes: &[u8], context: &mut Context<'_>) -> Passed {
+        if side == Side::Server { self.pass_answer(bytes, context) } else { Passed::default() }
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {

@@ -164,6 +164,18 @@ impl Response {
         }
     }
 
+    /// Is a whole packet that does not [`pass`](Response::pass) certainly the OK or EOF behind a result, with nothing
+    /// else to come of it?
+    #[inline]
+    pub fn is_completed_by(&self, packet: &Packet<'_>) -> bool {
+        let completes = match self.reply {
+            Reply::Row => packet.ends_rows(),
+            Reply::First(Answer::Results) => packet.first() == Some(framing::OK) && !packet.continues(),
+            _ => false,
+        };
+        completes && !self.continues && matches!(self.success, Success::Nothing)
+    }
+
     /// The next packet of the server.
     pub fn step(&mut self, packet: &Packet<'_>, layout: &mut Layout) -> Result<Step, Lost> {
         let Some(first) = packet.first() else {

@@ -44,8 +44,8 @@ impl Mysql {
         self.answer(packet, context)
     }
 
-    /// Packets that are only more of the oldest answer: most of them are rows.
-    pub(super) fn pass_answer(&mut self, bytes: &[u8]) -> Passed {
+    /// Packets that are only more of the oldest answer, most of them rows, and the one that ends it.
+    pub(super) fn pass_answer(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Passed {
         let mut passed = Passed::default();
         let Some(response) = self.open.front_mut() else { return passed };
         if self.phase == Phase::Greeting || self.late_eof.is_some() {
@@ -55,9 +55,18 @@ impl Mysql {
             if !self.compressed && packet.sequence != response.sequence {
                 break;
             }
-            let Some(is_row) = response.pass(&packet, &mut self.layout) else { break };
-            response.sequence = packet.sequence.wrapping_add(1);
-            passed.add(HEADER + packet.payload.len(), is_row.then_some(1));
+            let length = HEADER + packet.payload.len();
+            if let Some(is_row) = response.pass(&packet, &mut self.layout) {
+                response.sequence = packet.sequence.wrapping_add(1);
+                passed.add(length, is_row.then_some(1));
+                continue;
+            }
+            if response.is_completed_by(&packet)
+                && let Ok(meaning) = self.answer(&packet, context)
+            {
+                passed.add_meaning(length, meaning);
+            }
+            break;
         }
         passed
     }

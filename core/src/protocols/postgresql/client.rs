@@ -240,7 +240,7 @@ impl Requests {
                 _ => break,
             };
             let Ok(meaning) = meaning else { break };
-            passed.add_meaning(length, &meaning);
+            passed.add_meaning(length, meaning);
         }
         passed
     }

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::cursor::Lost;
 use crate::side::Side;
-use crate::sql::{Dialect, DoubleQuotes, HashSign, Statements};
+use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use client::Requests;
 use server::Answers;
 use startup::First;
@@ -212,10 +212,10 @@ impl Decoder for Postgresql {
         }
     }
 
-    fn pass(&mut self, side: Side, bytes: &[u8], statements: &mut Statements) -> Passed {
+    fn pass(&mut self, side: Side, bytes: &[u8], context: &mut Context<'_>) -> Passed {
         match (&self.phase, side) {
-            (Phase::Session, Side::Server) => self.answers.pass(bytes),
-            (Phase::Session, Side::Client) => self.requests.pass(bytes, &mut self.answers, statements),
+            (Phase::Session, Side::Server) => self.answers.pass(bytes, context),
+            (Phase::Session, Side::Client) => self.requests.pass(bytes, &mut self.answers, context.statements),
             _ => Passed::default(),
         }
     }

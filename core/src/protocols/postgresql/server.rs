@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::error;
 use super::framing::{self, HEADER};
+use super::transaction;
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome, Passed};
 use crate::side::Side;
@@ -137,8 +138,8 @@ impl Answers {
             .ok_or_else(|| Lost(format!("{:?} came as the answer to {oldest:?}", char::from(tag))))?
     }
 
-    /// Messages that are only more of the oldest answer: most of them are rows.
-    pub fn pass(&mut self, bytes: &[u8]) -> Passed {
+    /// Messages that are only more of the oldest answer, most of them rows, and the one that ends it.
+    pub fn pass(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Passed {
         let mut passed = Passed::default();
         while let Some((tag, message, length)) =
             framing::whole(Side::Server, bytes.get(passed.length..).unwrap_or_default())
@@ -152,11 +153,24 @@ impl Answers {
                     self.answer(tag, oldest, message.get(HEADER..).unwrap_or_default());
                     None
                 }
+                (b'Z', _) if oldest.is_ready() && self.is_last() => {
+                    if let Some(&status) = message.get(HEADER) {
+                        context.session.transaction = transaction(status);
+                    }
+                    self.skipping = false;
+                    passed.add_meaning(length, self.answered());
+                    break;
+                }
                 _ => break,
             };
             passed.add(length, rows);
         }
         passed
+    }
+
+    /// With the oldest awaited answer its exchange is over.
+    fn is_last(&self) -> bool {
+        self.queue.get(1).map(|next| next.exchange) != self.oldest_exchange()
     }
 
     /// Does the message end a part of the oldest answer, with more of its exchange to come for sure?
@@ -165,7 +179,7 @@ impl Answers {
         match (tag, oldest) {
             (b'C', Query) => true,
             (b'1', Parse) | (b'2', Bind) | (b'3', Close) | (b'T' | b'n', Describe) | (b'C', Execute) => {
-                self.queue.get(1).map(|next| next.exchange) == self.oldest_exchange()
+                !self.is_last()
             }
             _ => false,
         }
