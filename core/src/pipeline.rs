@@ -93,7 +93,10 @@ impl Packets<'_> {
                 true => None,
                 false => pass(&mut packet, true, dissector, flows, batch),
             };
-            for cut in held_cut.into_iter().chain(cut) {
+            if let Some(cut) = held_cut {
+                recording.note_cut(cut);
+            }
+            if let Some(cut) = cut {
                 recording.note_cut(cut);
             }
             let is_full = batch.pass();
@@ -131,9 +134,9 @@ fn pass(
     dissector.dissect(packet, |dissected| {
         is_cut |= dissected.is_cut(packet);
         match dissected {
-            Dissected::Tcp(segment) if timed => flows.segment(&segment, batch),
-            Dissected::Tcp(segment) => flows.segment_with_a_wrong_time(&segment, batch),
-            other => flows.unread_packet(packet, &other),
+            Dissected::Tcp(segment) if timed => flows.segment(segment, batch),
+            Dissected::Tcp(segment) => flows.segment_with_a_wrong_time(segment, batch),
+            other => flows.unread_packet(packet, other),
         }
     });
     is_cut.then_some(CutPacket {

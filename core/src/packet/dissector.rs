@@ -85,18 +85,18 @@ impl Dissector {
 
     /// Hands on what the packet holds: at most one segment, but for Wi-Fi, which puts several frames in one.
     #[inline]
-    pub fn dissect(&mut self, packet: &Packet<'_>, mut take: impl FnMut(Dissected<'_>)) {
+    pub fn dissect(&mut self, packet: &Packet<'_>, mut take: impl FnMut(&Dissected<'_>)) {
         if let Some(segment) = plain(packet) {
-            return take(Dissected::Tcp(segment));
+            return take(&Dissected::Tcp(segment));
         }
         match self.walked(whole(packet), *packet) {
             Dissected::Aggregate(bytes) => {
                 let bytes = bytes.to_vec();
                 for frame in wifi::subframes(&bytes) {
-                    take(self.subframe(frame, *packet));
+                    take(&self.subframe(frame, *packet));
                 }
             }
-            dissected => take(dissected),
+            dissected => take(&dissected),
         }
     }
 

@@ -10,22 +10,33 @@ const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 
 /// A few names.
 #[derive(Debug, Default)]
-pub struct Names(Vec<&'static str>);
+pub struct Names {
+    all: Vec<&'static str>,
+    /// The number that was asked for last: most often it is the next one's, too.
+    latest: usize,
+}
 
 impl Names {
+    #[inline]
     pub fn number(&mut self, name: &'static str) -> u32 {
         // Nearly always it is the same text at the same place, so that its bytes need not be compared.
-        let same = self.0.iter().position(|&known| std::ptr::eq(known, name));
-        let known = same.or_else(|| self.0.iter().position(|&known| known == name));
-        let number = known.unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
-        });
-        number as u32
+        if !self.all.get(self.latest).is_some_and(|&latest| std::ptr::eq(latest, name)) {
+            self.latest = self.number_of_another(name);
+        }
+        self.latest as u32
+    }
+
+    fn number_of_another(&mut self, name: &'static str) -> usize {
+        let same = self.all.iter().position(|&known| std::ptr::eq(known, name));
+        let known = same.or_else(|| self.all.iter().position(|&known| known == name));
+        known.unwrap_or_else(|| {
+            self.all.push(name);
+            self.all.len() - 1
+        })
     }
 
     pub fn all(&self) -> Vec<&str> {
-        self.0.clone()
+        self.all.clone()
     }
 }
 
