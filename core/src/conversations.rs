@@ -3,7 +3,7 @@
 use crate::batch::{Batch, Event, What};
 use crate::conversation::Conversation;
 use crate::exchange::Exchange;
-use crate::ledger::{Kept, Limits, Round};
+use crate::ledger::{Kept, Limits, Round, Share};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::sql::Statements;
@@ -16,6 +16,8 @@ pub struct Conversations<'a> {
     pub statements: Statements,
     pub notes: Notes,
     kept: Kept,
+    /// What of each is in that sum.
+    counted: Vec<Share>,
     /// What the connections kept when the batch ended.
     connections: Kept,
     round: Round,
@@ -29,6 +31,7 @@ impl Conversations<'_> {
             statements: Statements::within(options.show_literals, options.limits.statements),
             notes: Notes::default(),
             kept: Kept::default(),
+            counted: Vec::new(),
             connections: Kept::default(),
             round: Round::default(),
         }
@@ -47,12 +50,11 @@ impl Conversations<'_> {
     /// What one packet has brought one connection.
     fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
         let Some(number) = events.first().map(|event| event.connection as usize) else { return };
-        let before = self.all.get(number).map(kept).unwrap_or_default();
         for event in events {
             self.event(number, &event.what, bytes);
         }
         self.take(number, finished);
-        self.kept.replace(before, kept(&self.all[number]));
+        self.count(number);
         if self.is_beyond() {
             self.make_room(finished);
         }
@@ -62,6 +64,7 @@ impl Conversations<'_> {
     fn event(&mut self, number: usize, what: &What, bytes: &[u8]) {
         if let What::Begins(hints) = what {
             self.all.push(Conversation::new(*hints));
+            self.counted.push(Share::default());
             return;
         }
         let conversation = &mut self.all[number];
@@ -109,6 +112,18 @@ impl Conversations<'_> {
         self.take(number, finished);
     }
 
+    /// What a conversation keeps now goes into the sum.
+    #[inline]
+    fn count(&mut self, number: usize) {
+        let conversation = &self.all[number];
+        let now = Share {
+            connections: conversation.kept_bytes(),
+            buffers: conversation.kept_buffers(),
+            requests: conversation.kept_requests(),
+        };
+        self.kept.count(&mut self.counted[number], now);
+    }
+
     // --- where there is no room -------------------------------------------------------------------------------------
 
     /// More waits than may.
@@ -147,8 +162,7 @@ impl Conversations<'_> {
     }
 
     fn give_up_buffers(&mut self, number: usize, finished: &mut Vec<Exchange>) {
-        let before = kept(&self.all[number]);
-        if before.buffers == 0 {
+        if self.all[number].kept_buffers() == 0 {
             return;
         }
         let most = self.limits.buffers;
@@ -159,12 +173,11 @@ impl Conversations<'_> {
         self.all[number].give_up_buffers(&mut self.statements);
         self.notes.add(code, || format!("more than {most} bytes of {what}: those of some connections were given up"));
         self.take(number, finished);
-        self.kept.replace(before, kept(&self.all[number]));
+        self.count(number);
     }
 
     fn give_up_requests(&mut self, number: usize, finished: &mut Vec<Exchange>) {
-        let before = kept(&self.all[number]);
-        if before.requests == 0 {
+        if self.all[number].kept_requests() == 0 {
             return;
         }
         let most = self.limits.requests;
@@ -175,16 +188,6 @@ impl Conversations<'_> {
         }
         self.all[number].give_up_requests();
         self.take(number, finished);
-        self.kept.replace(before, kept(&self.all[number]));
-    }
-}
-
-#[inline]
-fn kept(conversation: &Conversation) -> Kept {
-    Kept {
-        connections: conversation.kept_bytes(),
-        buffers: conversation.kept_buffers(),
-        requests: conversation.kept_requests(),
-        ..Kept::default()
+        self.count(number);
     }
 }

@@ -6,7 +6,7 @@ use crate::batch::{Batch, What};
 use crate::capture::{Packet, possible_time};
 use crate::conversation::{Conversation, Hints};
 use crate::disk::Overflow;
-use crate::ledger::{Kept, Round};
+use crate::ledger::{Kept, Round, Share};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissected, Flags, Segment};
@@ -94,7 +94,6 @@ impl Flows<'_> {
             batch.add(number, What::Begins(self.hints(number, segment)));
         }
         let connection = self.connections.get_mut(number);
-        let before = if is_new { Kept::default() } else { kept(connection) };
         let fresh = connection.is_fresh(side, segment);
         let corrected;
         let offset_ns = self.clock.correction(side, segment, fresh, connection);
@@ -128,8 +127,7 @@ impl Flows<'_> {
         if let Some(sample) = arrival.sample {
             self.keep(number, side.other(), sample);
         }
-        let now = kept(self.connections.get_mut(number));
-        self.kept.replace(before, now);
+        self.count(number);
         if self.kept.buffers + self.conversations.buffers > self.options.limits.buffers {
             self.make_room(batch);
         }
@@ -243,16 +241,23 @@ impl Flows<'_> {
         if connection.streams.held_bytes() == 0 {
             return;
         }
-        let before = kept(connection);
         batch.next_turn();
         while let Some(chunk) = connection.streams.finish() {
             batch.add_chunk(number, &chunk);
         }
-        self.kept.replace(before, kept(connection));
+        self.count(number);
         let most = self.options.limits.buffers;
         self.notes.add(NoteCode::TooManyWaiting, || {
             format!("more than {most} bytes waited behind missing packets: some of these were given up early")
         });
+    }
+
+    /// What a connection keeps now goes into the sum.
+    #[inline]
+    fn count(&mut self, number: usize) {
+        let connection = self.connections.get_mut(number);
+        let (connections, buffers) = (connection.kept_bytes(), connection.streams.held_bytes());
+        self.kept.count(&mut connection.counted, Share { connections, buffers, requests: 0 });
     }
 
     fn hints(&mut self, number: usize, segment: &Segment<'_>) -> Hints {
@@ -265,9 +270,4 @@ impl Flows<'_> {
             from_start: segment.flags.has(Flags::SYN),
         }
     }
-}
-
-#[inline]
-fn kept(connection: &Connection) -> Kept {
-    Kept { connections: connection.kept_bytes(), buffers: connection.streams.held_bytes(), ..Kept::default() }
 }

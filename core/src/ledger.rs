@@ -96,7 +96,15 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that one connection keeps for the moment, or all together do.
+/// Bytes that one connection keeps for the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    pub connections: usize,
+    pub buffers: usize,
+    pub requests: usize,
+}
+
+/// Bytes that all keep together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     pub connections: usize,
@@ -107,9 +115,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The sum, once a connection that kept `before` keeps `now`.
+    /// A connection, of which `counted` is in the sum, keeps `now`.
     #[inline]
-    pub fn replace(&mut self, before: Kept, now: Kept) {
+    pub fn count(&mut self, counted: &mut Share, now: Share) {
+        let before = std::mem::replace(counted, now);
         self.connections = self.connections + now.connections - before.connections;
         self.buffers = self.buffers + now.buffers - before.buffers;
         self.requests = self.requests + now.requests - before.requests;

@@ -12,6 +12,7 @@ use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
 use super::samples::Samples;
+use crate::ledger::Share;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -48,6 +49,8 @@ pub struct Connection {
     clocks: Clocks,
     known_steps: u32,
     paces: [Pace; 2],
+    /// What of it is in the sum of all that is kept.
+    pub counted: Share,
 }
 
 /// What a segment brought.
@@ -124,6 +127,7 @@ impl Connection {
             clocks: Clocks::default(),
             known_steps: 0,
             paces: [Pace::default(); 2],
+            counted: Share::default(),
         }
     }
 
