@@ -29,8 +29,9 @@ pub struct Rows<const COLUMNS: usize> {
     packed_bytes: usize,
     most: usize,
     overflow: Overflow,
-    /// The newest ones, fewer than a chunk.
-    open: Vec<[i64; COLUMNS]>,
+    /// The newest ones, fewer than a chunk, column by column; none before the first row.
+    open: Vec<[i64; STRIDE]>,
+    open_rows: usize,
     /// The place of each row where they are read; none as long as that is the order they came in.
     places: Option<Vec<u32>>,
 }
@@ -42,6 +43,10 @@ enum Packed<const COLUMNS: usize> {
     /// From there on, each column up to its end.
     OnDisk(u64, Box<[u32; COLUMNS]>),
 }
+
+/// From one open column to the next: a little more than a chunk, since a cache keeps apart badly what lies apart by
+/// powers of two.
+const STRIDE: usize = CHUNK + 8;
 
 impl<const COLUMNS: usize> Packed<COLUMNS> {
     /// What it takes in memory.
@@ -58,12 +63,12 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
     /// Packed rows beyond `most` bytes overflow, where there is room.
     pub fn new(expected: [Expected; COLUMNS], most: usize, overflow: Overflow) -> Rows<COLUMNS> {
         let (packed, open) = (Vec::new(), Vec::new());
-        Rows { expected, packed, packed_rows: 0, packed_bytes: 0, most, overflow, open, places: None }
+        Rows { expected, packed, packed_rows: 0, packed_bytes: 0, most, overflow, open, open_rows: 0, places: None }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.packed_rows + self.open.len()
+        self.packed_rows + self.open_rows
     }
 
     /// What further rows overflow to.
@@ -75,27 +80,41 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
     /// What the rows take in memory, without their places.
     #[inline]
     pub fn bytes(&self) -> usize {
-        self.packed_bytes + self.open.len() * size_of::<[i64; COLUMNS]>()
+        self.packed_bytes + self.open_rows * size_of::<[i64; COLUMNS]>()
     }
 
     #[inline]
     pub fn push(&mut self, row: [i64; COLUMNS]) {
-        self.open.push(row);
-        if self.open.len() == CHUNK {
+        if self.open.is_empty() {
+            self.open = vec![[0; STRIDE]; COLUMNS];
+        }
+        if let Some(columns) = self.open.first_chunk_mut::<COLUMNS>() {
+            columns.iter_mut().zip(row).for_each(|(column, number)| column[self.open_rows] = number);
+        }
+        self.open_rows += 1;
+        if self.open_rows == CHUNK {
             self.pack();
         }
+    }
+
+    /// The numbers of a column that are not packed yet.
+    fn open(&self, column: usize) -> &[i64] {
+        self.open.get(column).map_or(&[], |numbers| &numbers[..self.open_rows])
     }
 
     fn pack(&mut self) {
         let mut numbers = Vec::with_capacity(CHUNK);
         let chunks = std::array::from_fn(|column| {
-            let rows = self.open.iter();
+            let open = self.open(column);
             numbers.clear();
             match self.expected[column] {
-                Expected::Unknown => numbers.extend(rows.map(|row| row[column])),
-                Expected::As(other) => numbers.extend(rows.map(|row| off(row[column], row[other]))),
+                Expected::Unknown => return Chunk::of(open),
+                Expected::As(other) => {
+                    numbers.extend(open.iter().zip(self.open(other)).map(|(&number, &other)| off(number, other)))
+                }
                 Expected::Between(from, to) => {
-                    numbers.extend(rows.map(|row| off(row[column], between(row[from], row[to]))));
+                    let expected = self.open(from).iter().zip(self.open(to)).map(|(&from, &to)| between(from, to));
+                    numbers.extend(open.iter().zip(expected).map(|(&number, expected)| off(number, expected)));
                 }
             }
             Chunk::of(&numbers)
@@ -105,9 +124,9 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             packed = self.put_on_disk(packed);
         }
         self.packed_bytes += packed.bytes();
-        self.packed_rows += self.open.len();
+        self.packed_rows += self.open_rows;
         self.packed.push(packed);
-        self.open.clear();
+        self.open_rows = 0;
     }
 
     /// The same on disk; it stays where it is when there is no room.
@@ -123,7 +142,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
 
     /// No further row comes: where rows overflow, so do the last ones.
     fn close(&mut self) {
-        if self.bytes() > self.most && !self.open.is_empty() && self.overflow.takes() {
+        if self.bytes() > self.most && self.open_rows > 0 && self.overflow.takes() {
             self.pack();
         }
     }
@@ -169,7 +188,8 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             }
             (0..rows.len()).for_each(|row| take(std::array::from_fn(|column| chunks[column][row])));
         }
-        self.open.iter().for_each(|row| take(columns.map(|column| row[column])));
+        let open = columns.map(|column| self.open(column));
+        (0..self.open_rows).for_each(|row| take(open.map(|numbers| numbers[row])));
         Ok(())
     }
 
@@ -212,9 +232,7 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
             let chunk = self.unpack(packed, column, numbers)?;
             take(rows, numbers, chunk.has_null()); // null is kept as such, whatever is expected
         }
-        let open = &mut numbers[..self.open.len()];
-        open.iter_mut().zip(&self.open).for_each(|(number, row)| *number = row[column]);
-        take(self.packed_rows..self.len(), open, true);
+        take(self.packed_rows..self.len(), self.open(column), true);
         Ok(())
     }
 
