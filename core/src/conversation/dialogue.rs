@@ -124,8 +124,9 @@ impl Dialogue {
 
     #[inline]
     fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], statements: &mut Statements) -> Result<(), Lost> {
-        if self.inbox(chunk.side).layer.is_none() {
-            return self.cut_into_messages(chunk, raw, statements);
+        let inbox = self.inbox(chunk.side);
+        if inbox.layer.is_none() {
+            return if inbox.body_holds(raw.len()) { Ok(()) } else { self.cut_into_messages(chunk, raw, statements) };
         }
         let plain = self.inbox(chunk.side).unwrap(raw)?;
         let result = self.cut_into_messages(chunk, &plain, statements);
@@ -222,12 +223,8 @@ impl Dialogue {
 
     /// The last byte of a long message has passed: now it counts. True when what follows it is wrapped anew.
     fn end_body(&mut self, chunk: &Chunk<'_>) -> bool {
-        if self.inbox(chunk.side).body > 0 {
-            return false;
-        }
-        let Some(Pending { meaning, origin, length, switch }) = self.inbox(chunk.side).pending.take() else {
-            return false;
-        };
+        let Some(pending) = self.inbox(chunk.side).passed() else { return false };
+        let Pending { meaning, origin, length, switch } = pending;
         let span = self.span(chunk, origin, length);
         self.pairing.message(meaning, &span);
         self.switch(switch)
@@ -248,9 +245,8 @@ impl Dialogue {
         let switch = context.switch;
         self.pairing.transaction = self.session.transaction;
         if message.length > here {
-            let inbox = self.inbox(message.side);
-            inbox.body = message.length - here;
-            inbox.pending = Some(Pending { meaning, origin, length: message.length, switch });
+            let pending = Pending { meaning, origin, length: message.length, switch };
+            self.inbox(message.side).suspend(pending, message.length - here);
             return Ok(false);
         }
         let span = self.span(chunk, origin, message.length);

@@ -42,7 +42,8 @@ pub struct Inbox {
     pub need: usize,
     /// Bytes of the current message that are still to pass.
     pub body: u64,
-    pub pending: Option<Pending>,
+    /// Most connections never have one, and many are kept: its place is made when it is needed first.
+    pending: Option<Box<Option<Pending>>>,
     pub layer: Option<Box<dyn Unwrap>>,
     plain: Vec<u8>,
 }
@@ -66,6 +67,18 @@ impl Inbox {
         (std::mem::take(&mut self.buffer), self.origin)
     }
 
+    /// The meaning of a message of which `left` bytes have still to pass.
+    pub fn suspend(&mut self, pending: Pending, left: u64) {
+        self.body = left;
+        **self.pending.get_or_insert_default() = Some(pending);
+    }
+
+    /// The message whose last byte has passed.
+    #[inline]
+    pub fn passed(&mut self) -> Option<Pending> {
+        if self.body == 0 { self.pending.as_mut()?.take() } else { None }
+    }
+
     /// Put back what was taken, less the `used` bytes that have been read; what is left came with `latest`.
     pub fn put_back(&mut self, mut buffer: Vec<u8>, used: usize, latest: Origin) {
         if used > 0 {
@@ -80,6 +93,16 @@ impl Inbox {
         let passed = self.body.min(available as u64);
         self.body -= passed;
         passed as usize
+    }
+
+    /// Do `length` bytes lie inside the current message's body, with more of it to come? Then they have passed.
+    #[inline]
+    pub fn body_holds(&mut self, length: usize) -> bool {
+        let inside = self.body > length as u64;
+        if inside {
+            self.body -= length as u64;
+        }
+        inside
     }
 
     /// Do `length` bytes that were not captured lie inside the current message's body?
