@@ -139,7 +139,9 @@ impl<'a> Cursor<'a> {
     /// The bytes before the next `end`, which is read too but not returned.
     pub fn until(&mut self, end: u8, field: &'static str) -> Result<&'a [u8], TooShort> {
         let rest = self.peek();
-        match memchr::memchr(end, rest) {
+        // Many are empty: a search costs more than a look.
+        let length = if rest.first() == Some(&end) { Some(0) } else { memchr::memchr(end, rest) };
+        match length {
             Some(length) => {
                 self.position += length + 1;
                 Ok(rest.get(..length).unwrap_or_default())

@@ -129,6 +129,12 @@ pub struct Passed {
 }
 
 impl Passed {
+    /// Messages of a server, so long together and with so many rows.
+    #[inline]
+    pub fn of(length: usize, rows: u64) -> Passed {
+        Passed { length, rows: (rows > 0).then_some(rows), ..Passed::default() }
+    }
+
     /// One more message, of so many bytes and perhaps with rows.
     #[inline]
     pub fn add(&mut self, length: usize, rows: Option<u64>) {

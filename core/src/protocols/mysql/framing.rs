@@ -55,12 +55,13 @@ impl<'a> Packet<'a> {
         Ok(Packet { sequence, length, payload })
     }
 
-    /// The same, if all of it is there.
+    /// The same, if all of it is there, and what stands behind it.
     #[inline]
-    pub fn whole(bytes: &'a [u8]) -> Option<Packet<'a>> {
+    pub fn split(bytes: &'a [u8]) -> Option<(Packet<'a>, &'a [u8])> {
         let (&[low, middle, high, sequence], rest) = bytes.split_first_chunk()?;
         let length = u32::from_le_bytes([low, middle, high, 0]);
-        Some(Packet { sequence, length, payload: rest.get(..length as usize)? })
+        let (payload, behind) = rest.split_at_checked(length as usize)?;
+        Some((Packet { sequence, length, payload }, behind))
     }
 
     pub fn first(&self) -> Option<u8> {

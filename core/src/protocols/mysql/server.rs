@@ -46,29 +46,27 @@ impl Mysql {
 
     /// Packets that are only more of the oldest answer, most of them rows, and the one that ends it.
     pub(super) fn pass_answer(&mut self, bytes: &[u8], context: &mut Context<'_>) -> Passed {
-        let mut passed = Passed::default();
-        let Some(response) = self.open.front_mut() else { return passed };
+        let Some(response) = self.open.front_mut() else { return Passed::default() };
         if self.phase == Phase::Greeting || self.late_eof.is_some() {
-            return passed;
+            return Passed::default();
         }
-        while let Some(packet) = bytes.get(passed.length..).and_then(Packet::whole) {
-            if !self.compressed && packet.sequence != response.sequence {
-                break;
-            }
-            let length = HEADER + packet.payload.len();
+        let (mut rest, mut rows) = (bytes, 0);
+        while let Some((packet, behind)) = Packet::split(rest)
+            && (self.compressed || packet.sequence == response.sequence)
+        {
             if let Some(is_row) = response.pass(&packet, &mut self.layout) {
                 response.sequence = packet.sequence.wrapping_add(1);
-                passed.add(length, is_row.then_some(1));
+                (rest, rows) = (behind, rows + u64::from(is_row));
                 continue;
             }
-            if response.is_completed_by(&packet)
-                && let Ok(meaning) = self.answer(&packet, context)
-            {
-                passed.add_meaning(length, meaning);
+            let is_end = response.is_completed_by(&packet);
+            let mut passed = Passed::of(bytes.len() - rest.len(), rows);
+            if is_end && let Ok(meaning) = self.answer(&packet, context) {
+                passed.add_meaning(rest.len() - behind.len(), meaning);
             }
-            break;
+            return passed;
         }
-        passed
+        Passed::of(bytes.len() - rest.len(), rows)
     }
 
     fn greeting(&mut self, packet: &Packet<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {

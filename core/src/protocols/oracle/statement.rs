@@ -196,9 +196,13 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
 }
 
 /// Declared is the text's length, or the buffer's: three or four bytes a character, perhaps with a zero at the end.
+#[inline]
 fn fits(length: usize, declared: usize) -> bool {
     let with_zero = length + 1;
-    length > 0 && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
+    // Few lengths come near it: most are refused at once.
+    (length..=4 * with_zero).contains(&declared)
+        && length > 0
+        && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
 }
 
 /// What reads like a string may be a piece of one: the first chunk, or a blank (a length of 32) with what follows it.

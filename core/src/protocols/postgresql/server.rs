@@ -178,9 +178,7 @@ impl Answers {
         use Answer::*;
         match (tag, oldest) {
             (b'C', Query) => true,
-            (b'1', Parse) | (b'2', Bind) | (b'3', Close) | (b'T' | b'n', Describe) | (b'C', Execute) => {
-                !self.is_last()
-            }
+            (b'1', Parse) | (b'2', Bind) | (b'3', Close) | (b'T' | b'n', Describe) | (b'C', Execute) => !self.is_last(),
             _ => false,
         }
     }
