@@ -86,9 +86,14 @@ impl Dissector {
     /// Hands on what the packet holds: at most one segment, but for Wi-Fi, which puts several frames in one.
     #[inline]
     pub fn dissect(&mut self, packet: &Packet<'_>, mut take: impl FnMut(&Dissected<'_>)) {
-        if let Some(segment) = plain(packet) {
-            return take(&Dissected::Tcp(segment));
+        match plain(packet) {
+            Some(segment) => take(&Dissected::Tcp(segment)),
+            None => self.dissect_another(packet, &mut take),
         }
+    }
+
+    /// The same of a packet that is not plain.
+    fn dissect_another(&mut self, packet: &Packet<'_>, take: &mut dyn FnMut(&Dissected<'_>)) {
         match self.walked(whole(packet), *packet) {
             Dissected::Aggregate(bytes) => {
                 let bytes = bytes.to_vec();
