@@ -1,12 +1,10 @@
-//! The table of TCP connections, numbered as Wireshark numbers them (`tcp.stream`).
-
-use std::collections::HashMap;
-use std::net::IpAddr;
+//! One TCP connection: who talks, and what each of its segments brings.
 
 use super::advertised::Advertised;
 use super::anomalies::Anomalies;
 use super::clock::Clocks;
 use super::duplicates::Duplicates;
+use super::handshake::Handshake;
 use super::pace::{self, Pace};
 use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
@@ -65,19 +63,6 @@ pub struct Arrival<'a> {
     pub sample: Option<RttSample>,
 }
 
-/// When the packets of the TCP handshake passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Handshake {
-    pub syn_ns: Option<i64>,
-    pub syn_ack_ns: Option<i64>,
-    pub ack_ns: Option<i64>,
-    /// A SYN or SYN/ACK was sent more than once: the times may belong to different duplicates.
-    pub retransmitted: bool,
-    /// The half that each side answers cannot be timed: what it answers was sent more than once before it did, or the
-    /// capture's clock was set meanwhile.
-    ambiguous: [bool; 2],
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Its beginning was captured.
@@ -102,7 +87,7 @@ impl State {
 }
 
 impl Connection {
-    fn new(segment: &Segment<'_>, server_ports: &dyn Fn(u16) -> bool) -> Connection {
+    pub(super) fn new(segment: &Segment<'_>, server_ports: &dyn Fn(u16) -> bool) -> Connection {
         let (client, server, oriented) = roles(segment, server_ports);
         Connection {
             client,
@@ -160,7 +145,7 @@ impl Connection {
 
     /// Which side sent this segment, if it travels between the same two ends.
     #[inline]
-    fn sender(&self, segment: &Segment<'_>) -> Option<Side> {
+    pub(super) fn sender(&self, segment: &Segment<'_>) -> Option<Side> {
         if segment.source == self.client && segment.destination == self.server {
             Some(Side::Client)
         } else {
@@ -170,7 +155,7 @@ impl Connection {
 
     /// Which side sent this segment of the connection.
     #[inline]
-    fn side(&self, segment: &Segment<'_>) -> Side {
+    pub(super) fn side(&self, segment: &Segment<'_>) -> Side {
         if segment.source == self.client { Side::Client } else { Side::Server }
     }
 
@@ -342,62 +327,6 @@ impl Connection {
     }
 }
 
-impl Handshake {
-    /// Can the segment be a part of it that is still to come, or come again?
-    #[inline]
-    fn goes_on_with(&self, segment: &Segment<'_>) -> bool {
-        segment.flags.has(Flags::SYN) || (self.ack_ns.is_none() && self.syn_ack_ns.is_some())
-    }
-
-    /// Takes a segment; true for a SYN or SYN/ACK that was sent before.
-    fn note(&mut self, side: Side, segment: &Segment<'_>) -> bool {
-        let time = Some(segment.time_ns);
-        let again = match (side, segment.flags.has(Flags::SYN), segment.flags.has(Flags::ACK)) {
-            (Side::Client, true, false) => self.syn_ns.replace(self.syn_ns.unwrap_or(segment.time_ns)).is_some(),
-            (Side::Server, true, true) => self.syn_ack_ns.replace(self.syn_ack_ns.unwrap_or(segment.time_ns)).is_some(),
-            (Side::Client, false, true) if self.syn_ack_ns.is_some() => {
-                self.ack_ns = self.ack_ns.or(time);
-                false
-            }
-            _ => false,
-        };
-        self.retransmitted |= again;
-        // What comes once more only after it was answered, leaves no doubt what was answered.
-        self.ambiguous[side.other() as usize] |= again && self.answer_ns(side.other()).is_none();
-        again
-    }
-
-    /// The capture's clock was set: a half that is under way cannot be timed.
-    fn forget_times(&mut self) {
-        for (asked_ns, side) in [(self.syn_ns, Side::Server), (self.syn_ack_ns, Side::Client)] {
-            self.ambiguous[side as usize] |= asked_ns.is_some() && self.answer_ns(side).is_none();
-        }
-    }
-
-    /// When `side` answered: with its SYN/ACK or its ACK.
-    fn answer_ns(&self, side: Side) -> Option<i64> {
-        match side {
-            Side::Client => self.ack_ns,
-            Side::Server => self.syn_ack_ns,
-        }
-    }
-
-    /// SYN → ACK, where each half can be timed.
-    fn rtt_ns(&self) -> Option<i64> {
-        Some(self.half_ns(Side::Client)? + self.half_ns(Side::Server)?)
-    }
-
-    /// Between the capture point and one side, there and back: what that side took to answer in the handshake.
-    pub fn half_ns(&self, side: Side) -> Option<i64> {
-        let asked_ns = match side {
-            Side::Client => self.syn_ack_ns,
-            Side::Server => self.syn_ns,
-        };
-        let half_ns = self.answer_ns(side)?.checked_sub(asked_ns?)?;
-        (half_ns >= 0 && !self.ambiguous[side as usize]).then_some(half_ns)
-    }
-}
-
 /// Client, server, and whether that is certain.
 fn roles(segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (Endpoint, Endpoint, bool) {
     let (source, destination) = (segment.source, segment.destination);
@@ -415,154 +344,3 @@ fn roles(segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (Endpoi
 
 /// What a place in the tables of connections takes.
 const PLACE: usize = 160;
-
-/// All connections of a recording, in Wireshark's numbering.
-#[derive(Default)]
-pub struct Connections {
-    all: Vec<Connection>,
-    newest: HashMap<Ends, u32, ahash::RandomState>,
-    /// The connection of the last segment: most often the next one's too.
-    last: usize,
-}
-
-impl Connections {
-    /// The number of the connection that this segment belongs to, and who sent it; a new one where it begins one, if there
-    /// is room.
-    #[inline]
-    pub fn number_of(
-        &mut self,
-        segment: &Segment<'_>,
-        has_room: bool,
-        is_server_port: &dyn Fn(u16) -> bool,
-    ) -> Option<(usize, Side)> {
-        let known = match self.all.get(self.last).and_then(|last| last.sender(segment)) {
-            Some(side) => Some((self.last, side)),
-            None => self.newest.get(&Ends::of(segment)).map(|&number| {
-                let number = number as usize;
-                (number, self.all[number].side(segment))
-            }),
-        };
-        let found = match known {
-            Some((number, side)) if !self.begins_anew(number, side, segment) => (number, side),
-            _ if !has_room => return None,
-            _ => self.add(segment, is_server_port),
-        };
-        self.last = found.0;
-        Some(found)
-    }
-
-    /// Ports are used again: a SYN with another initial sequence number is another connection.
-    #[inline]
-    fn begins_anew(&self, number: usize, side: Side, segment: &Segment<'_>) -> bool {
-        let opens = segment.flags.0 & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        opens && self.all[number].streams.is_new_connection(side, segment.sequence)
-    }
-
-    fn add(&mut self, segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (usize, Side) {
-        let number = self.all.len();
-        let connection = Connection::new(segment, is_server_port);
-        let side = connection.side(segment);
-        self.all.push(connection);
-        self.newest.insert(Ends::of(segment), number as u32);
-        (number, side)
-    }
-
-    #[inline]
-    pub fn get_mut(&mut self, number: usize) -> &mut Connection {
-        &mut self.all[number]
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &Connection> {
-        self.all.iter()
-    }
-
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-}
-
-/// The two ends of a connection, whoever of them sent: equal for both directions, and quick to hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Ends {
-    addresses: [u128; 2],
-    /// Both ports, and whether each address is one of IPv6.
-    ports: u64,
-}
-
-impl Ends {
-    fn of(segment: &Segment<'_>) -> Ends {
-        let number = |end: Endpoint| match end.address {
-            IpAddr::V4(address) => (u128::from(address.to_bits()), u64::from(end.port)),
-            IpAddr::V6(address) => (address.to_bits(), u64::from(end.port) | 1 << 16),
-        };
-        let (source, destination) = (number(segment.source), number(segment.destination));
-        let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
-        Ends { addresses: [low.0, high.0], ports: low.1 << 32 | high.1 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Segment;
-    use crate::stream::tests::segment;
-
-    fn turned(segment: Segment<'static>) -> Segment<'static> {
-        Segment { source: segment.destination, destination: segment.source, ..segment }
-    }
-
-    fn numbers(segments: &[Segment<'static>]) -> Vec<usize> {
-        let mut connections = Connections::default();
-        let mut number = |segment| {
-            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
-            let connection = connections.get_mut(number);
-            let fresh = connection.is_fresh(side, segment);
-            connection.accept(side, segment, fresh);
-            number
-        };
-        segments.iter().map(&mut number).collect()
-    }
-
-    #[test]
-    fn both_directions_are_one_connection_whatever_lies_between_them() {
-        let one = segment(Flags::ACK);
-        let other = Segment { source: Endpoint { port: 40_001, ..one.source }, ..one };
-        assert_eq!(numbers(&[one, other, turned(one), turned(other), one]), [0, 1, 0, 1, 0]);
-    }
-
-    #[test]
-    fn an_address_of_ipv4_is_not_the_one_of_ipv6_with_the_same_number() {
-        let one = segment(Flags::ACK);
-        let ipv6 = |end: Endpoint| match end.address {
-            IpAddr::V4(address) => {
-                Endpoint { address: std::net::Ipv6Addr::from(u128::from(address.to_bits())).into(), ..end }
-            }
-            IpAddr::V6(_) => end,
-        };
-        let other = Segment { source: ipv6(one.source), destination: ipv6(one.destination), ..one };
-        assert_eq!(numbers(&[one, other, turned(one)]), [0, 1, 0]);
-    }
-
-    #[test]
-    fn a_syn_with_another_number_on_the_same_ports_is_another_connection() {
-        let syn = segment(Flags::SYN);
-        assert_eq!(numbers(&[syn, syn, Segment { sequence: 9, ..syn }, turned(segment(Flags::ACK))]), [0, 0, 1, 1]);
-    }
-
-    #[test]
-    fn a_short_connection_takes_little() {
-        let mut connections = Connections::default();
-        let syn = segment(Flags::SYN);
-        let segments = [syn, turned(segment(Flags::SYN | Flags::ACK)), segment(Flags::ACK), segment(Flags::FIN)];
-        for segment in &segments {
-            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
-            let connection = connections.get_mut(number);
-            connection.accept(side, segment, true);
-        }
-        assert!(connections.get_mut(0).kept_bytes() <= 1_400);
-    }
-}

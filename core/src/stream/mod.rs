@@ -6,7 +6,9 @@
 mod advertised;
 mod clock;
 mod connection;
+mod connections;
 mod duplicates;
+mod handshake;
 mod pace;
 mod readings;
 mod reassembly;
@@ -16,7 +18,9 @@ mod anomalies;
 
 pub use advertised::Advertised;
 pub use anomalies::{Anomalies, Tally};
-pub use connection::{Connection, Connections, Handshake, State};
+pub use connection::{Connection, State};
+pub use connections::Connections;
+pub use handshake::Handshake;
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};
