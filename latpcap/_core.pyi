@@ -1,6 +1,6 @@
 """The Rust core: captures in, columns out. Written in `core/src/python/`."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +62,18 @@ def distinct(numbers: _Ints, count: int, starts: _Ints) -> _Ints: ...
 def first_alike(values: _Ints) -> _Ints: ...
 def lanes(start: _Ints, end: _Ints) -> _Ints: ...
 def last_known(values: _Ints, key: _Ints) -> _Ints: ...
+def holding(starts: _Ints, data: NDArray[np.uint8], words: list[str]) -> _Bools: ...
+def first_like(starts: _Ints, data: NDArray[np.uint8]) -> _Ints: ...
 def serving(order: _Ints, starts: _Ints, executes: _Bools, prepares: _Bools) -> _Ints: ...
 def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -> tuple[_Ints, _Bools]:
     """Passes over whole columns: what each does stands in `latpcap.tables.passes`."""
+
+def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
+    """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
+
+    A column is `{"truths": …}`, `{"numbers": …, "known": …}`, `{"fractions": …}`, `{"times": …}` (ns since 1970),
+    `{"starts": …, "bytes": …, "rows": …}` (texts, and which of them each row has) or `{"object": columns}`.
+    """
 
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""

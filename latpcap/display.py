@@ -7,6 +7,7 @@ the first result is shown; most programs never show one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache, singledispatch
 from html import escape
 from importlib import import_module
@@ -20,16 +21,16 @@ _REPORTS: set[str] = set()
 
 
 def plain(value: Any) -> Any:
-    """Return results and tuples as dictionaries and lists, all the way down."""
+    """Return results and sequences as dictionaries and lists, all the way down."""
     kind = type(value)
     if kind in VALUES:
         return value
     if names := fields_of(kind):  # type: ignore[arg-type]
         return {name: plain(getattr(value, name)) for name in names}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, list):
+        return [plain(item) for item in value]
     return value
 
 

@@ -4,7 +4,7 @@ import pytest
 from builder import Conn, Ex, build
 
 from latpcap import Capture, NoDatabaseTraffic, UsageError
-from latpcap.report.jsonout import render
+from latpcap.report.jsonout import dump
 
 KEYS = {
     "captures": "path format packets bytes first_time last_time",
@@ -26,7 +26,9 @@ def capture(*connections: Conn) -> Capture:
 
 @pytest.fixture
 def result() -> dict:
-    return json.loads(render(capture(Conn(exchanges=[Ex(sql="select ?"), Ex("ping")]), Conn(protocol=None)).analyze()))
+    return json.loads(
+        dump(capture(Conn(exchanges=[Ex(sql="select ?"), Ex("ping")]), Conn(protocol=None)).analyze().parts())
+    )
 
 
 def test_the_json_has_the_keys_that_were_promised(result: dict) -> None:
@@ -54,7 +56,7 @@ def test_times_are_utc_with_nanoseconds(result: dict) -> None:
 
 
 def test_what_is_unknown_is_null_and_never_nan() -> None:
-    text = render(capture(Conn(handshake=False, exchanges=[Ex(answered=False)])).analyze())
+    text = dump(capture(Conn(handshake=False, exchanges=[Ex(answered=False)])).analyze().parts())
     assert "NaN" not in text
     assert json.loads(text)["summary"]["baseline_rtt_ms"] is None
 
@@ -88,7 +90,7 @@ def test_the_paths_come_with_method_samples_and_range_those_with_most_connection
     exchanges = [Ex(service_ms=1)] * 9
     far = Conn(rtt_ms=15, client="10.0.0.9:1", exchanges=exchanges)
     near = [Conn(rtt_ms=1, client=f"10.0.0.1:{port}", exchanges=exchanges) for port in (1, 2)]
-    first, second = json.loads(render(capture(far, *near).analyze()))["paths"]
+    first, second = json.loads(dump(capture(far, *near).analyze().parts()))["paths"]
     assert (first["client"], first["server"], first["connections"]) == ("10.0.0.1", "10.0.0.2:3306", 2)
     assert (first["rtt"]["method"], first["rtt"]["samples"], first["rtt"]["position"]) == ("handshake", 2, "client")
     assert first["rtt"]["low_ms"] < first["rtt"]["baseline_ms"] == 1 < first["rtt"]["high_ms"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from conftest import load_fixture, read_fixture
 
 from latpcap import Capture
 from latpcap.errors import UsageError
+from latpcap.result.analysis import Analysis
 from latpcap.result.comparison import compare
 from latpcap.result.validation import validate
 
@@ -77,3 +79,35 @@ def test_the_command_line_shows_both(latpcap: Any) -> None:
     assert b"round trips" in shown
     told = json.loads(latpcap("compare", near, far, "--json", "--quiet").stdout)
     assert told["round_trips_before"] == told["round_trips_after"] == 1003
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_statements_are_told_apart_by_protocol_and_text(seed: int) -> None:
+    random = Random(seed)
+
+    def some() -> Analysis:
+        protocols = random.choices(("mysql", "postgresql"), k=2)
+        asked = [[Ex(sql=random.choice("abcd")) for _ in range(9)] + [Ex("ping")] for _ in protocols]
+        return Capture(
+            build([Conn(exchanges=each, protocol=name) for each, name in zip(asked, protocols, strict=True)])
+        ).analyze()
+
+    def counts(result: Analysis) -> dict[tuple[str, str], tuple[int, int]]:
+        return {
+            (each.protocol, each.fingerprint or each.text): (each.executions, each.round_trips)
+            for each in result.statements
+        }
+
+    before, after = some(), some()
+    old, new = counts(before), counts(after)
+    expected = {key: (old.get(key, (0, 0)), new.get(key, (0, 0))) for key in old | new if old.get(key) != new.get(key)}
+    found = compare(before, after)
+    assert found.unchanged == len(old | new) - len(expected)
+    assert [
+        (each.text, (each.executions_before, each.round_trips_before), (each.executions_after, each.round_trips_after))
+        for each in found.statements
+    ] == [
+        (text, *counts)
+        for (_, text), counts in sorted(expected.items(), key=lambda item: -abs(item[1][1][1] - item[1][0][1]))
+    ]
+    assert {each.change for each in found.statements} <= {"added", "gone", "changed"}

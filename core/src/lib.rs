@@ -12,6 +12,7 @@ mod ending;
 pub mod exchange;
 mod flows;
 pub mod health;
+pub mod json;
 pub mod layers;
 pub mod ledger;
 pub mod note;

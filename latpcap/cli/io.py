@@ -86,7 +86,8 @@ def write_result(result: object, chosen: str, output: str | None) -> None:
     """Write what a command found in the chosen format."""
     from latpcap.report import FORMATS
 
-    write([FORMATS[chosen](result)], output)
+    text = FORMATS[chosen](result)
+    write([text] if isinstance(text, str) else text, output)
 
 
 def rows_format(file_format: str | None, as_json: bool, output: str | None, name: str) -> str:

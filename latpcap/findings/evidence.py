@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from latpcap.findings.groups import Groups
 from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
-from latpcap.measures.statement_text import reads_catalog
+from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables import columns, passes
 from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.texts import Texts
 
 __all__ = ["Evidence", "bools"]
 
@@ -51,15 +52,13 @@ class Evidence:
     # --- what an exchange is for --------------------------------------------------------------------------------------
 
     @cached_property
-    def texts(self) -> dict[int, str]:
-        """The fingerprints that occur, by their number."""
-        occurring = np.flatnonzero(np.bincount(self.exchanges.fingerprint + 1)[1:])
-        texts = columns.take(self.recording.statement_texts, occurring).to_pylist()
-        return {int(number): str(text) for number, text in zip(occurring, texts, strict=True)}
+    def texts(self) -> Texts:
+        """The statements, by their number."""
+        return Texts.of(self.recording.statement_texts)
 
     def text(self, fingerprint: int) -> str:
         """The text of a fingerprint; empty for none."""
-        return self.texts.get(fingerprint, "")
+        return self.texts[fingerprint] if fingerprint >= 0 else ""
 
     @cached_property
     def kind(self) -> Codes:
@@ -101,8 +100,9 @@ class Evidence:
     @cached_property
     def parameters_known(self) -> Bools:
         """Equal `parameters` mean equal values: some were seen, or the statement has none."""
-        holds_none = self.runs([number for number, text in self.texts.items() if "?" not in text])
-        cut = self.runs([number for number, text in self.texts.items() if text.endswith("…")])
+        has_statement = self.exchanges.fingerprint >= 0
+        holds_none = has_statement & ~self.runs(self.texts.holding("?"))
+        cut = self.runs([number for number in self.texts.holding(CUT).tolist() if self.texts[number].endswith(CUT)])
         return bools(((self.parameters != 0) | holds_none) & ~cut)
 
     @cached_property
@@ -315,7 +315,8 @@ class Evidence:
     @cached_property
     def reads_catalog(self) -> Bools:
         """Asks for the database's own tables, as drivers and object mappers do in the middle of their work."""
-        of_catalog = [number for number, text in self.texts.items() if reads_catalog(text)]
+        perhaps = self.texts.holding(*CATALOG_WORDS).tolist()
+        of_catalog = [number for number in perhaps if reads_catalog(self.texts[number])]
         return bools(self.is_execution & self.runs(of_catalog))
 
     @cached_property

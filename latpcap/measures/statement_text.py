@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_volatile", "reads_any", "reads_catalog", "written_table"]
+__all__ = ["CATALOG_WORDS", "CUT", "is_volatile", "reads_any", "reads_catalog", "written_table"]
 
 _VOLATILE = re.compile(
     r"\b(?:nextval|currval|lastval|setval|gen_id|next value for|uuid\w*|gen_random_uuid|newid|random|rand|now"
@@ -17,6 +17,10 @@ _CATALOG = re.compile(
     r"|proc|sequence|settings|tables)\b|\binformation_schema\b|\brdb\$\w"
     r"|\bmon\$\w|\bv\$\w|\bnls_\w+_parameters\b|\bsys\.\w"
 )
+CATALOG_WORDS = ("pg_", "information_schema", "rdb$", "mon$", "v$", "nls_", "sys.")
+"""One of these stands in every statement that reads the catalog: most need not be looked at."""
+CUT = "…"
+"""The end of a text that was too long to keep as a whole."""
 _TABLE = re.compile(
     r"(?:insert (?:ignore |low_priority |delayed )*into|replace into|update(?: only| low_priority| ignore)*"
     r"|delete from(?: only)?|merge into)\s+(?:[\w$\"`]+\.)?[\"`]?([\w$]+)"

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from arro3.core import Array, DataType
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
 from latpcap.tables import passes
-from latpcap.tables.columns import Column, take
+from latpcap.tables.columns import Column
 from latpcap.tables.groups import names_of
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.texts import Texts
+from latpcap.tables.values import Names, Numbers
 
 __all__ = ["TIMES", "StatementGroups", "group", "group_by"]
 
@@ -39,16 +42,16 @@ TIMES = {
 class StatementGroups(Struct, frozen=True):
     """One entry a statement or command, the costliest first. Seconds are shared ones: they sum to the budget's."""
 
-    fingerprint: list[str | None]
+    fingerprint: Names
     """The statement; `None` where the group is a command."""
-    text: list[str]
+    text: Names
     """The first text that was executed (with its literals where they are shown), or the command's name."""
-    protocol: list[str]
+    protocol: Names
     executions: Ints
     exchanges: Ints
     round_trips: Ints
-    rows: list[int | None]
-    affected_rows: list[int | None]
+    rows: Numbers
+    affected_rows: Numbers
     request_bytes: Ints
     response_bytes: Ints
     network_s: Floats
@@ -114,14 +117,16 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
     first = _first_rows(groups, count)[order]
-    fingerprint = take(recording.statement_texts, exchanges.fingerprint[first]).to_pylist()
-    text = take(recording.statement_texts, exchanges.text[first]).to_pylist()
+    texts = Texts.joined(recording.statement_texts, Array(exchanges.command.names, DataType.string()))
+    fingerprint, shown, command = (
+        column[first].astype(np.int64) for column in (exchanges.fingerprint, exchanges.text, exchanges.command.codes)
+    )
+    command += len(recording.statement_texts)
     first_seen, last_seen = _seen(groups, exchanges.begin, count)
-    command = [exchanges.command.names[code] for code in exchanges.command.codes[first]]
     return StatementGroups(
-        fingerprint=list(fingerprint),
-        text=[shown or statement or name for shown, statement, name in zip(text, fingerprint, command, strict=True)],
-        protocol=[recording.connections.protocol.name(connection) for connection in exchanges.connection[first]],
+        fingerprint=Names(texts, fingerprint),
+        text=Names(texts, _first_with_text(texts, shown, fingerprint, command)),
+        protocol=Names.coded(recording.connections.protocol).at(exchanges.connection[first]),
         executions=executions[order],
         exchanges=np.bincount(groups, minlength=count)[order],
         round_trips=total(exchanges.round_trips)[order],
@@ -168,11 +173,20 @@ def _first_rows(groups: Ints, count: int) -> Ints:
     return first
 
 
-def _sums(groups: Ints, values: Column, count: int, order: Ints) -> list[int | None]:
-    """The sum of each group; `None` where no exchange of it has a number."""
+def _first_with_text(texts: Texts, *columns: Ints) -> Ints:
+    """The first of `columns` that names a text that is not empty, row by row."""
+    *others, chosen = columns
+    says = np.append(texts.sizes > 0, False)
+    for column in reversed(others):
+        chosen = np.where(says[column], column, chosen)
+    return chosen
+
+
+def _sums(groups: Ints, values: Column, count: int, order: Ints) -> Numbers:
+    """The sum of each group; not known where no exchange of it has a number."""
     sums = np.bincount(groups, values.ints(0), count)[order]
     known = np.bincount(groups, values.is_valid(), count)[order] > 0
-    return [int(total) if valid else None for total, valid in zip(sums, known, strict=True)]
+    return Numbers(sums.astype(np.int64), known)
 
 
 def _told(times: Grouped, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from latpcap.display import VALUES, Displayed, fields_of
 from latpcap.tables.table import Table
+from latpcap.tables.values import Rows
 
 __all__ = ["dump", "render"]
 
@@ -15,9 +16,9 @@ DIGITS = 9
 """Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
 
 
-def render(result: Displayed | Table) -> str | Iterator[str | bytes]:
-    """Return the result as JSON; a table, which may be large, in pieces."""
-    return _rows(result) if isinstance(result, Table) else dump(result.parts())
+def render(result: Displayed | Table) -> Iterator[str | bytes]:
+    """Yield the result as JSON in pieces, as it may be large."""
+    return _rows(result) if isinstance(result, Table) else _pieces(result.parts())
 
 
 def _rows(table: Table) -> Iterator[str | bytes]:
@@ -33,13 +34,25 @@ def _rows(table: Table) -> Iterator[str | bytes]:
 
 def dump(value: dict[str, Any]) -> str:
     """Return an object as JSON: a line for each of its values, and one for each row of its lists."""
-    return "{\n" + ",\n".join(f"  {_json(key)}: {_lines(item)}" for key, item in value.items()) + "\n}\n"
+    return "".join(piece if isinstance(piece, str) else piece.decode() for piece in _pieces(value))
 
 
-def _lines(value: Any) -> str:
-    if not isinstance(value, list | tuple) or not value:
-        return _json(value)
-    return "[\n" + ",\n".join(f"    {_json(row)}" for row in value) + "\n  ]"
+def _pieces(value: dict[str, Any]) -> Iterator[str | bytes]:
+    separator = "{\n"
+    for key, item in value.items():
+        yield f"{separator}  {_json(key)}: "
+        yield from _lines(item)
+        separator = ",\n"
+    yield "\n}\n"
+
+
+def _lines(value: Any) -> Iterator[str | bytes]:
+    if not isinstance(value, list | tuple | Rows) or not value:
+        yield _json(value)
+        return
+    yield "[\n    "
+    yield from value.encode(",\n    ") if isinstance(value, Rows) else [",\n    ".join(map(_json, value))]
+    yield "\n  ]"
 
 
 def _json(value: Any) -> str:
@@ -60,6 +73,6 @@ def _rounded(value: Any) -> Any:
         return {name: _rounded(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {key: round(item, DIGITS) if type(item) is float else _rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [_rounded(item) for item in value]
     return round(value, DIGITS) if isinstance(value, float) else value

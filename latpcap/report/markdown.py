@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from latpcap.findings.frames import Frames, short_filter
 from latpcap.report.chattiness import chattiness_rows
 from latpcap.report.network import network_in_all
@@ -32,7 +34,7 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
 
 def render(result: Analysis) -> str:
     """Return the result as Markdown."""
-    plain = result.to_dict()
+    plain = replace(result, statements=result.statements[:TOP]).to_dict()
     sections = (
         _verdict(plain["summary"]["verdict"]),
         _selection(plain["selection"]),
@@ -44,7 +46,7 @@ def render(result: Analysis) -> str:
         _errors(result.errors),
         _minutes(result.minutes),
         _findings(plain["findings"]),
-        _statements(plain["statements"]),
+        _statements(plain["statements"], len(result.statements)),
         _connections(plain["connections"]),
         _captures(plain["captures"]),
     )
@@ -193,15 +195,15 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield f"- in Wireshark: {code_of(shown)}{besides}"
 
 
-def _statements(statements: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if statements:
-        yield f"## {top('Statements', len(statements))}\n"
+def _statements(costliest: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
+    if costliest:
+        yield f"## {top('Statements', count)}\n"
         yield from _table(
             (
                 *("share", "network s", "service s", "runs", "round trips", "p50 ms", "p95 ms"),
                 *(*PACE_TITLES, "statement"),
             ),
-            map(_statement_row, statements[:TOP]),
+            map(_statement_row, costliest),
             left=(11,),
         )
 

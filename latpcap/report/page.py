@@ -8,11 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from latpcap.display import plain
 from latpcap.report.chattiness import chattiness_rows
+from latpcap.result.analysis import Analysis
 from latpcap.result.exploration import Exploration
+from latpcap.tables.values import column_of
 
 __all__ = ["page_data"]
 
@@ -32,12 +37,12 @@ WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 
 def page_data(explored: Exploration) -> dict[str, Any]:
     """Return all that the page shows."""
-    result, switches = explored.analysis.to_dict(), plain(explored.switches)
+    switches = plain(explored.switches)
     page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
             "program": _program(),
-            "analysis": _shortened(result) | {"findings": _findings(explored)},
+            "analysis": _shortened(explored.analysis) | {"findings": _findings(explored)},
             "asked_rtt_ms": explored.first_rtt_ms,
             "lowest_rtt_ms": explored.lowest_rtt_ms,
             "highest_rtt_ms": explored.highest_rtt_ms,
@@ -72,15 +77,17 @@ def _listed_statements(switches: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _shortened(result: dict[str, Any]) -> dict[str, Any]:
+def _shortened(analysis: Analysis) -> dict[str, Any]:
     """The analysis with the costliest statements, the busiest connections and the first files; sums of the rest."""
-    statements, connections = result["statements"], result["connections"]
+    statements = analysis.statements
+    listed = replace(analysis, statements=statements[:STATEMENTS])
+    result = listed.to_dict()
+    connections = result["connections"]
     busiest = sorted(range(len(connections)), key=lambda row: -connections[row]["round_trips"])
     kept = sorted(busiest[:CONNECTIONS])
     return result | {
-        "statements": statements[:STATEMENTS],
-        "statements_rest": _sums(
-            statements[STATEMENTS:], ("executions", "exchanges", "round_trips", "rows", "network_s", "service_s")
+        "statements_rest": _sums_of_rest(
+            statements, STATEMENTS, ("executions", "exchanges", "round_trips", "rows", "network_s", "service_s")
         ),
         "connections": [connections[row] for row in kept],
         "connections_rest": _sums(
@@ -115,6 +122,12 @@ def _methods(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _sums(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
     return {"count": len(rows)} | {name: sum(row[name] or 0 for row in rows) for name in names}
+
+
+def _sums_of_rest(rows: Sequence[Any], listed: int, names: Sequence[str]) -> dict[str, Any]:
+    """The same of the rows that are not listed, which may be many."""
+    rest = {name: islice(column_of(rows, name), listed, None) for name in names}
+    return {"count": max(len(rows) - listed, 0)} | {name: sum(each or 0 for each in rest[name]) for name in names}
 
 
 def _bounded(value: Any, name: str = "") -> Any:

@@ -112,7 +112,8 @@ class Analysis(Displayed, Struct, frozen=True):
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
     connections: tuple[ConnectionResult, ...]
-    statements: tuple[StatementResult, ...]
+    statements: Sequence[StatementResult]
+    """The costliest first. One becomes an object when it is asked for: there may be a million."""
     routes: tuple[RouteResult, ...]
     """Empty where no statement names one."""
     errors: ErrorsResult
@@ -242,7 +243,7 @@ class Measures:
             chattiness=made_for,
             paths=tuple(path_results(recording, self.rtt)),
             connections=tuple(self.connections()),
-            statements=tuple(statement_results(self.statements, recording.start_ns)),
+            statements=statement_results(self.statements, recording.start_ns),
             routes=routes,
             errors=self.errors,
             minutes=minutes_result(minutes(recording, self.rtt, beyond=True), recording.runtime_s),

@@ -7,8 +7,10 @@ The network's part of a budget is round trips × RTT, so its difference falls ap
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from latpcap.display import Displayed
@@ -17,7 +19,11 @@ from latpcap.result.errors import ErrorsResult, of_all
 from latpcap.result.settings import Settings
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
+from latpcap.tables import passes
+from latpcap.tables.columns import Ints
 from latpcap.tables.selection import Selected
+from latpcap.tables.texts import Texts
+from latpcap.tables.values import Names, Numbers, Rows, Values, column_of
 from latpcap.units import format_ms, format_s
 
 __all__ = ["Comparison", "ErrorChange", "Part", "StatementChange", "compare"]
@@ -72,7 +78,7 @@ class Comparison(Displayed, Struct, frozen=True):
     network_share_before: float | None
     network_share_after: float | None
     budget: tuple[Part, ...]
-    statements: tuple[StatementChange, ...]
+    statements: Sequence[StatementChange]
     """Those that changed, the largest change of round trips first."""
     unchanged: int
     """Statements that ran as often and waited as often."""
@@ -100,7 +106,7 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         before.summary.network_share,
         after.summary.network_share,
         tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
-        tuple(changes),
+        changes,
         unchanged,
         " ".join((_explanation(before, after), *_failing(before.errors, after.errors))),
         before.selection,
@@ -120,25 +126,63 @@ def _errors(before: ErrorsResult, after: ErrorsResult) -> Iterator[ErrorChange]:
         yield ErrorChange(kind, code, old[kind, code], new[kind, code])
 
 
-def _changes(before: Analysis, after: Analysis) -> tuple[list[StatementChange], int]:
-    old, new = (_by_key(result.statements) for result in (before, after))
-    changes = [_change(old.get(key), new.get(key)) for key in old | new]
-    different = [change for change in changes if change.change]
-    different.sort(key=lambda change: -abs(change.round_trips_after - change.round_trips_before))
-    return different, len(changes) - len(different)
+def _changes(before: Analysis, after: Analysis) -> tuple[Rows[StatementChange], int]:
+    """The statements that changed, the largest change of round trips first, and how many others there are."""
+    sides = before.statements, after.statements
+    protocol, fingerprint, text = (
+        Names.joined(*(_names(rows, name) for rows in sides)) for name in ("protocol", "fingerprint", "text")
+    )
+    of_each = passes.numbered(protocol.texts.first_like[protocol.rows], _numbers_of_texts(fingerprint, text))
+    count, edge = int(of_each.max(initial=-1)) + 1, len(sides[0])
+    old, new = _last_places(of_each[:edge], count), _last_places(of_each[edge:], count)
+    (ran, runs), (waited, waits) = (
+        [_counts(rows, name, places) for rows, places in zip(sides, (old, new), strict=True)]
+        for name in ("executions", "round_trips")
+    )
+    different = (old < 0) | (new < 0) | (ran != runs) | (waited != waits)
+    appeared = np.full(count, len(of_each))
+    appeared[of_each[::-1]] = np.arange(len(of_each))[::-1]
+    changed = np.flatnonzero(different)
+    changed = changed[np.lexsort((appeared[changed], -np.abs(waits - waited)[changed]))]
+    last = np.where(new >= 0, new + edge, old)[changed]
+    change = np.where(old < 0, 0, np.where(new < 0, 1, 2))[changed]
+    columns: dict[str, Values[Any]] = {
+        "fingerprint": fingerprint.at(last),
+        "text": text.at(last),
+        "change": Names(Texts.listed(("added", "gone", "changed")), change),
+        "executions_before": Numbers(ran[changed]),
+        "executions_after": Numbers(runs[changed]),
+        "round_trips_before": Numbers(waited[changed]),
+        "round_trips_after": Numbers(waits[changed]),
+    }
+    return Rows(columns, StatementChange), count - len(changed)
 
 
-def _by_key(statements: tuple[StatementResult, ...]) -> dict[tuple[str, str], StatementResult]:
-    return {(statement.protocol, statement.fingerprint or statement.text): statement for statement in statements}
+def _names(statements: Sequence[StatementResult], name: str) -> Names:
+    column = column_of(statements, name)
+    return column if isinstance(column, Names) else Names.of(column)
 
 
-def _change(old: StatementResult | None, new: StatementResult | None) -> StatementChange:
-    known = new or old
-    assert known is not None
-    counts = [(each.executions, each.round_trips) if each else (0, 0) for each in (old, new)]
-    change = "added" if old is None else "gone" if new is None else "changed" if counts[0] != counts[1] else ""
-    (ran, waited), (runs, waits) = counts
-    return StatementChange(known.fingerprint, known.text, change, ran, runs, waited, waits)
+def _numbers_of_texts(fingerprint: Names, text: Names) -> Ints:
+    """Equal for statements with one fingerprint; for commands, which have none, with one name."""
+    both = Names.joined(fingerprint, text)
+    alike, says = both.texts.first_like, np.append(both.texts.sizes > 0, False)
+    rows, names = np.split(both.rows, 2)
+    return alike[np.where(says[rows], rows, names)]
+
+
+def _last_places(of_each: Ints, count: int) -> Ints:
+    """The last row of each statement; -1 for none."""
+    places = np.full(count, -1)
+    places[of_each] = np.arange(len(of_each))
+    return places
+
+
+def _counts(statements: Sequence[StatementResult], name: str, places: Ints) -> Ints:
+    """One field of the statements at `places`; 0 where there is none."""
+    column = column_of(statements, name)
+    values = column.values if isinstance(column, Numbers) else np.array(column, np.int64)
+    return np.append(values, 0)[places]
 
 
 def _failing(before: ErrorsResult, after: ErrorsResult) -> Iterator[str]:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from latpcap.errors import GateFailed, UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
+from latpcap.tables.values import column_of
 from latpcap.units import (
     MissingUnit,
     format_ms,
@@ -178,7 +179,7 @@ def _measure(
     if gate.figure == "project":
         return projected_s[gate.rtt_ms or 0.0], format_s
     if gate.figure == "statements":
-        return sum(statement.executions for statement in analysis.statements), _count
+        return sum(column_of(analysis.statements, "executions")), _count
     if gate.figure == "runtime":
         return summary.runtime_s, format_s
     if gate.figure == "baseline_rtt":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["finite_all", "objects", "ratios"]
+__all__ = ["finite_all", "objects", "quotients", "ratios"]
 
 
 def finite_all(values: NDArray[Any]) -> list[float | None]:
@@ -29,8 +29,14 @@ def ratios(totals: NDArray[Any], divisors: NDArray[Any]) -> list[float | None]:
     >>> ratios(np.array([30, 30]), np.array([10, 0]))
     [3.0, None]
     """
-    nothing = np.full(len(totals), np.nan)
-    return finite_all(np.divide(totals, divisors, out=nothing, where=np.asarray(divisors) > 0))
+    return finite_all(quotients(totals, divisors))
+
+
+def quotients(totals: NDArray[Any], divisors: NDArray[Any]) -> NDArray[np.float64]:
+    """The same as a column; NaN where there is none."""
+    found = np.full(len(totals), np.nan)
+    np.divide(totals, divisors, out=found, where=np.asarray(divisors) > 0)
+    return found
 
 
 def objects(columns: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, float | None]]:

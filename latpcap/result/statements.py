@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.statements import TIMES, StatementGroups
-from latpcap.result.rows import objects, ratios
-from latpcap.tables.columns import Column
+from latpcap.result.rows import quotients
 from latpcap.tables.recording import MISSING
-from latpcap.tables.times import iso
+from latpcap.tables.values import Fractions, Numbers, Rows, Times, Values
 
 __all__ = ["StatementResult", "statement_results"]
 
@@ -50,32 +48,33 @@ class StatementResult(Struct, frozen=True):
     last_seen: str | None
 
 
-def statement_results(groups: StatementGroups, start_ns: int) -> Iterator[StatementResult]:
+def statement_results(groups: StatementGroups, start_ns: int) -> Rows[StatementResult]:
     """The statements, the costliest first; times of `groups` count from `start_ns`."""
     cost = groups.network_s + groups.service_s
-    reached, whole = np.cumsum(cost), float(cost.sum())
-    first_seen, last_seen = (_moments(times, start_ns) for times in (groups.first_seen, groups.last_seen))
-    rows = np.array([count or 0 for count in groups.rows], float)
+    reached, whole = np.cumsum(cost), np.full(len(cost), float(cost.sum()))
     trips = groups.round_trips
-    values: dict[str, Iterable[Any]] = {
+    values: dict[str, Values[Any]] = {
         **{name: getattr(groups, name) for name in ("fingerprint", "text", "protocol", "rows", "affected_rows")},
-        **{name: getattr(groups, name).tolist() for name in ("executions", "exchanges", "round_trips")},
-        **{name: getattr(groups, name).tolist() for name in ("request_bytes", "response_bytes")},
-        **{name: getattr(groups, name).tolist() for name in ("network_s", "service_s")},
-        "share": ratios(cost, np.full(len(cost), whole)),
-        "cumulative_share": ratios(reached, np.full(len(cost), whole)),
-        "round_trips_per_execution": ratios(trips, groups.executions),
-        "round_trips_per_row": ratios(trips, rows),
-        "request_bytes_per_round_trip": ratios(groups.request_bytes, trips),
-        "response_bytes_per_round_trip": ratios(groups.response_bytes, trips),
-        **{times: objects(getattr(groups, times)) for times in TIMES},
-        "first_seen": first_seen,
-        "last_seen": last_seen,
+        **{name: Numbers(getattr(groups, name)) for name in ("executions", "exchanges", "round_trips")},
+        **{name: Numbers(getattr(groups, name)) for name in ("request_bytes", "response_bytes")},
+        **{name: Fractions(getattr(groups, name)) for name in ("network_s", "service_s")},
+        "share": Fractions(quotients(cost, whole)),
+        "cumulative_share": Fractions(quotients(reached, whole)),
+        "round_trips_per_execution": Fractions(quotients(trips, groups.executions)),
+        "round_trips_per_row": Fractions(quotients(trips, groups.rows.values)),
+        "request_bytes_per_round_trip": Fractions(quotients(groups.request_bytes, trips)),
+        "response_bytes_per_round_trip": Fractions(quotients(groups.response_bytes, trips)),
+        **{times: _quantiles(getattr(groups, times)) for times in TIMES},
+        **{seen: _moments(getattr(groups, seen), start_ns) for seen in ("first_seen", "last_seen")},
     }
-    return map(StatementResult, *(values[name] for name in StatementResult.__struct_fields__))
+    return Rows({name: values[name] for name in StatementResult.__struct_fields__}, StatementResult)
 
 
-def _moments(times: NDArray[np.int64], start_ns: int) -> list[str | None]:
+def _quantiles(times: dict[str, NDArray[np.float64]]) -> Rows[dict[str, float | None]]:
+    return Rows({name: Fractions(values) for name, values in times.items()}, dict)
+
+
+def _moments(times: NDArray[np.int64], start_ns: int) -> Times:
     """Times of a recording as timestamps."""
     known = times != MISSING
-    return iso(Column(np.where(known, times, 0) + start_ns, known))
+    return Times(np.where(known, times, 0) + start_ns, known)

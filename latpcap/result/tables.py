@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -26,6 +26,7 @@ from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
+from latpcap.tables.values import Column, Names, Rows
 
 __all__ = [
     "COLUMNS",
@@ -74,16 +75,32 @@ def connection_table(measures: Measures) -> Table:
 def statement_table(measures: Measures) -> Table:
     """One row a statement, the costliest first; percentiles with their name before them."""
     results = statement_results(measures.statements, measures.recording.start_ns)
-    return _rows_table([_flat_times(plain(result)) for result in results], _STATEMENT_TYPES, "statements")
+    return _values_table(_flat_columns(results), "statements")
 
 
 def grouped_table(measures: Measures, grouping: str) -> Table:
     """The figures of a statement for each user, database, client, application or server; null where it is not known."""
     names, groups = group_by(measures.recording, measures.timeline, grouping)
-    results = statement_results(groups, measures.recording.start_ns)
-    rows = [_flat_times(plain(result)) | {grouping: name} for name, result in zip(names, results, strict=True)]
-    types = {grouping: _TEXT} | {name: kind for name, kind in _STATEMENT_TYPES.items() if name not in _OF_STATEMENTS}
-    return _rows_table(rows, types, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
+    flat = _flat_columns(statement_results(groups, measures.recording.start_ns))
+    told = {name: values for name, values in flat.items() if name not in _OF_STATEMENTS}
+    values: dict[str, Column[Any]] = {grouping: Names.of(names)} | told
+    return _values_table(values, f"statements by {grouping}", f"latpcap.statements-by-{grouping}/1")
+
+
+def _flat_columns(rows: Rows[Any]) -> dict[str, Column[Any]]:
+    """The columns, with each time of several (`delta_ms`) as columns of their own (`delta_p50_ms`) at the end."""
+    flat, times = dict[str, Column[Any]](), dict[str, Column[Any]]()
+    for name, values in rows.columns.items():
+        if isinstance(values, Rows):
+            times |= {_time_column(name, which): each for which, each in _flat_columns(values).items()}
+        elif isinstance(values, Column):
+            flat[name] = values
+    return flat | times
+
+
+def _values_table(values: Mapping[str, Column[Any]], name: str, schema: str = "") -> Table:
+    """A table of any length."""
+    return Table(ArrowTable.from_pydict({column: each.arrow() for column, each in values.items()}), name, schema)
 
 
 def _flat_times(row: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ __all__ = [
     "numbered",
     "rows_of",
     "take",
+    "text_buffers",
     "texts",
 ]
 
@@ -259,6 +260,19 @@ def _view(array: Array) -> Column:
     return Column(_buffer(arrow, 1, _dtype(kind), arrow.offset + arrow.length, array_capsule)[arrow.offset :], valid)
 
 
+def text_buffers(array: Array) -> tuple[Ints, NDArray[np.uint8]]:
+    """Where each text begins and the last one ends, and the bytes of all, in UTF-8; a null is an empty text."""
+    _, capsule = array.__arrow_c_array__()
+    arrow = _ArrowArray.from_address(_pointer(capsule, b"arrow_array"))
+    if arrow.length == 0:
+        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    wide = DataType.is_large_string(array.type)
+    starts = _buffer(arrow, 1, np.dtype("i8" if wide else "i4"), arrow.offset + arrow.length + 1, capsule)[
+        arrow.offset :
+    ]
+    return starts.astype(np.int64), _buffer(arrow, 2, np.dtype("u1"), int(starts[-1]), capsule)
+
+
 def _dtype(kind: str) -> np.dtype[Any]:
     """The numpy type of an Arrow format string; timestamps and durations are int64."""
     return np.dtype("i8") if kind[0] == "t" else np.dtype(_DTYPES[kind])
@@ -271,6 +285,8 @@ def _bits(arrow: _ArrowArray, index: int, owner: object) -> Bools:
 
 
 def _buffer(arrow: _ArrowArray, index: int, dtype: np.dtype[Any], count: int, owner: object) -> NDArray[Any]:
+    if count == 0:
+        return np.empty(0, dtype)
     memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(arrow.buffers[index])
     memory.owner = owner  # type: ignore[attr-defined]  # the capsule frees the buffers, so the view keeps it
     values: NDArray[Any] = np.frombuffer(memoryview(memory), dtype)

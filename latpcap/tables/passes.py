@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ __all__ = [
     "counted",
     "distinct",
     "first_alike",
+    "first_like",
     "grouped",
+    "holding",
     "lanes",
     "last_known",
     "numbered",
@@ -131,6 +134,24 @@ def sums(group: Integers, values: Integers, count: int, known: Bools | None = No
     [[5, 2, 0], [True, True, False]]
     """
     return _core.sums(_ints(group), _ints(values), count, known)
+
+
+def holding(starts: Ints, data: NDArray[np.uint8], words: Sequence[str]) -> Bools:
+    """Each text `data[starts[t] : starts[t + 1]]` holds one of `words`.
+
+    >>> holding(np.array([0, 1, 3]), np.frombuffer(b"aab", np.uint8), ["b", "aa"]).tolist()
+    [False, True]
+    """
+    return _core.holding(starts, data, list(words))
+
+
+def first_like(starts: Ints, data: NDArray[np.uint8]) -> Ints:
+    """The first text with the same bytes as each `data[starts[t] : starts[t + 1]]`.
+
+    >>> first_like(np.array([0, 1, 2, 3]), np.frombuffer(b"aba", np.uint8)).tolist()
+    [0, 1, 0]
+    """
+    return _core.first_like(starts, data)
 
 
 def _ints(values: Integers) -> Ints:

@@ -9,9 +9,11 @@ mod lanes;
 mod order;
 mod runs;
 mod sums;
+mod texts;
 
 pub use groups::{Groups, distinct, first_alike};
 pub use lanes::lanes;
 pub use order::order;
 pub use runs::{last_known, serving};
 pub use sums::{Known, sums};
+pub use texts::{first_like, holding};

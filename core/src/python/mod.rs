@@ -1,5 +1,6 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
+mod json;
 mod passes;
 mod progress;
 mod read;
@@ -17,7 +18,11 @@ mod _core {
     #[pymodule_export]
     use super::CaptureError;
     #[pymodule_export]
-    use super::passes::{distinct, first_alike, grouped, lanes, last_known, ordered, serving, sums};
+    use super::json::json_rows;
+    #[pymodule_export]
+    use super::passes::{
+        distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, serving, sums,
+    };
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]

@@ -98,6 +98,28 @@ pub fn sums<'py>(
     Ok((found.sums.into_pyarray(py), found.any.into_pyarray(py)))
 }
 
+/// The texts that hold one of `words`: text t is `data[starts[t]:starts[t + 1]]`.
+#[pyfunction]
+pub fn holding<'py>(
+    py: Python<'py>,
+    starts: Ints<'py>,
+    data: PyReadonlyArray1<'py, u8>,
+    words: Vec<String>,
+) -> PyResult<NewBools<'py>> {
+    let (starts, bytes) = (starts.as_slice()?, data.as_slice()?);
+    edges(starts, bytes.len())?;
+    let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+    Ok(py.detach(|| passes::holding(starts, bytes, &words)).into_pyarray(py))
+}
+
+/// The first text with the same bytes as each.
+#[pyfunction]
+pub fn first_like<'py>(py: Python<'py>, starts: Ints<'py>, data: PyReadonlyArray1<'py, u8>) -> PyResult<NewInts<'py>> {
+    let (starts, bytes) = (starts.as_slice()?, data.as_slice()?);
+    edges(starts, bytes.len())?;
+    Ok(py.detach(|| passes::first_like(starts, bytes)).into_pyarray(py))
+}
+
 fn wide(numbers: &[u32]) -> Vec<i64> {
     numbers.iter().copied().map(i64::from).collect()
 }

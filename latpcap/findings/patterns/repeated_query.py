@@ -26,6 +26,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     exchanges = evidence.exchanges
     asking = evidence.is_read & evidence.parameters_known & evidence.is_waited_for
     rows = np.flatnonzero(asking & ~evidence.is_opening & ~evidence.failed)
+    alike = Groups.of(rows, exchanges.fingerprint[rows], evidence.parameter_numbers[rows])
+    rows = np.sort(alike.where(alike.sizes >= MIN_REPEATS).rows)
     parameters = evidence.parameter_numbers[rows]
     groups = Groups.of(rows, exchanges.fingerprint[rows], parameters, _epoch(evidence, rows))
     groups = groups.where(groups.sizes >= MIN_REPEATS)
@@ -49,6 +51,8 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
 
     Only statements that name a table which is written are parted, each connection by its own writes.
     """
+    if len(rows) == 0:
+        return rows
     writes, _ = passes.counted(evidence.exchanges.fingerprint[evidence.is_write])
     tables = frozenset(filter(None, (written_table(evidence.text(int(number))) for number in writes)))
     if not tables:

@@ -58,9 +58,9 @@ def find_series(evidence: Evidence) -> Groups:
 
 
 def _many_rows(evidence: Evidence) -> Bools:
-    """A change that names several rows: `values (?, ?)+`."""
-    changes, _ = passes.counted(evidence.exchanges.fingerprint[evidence.is_write])
-    texts = ((number, evidence.text(number)) for number in changes.tolist())
+    """A change that names several rows: `values (?, ?)+`; only of those that run often enough to matter."""
+    changes, runs = passes.counted(evidence.exchanges.fingerprint[evidence.is_write])
+    texts = ((number, evidence.text(number)) for number in changes[runs >= MIN_REPEATS].tolist())
     several = [number for number, text in texts if text.endswith(")+") or ")+ " in text]
     return bools(evidence.runs(several) | evidence.exchanges.command.where(lambda command: "bulk" in command))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -16,7 +16,7 @@ __all__ = ["statements"]
 PACE = ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")
 
 
-def statements(statements: tuple[StatementResult, ...]) -> Iterator[RenderableType]:
+def statements(statements: Sequence[StatementResult]) -> Iterator[RenderableType]:
     """What each statement cost."""
     yield heading(top("Statements", len(statements)))
     yield Grid(

@@ -1,0 +1,303 @@
+//! Rows of columns as JSON text, byte for byte as Python's `json` writes the same rows as objects, fractions rounded
+//! to nine digits. A recording may have a million connections or statements: no object is made for any of them.
+
+use std::io::Write;
+use std::ops::Range;
+
+/// Values of one kind, one a row.
+pub enum Column<'a> {
+    Truths(&'a [bool]),
+    /// Null where it is not known.
+    Numbers {
+        values: &'a [i64],
+        known: Option<&'a [bool]>,
+    },
+    /// Null where it is no number, or without end.
+    Fractions(&'a [f64]),
+    /// Nanoseconds since 1970, as ISO-8601 in UTC; `i64::MIN` is null.
+    Times(&'a [i64]),
+    Texts(Texts<'a>),
+    Object(Vec<Field<'a>>),
+}
+
+/// Texts that rows name by their numbers, null where that is negative: text t is `bytes[starts[t]..starts[t + 1]]`.
+pub struct Texts<'a> {
+    pub starts: &'a [i64],
+    pub bytes: &'a [u8],
+    pub rows: &'a [i64],
+}
+
+/// A column of an object.
+pub struct Field<'a> {
+    /// The name as it is written: quoted, with what follows it.
+    key: Vec<u8>,
+    column: Column<'a>,
+}
+
+impl<'a> Field<'a> {
+    pub fn new(name: &str, column: Column<'a>) -> Field<'a> {
+        let mut key = Vec::new();
+        text(name.as_bytes(), &mut key);
+        key.extend(b": ");
+        Field { key, column }
+    }
+}
+
+/// Some rows as objects, with `separator` between them.
+pub fn rows(fields: &[Field<'_>], rows: Range<usize>, separator: &str, out: &mut Vec<u8>) {
+    for row in rows.clone() {
+        if row > rows.start {
+            out.extend(separator.as_bytes());
+        }
+        object(fields, row, out);
+    }
+}
+
+fn object(fields: &[Field<'_>], row: usize, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (place, field) in fields.iter().enumerate() {
+        if place > 0 {
+            out.extend(b", ");
+        }
+        out.extend(&field.key);
+        value(&field.column, row, out);
+    }
+    out.push(b'}');
+}
+
+fn value(column: &Column<'_>, row: usize, out: &mut Vec<u8>) {
+    match column {
+        Column::Truths(values) => out.extend(if values[row] { &b"true"[..] } else { b"false" }),
+        Column::Numbers { known: Some(known), .. } if !known[row] => out.extend(b"null"),
+        Column::Numbers { values, .. } => number(values[row], out),
+        Column::Fractions(values) => fraction(values[row], out),
+        Column::Times(values) => time(values[row], out),
+        Column::Texts(texts) => match texts.get(row) {
+            Some(bytes) => text(bytes, out),
+            None => out.extend(b"null"),
+        },
+        Column::Object(fields) => object(fields, row, out),
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// A row may hold this number.
+    pub fn is_known(&self, text: i64) -> bool {
+        let edges = usize::try_from(text).ok().map(|text| (self.starts.get(text), self.starts.get(text + 1)));
+        match edges {
+            None => true,
+            Some((Some(&start), Some(&end))) => 0 <= start && start <= end && end as usize <= self.bytes.len(),
+            Some(_) => false,
+        }
+    }
+
+    fn get(&self, row: usize) -> Option<&'a [u8]> {
+        let text = usize::try_from(self.rows[row]).ok()?;
+        Some(&self.bytes[self.starts[text] as usize..self.starts[text + 1] as usize])
+    }
+}
+
+fn number(value: i64, out: &mut Vec<u8>) {
+    write!(out, "{value}").expect("memory takes all");
+}
+
+/// As Python writes `round(value, 9)`: the fewest digits that mean the same.
+fn fraction(value: f64, out: &mut Vec<u8>) {
+    match billionths(value.abs()) {
+        _ if !value.is_finite() => out.extend(b"null"),
+        Some(count) => {
+            if value.is_sign_negative() {
+                out.push(b'-');
+            }
+            short(count, out);
+        }
+        None => any_fraction(value, out),
+    }
+}
+
+const BILLION: u64 = 1_000_000_000;
+
+/// How many billionths a value is, halves to even, where that has at most 15 digits: as many as any fraction keeps.
+fn billionths(value: f64) -> Option<u64> {
+    const DIGITS: u32 = f64::MANTISSA_DIGITS - 1;
+    if value >= 1e6 || value.is_nan() {
+        return None;
+    }
+    let exponent = (value.to_bits() >> DIGITS) as u32;
+    let mantissa = value.to_bits() & ((1 << DIGITS) - 1) | u64::from(exponent > 0) << DIGITS;
+    let scaled = u128::from(mantissa) * u128::from(BILLION);
+    let shift = 1023 + DIGITS - exponent.max(1);
+    if shift >= u128::BITS {
+        return Some(0);
+    }
+    let (whole, rest, half) = ((scaled >> shift) as u64, scaled & ((1 << shift) - 1), 1 << (shift - 1));
+    Some(whole + u64::from(rest > half || rest == half && whole % 2 == 1))
+}
+
+/// Billionths as a decimal number; below 0.0001 with an exponent.
+fn short(count: u64, out: &mut Vec<u8>) {
+    if count == 0 || count >= BILLION / 10_000 {
+        number((count / BILLION) as i64, out);
+        out.push(b'.');
+        digits(count % BILLION + BILLION, out);
+        return;
+    }
+    let power = count.ilog10();
+    let first = 10u64.pow(power);
+    number((count / first) as i64, out);
+    if !count.is_multiple_of(first) {
+        out.push(b'.');
+        digits(count % first + first, out);
+    }
+    write!(out, "e-0{}", 9 - power).expect("memory takes all");
+}
+
+/// The digits after the first, without the zeros at their end, but for one.
+fn digits(mut number: u64, out: &mut Vec<u8>) {
+    while number.is_multiple_of(10) && number > 10 {
+        number /= 10;
+    }
+    let begin = out.len();
+    while number >= 10 {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+    }
+    out[begin..].reverse();
+}
+
+/// The same of any value: some ten times slower.
+fn any_fraction(value: f64, out: &mut Vec<u8>) {
+    let rounded: f64 = format!("{value:.9}").parse().expect("a number as it was written");
+    let text = match rounded.abs() {
+        large if large >= 1e16 => format!("{rounded:e}").replace('e', "e+"),
+        small if small < 1e-4 && small > 0.0 => format!("{rounded:e}").replace("e-", "e-0"),
+        _ => format!("{rounded:?}"),
+    };
+    out.extend(text.as_bytes());
+}
+
+/// `"2020-09-13T12:26:40.123456789Z"`.
+fn time(nanoseconds: i64, out: &mut Vec<u8>) {
+    if nanoseconds == i64::MIN {
+        out.extend(b"null");
+        return;
+    }
+    let (seconds, fraction) = (nanoseconds.div_euclid(BILLION as i64), nanoseconds.rem_euclid(BILLION as i64));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    write!(out, "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:09}Z\"")
+        .expect("memory takes all");
+}
+
+/// The Gregorian date that is so many days after 1970-01-01. Years begin with March here, so that a leap day is the
+/// last of its year, and 400 of them have 146,097 days (<https://howardhinnant.github.io/date_algorithms.html>).
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (first, month) = ((153 * month + 2) / 5, if month < 10 { month + 3 } else { month - 9 });
+    (era * 400 + year + i64::from(month <= 2), month, day - first + 1)
+}
+
+fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = bytes;
+    while let Some(place) = rest.iter().position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        out.extend(&rest[..place]);
+        escaped(rest[place], out);
+        rest = &rest[place + 1..];
+    }
+    out.extend(rest);
+    out.push(b'"');
+}
+
+fn escaped(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        b'"' | b'\\' => out.extend([b'\\', byte]),
+        b'\n' => out.extend(b"\\n"),
+        b'\r' => out.extend(b"\\r"),
+        b'\t' => out.extend(b"\\t"),
+        0x08 => out.extend(b"\\b"),
+        0x0c => out.extend(b"\\f"),
+        _ => write!(out, "\\u{byte:04x}").expect("memory takes all"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn rows_are_objects() {
+        let texts = Texts { starts: &[0, 1, 3], bytes: b"a\"\n", rows: &[1, -1] };
+        let pace = Field::new("p50", Column::Fractions(&[0.5, f64::NAN]));
+        let fields = [
+            Field::new("rows", Column::Numbers { values: &[7, 8], known: Some(&[false, true]) }),
+            Field::new("text", Column::Texts(texts)),
+            Field::new("pace", Column::Object(vec![pace])),
+            Field::new("whole", Column::Truths(&[true, false])),
+            Field::new("seen", Column::Times(&[1_600_000_000_123_456_789, i64::MIN])),
+        ];
+        assert_eq!(
+            written(|out| rows(&fields, 0..2, ",\n", out)),
+            concat!(
+                r#"{"rows": null, "text": "\"\n", "pace": {"p50": 0.5}, "whole": true, "#,
+                r#""seen": "2020-09-13T12:26:40.123456789Z"},"#,
+                "\n",
+                r#"{"rows": 8, "text": null, "pace": {"p50": null}, "whole": false, "seen": null}"#,
+            )
+        );
+    }
+
+    #[test]
+    fn fractions_are_written_as_python_has_them() {
+        for (value, text) in [
+            (0.0, "0.0"),
+            (-1e-12, "-0.0"),
+            (1.0, "1.0"),
+            (1e-4, "0.0001"),
+            (1.0249e-5, "1.0249e-05"),
+            (3e-9, "3e-09"),
+            (1.0 / 1024.0, "0.000976562"),
+            (3.0 / 1024.0, "0.002929688"),
+            (1_234_567.25, "1234567.25"),
+            (1e16, "1e+16"),
+            (f64::INFINITY, "null"),
+        ] {
+            assert_eq!(written(|out| fraction(value, out)), text);
+        }
+    }
+
+    #[test]
+    fn times_are_dates() {
+        for (seconds, text) in [
+            (0, "\"1970-01-01T00:00:00.000000000Z\""),
+            (-1, "\"1969-12-31T23:59:59.000000000Z\""),
+            (951_782_400, "\"2000-02-29T00:00:00.000000000Z\""),
+            (4_107_542_400, "\"2100-03-01T00:00:00.000000000Z\""),
+        ] {
+            assert_eq!(written(|out| time(seconds * BILLION as i64, out)), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn few_digits_are_written_as_any_are(value in prop_oneof![-1e6..1e6, -1e-3..1e-3, -1e-8..1e-8], halves: i32) {
+            for value in [value, f64::from(halves) / 1024.0, (value * 1e4).round() / 1e4] {
+                let (quick, any) = (written(|out| fraction(value, out)), written(|out| any_fraction(value, out)));
+                prop_assert_eq!(quick, any);
+            }
+        }
+    }
+}
