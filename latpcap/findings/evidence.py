@@ -213,7 +213,7 @@ class Evidence:
         """The exchange whose round trip each shares, having been sent before that was answered; -1 for none."""
         own, shared = (self.exchanges.wait.where(word.__eq__) for word in ("own", "shared"))
         if not shared.any():
-            return np.full(len(own), -1)
+            return columns.constant(-1, len(own))
         before = passes.last_known(np.where(own, np.arange(len(own)), -1), self.exchanges.connection)
         return np.where(shared, before, -1)
 
@@ -319,7 +319,7 @@ class Evidence:
         of_catalog = [number for number in perhaps if reads_catalog(self.texts[number])]
         return bools(self.is_execution & self.runs(of_catalog))
 
-    @cached_property
+    @property
     def client_ns(self) -> Floats:
         """Client time before each exchange, without the near half of the RTT and stalls that lie in it."""
         exchanges = self.exchanges

@@ -55,20 +55,26 @@ def _take(
     if not effect.takes.prepares:
         is_about &= ~(evidence.is_prepare | evidence.is_close)[effect.rows]
     mine = is_about == about
-    rows = effect.rows[mine]
-    saved = np.minimum(effect.saved[mine], left[rows])
-    left[rows] -= saved
-    keep = (saved > 0) | (effect.stall_ns[mine] > 0)
+    rows, all_of_it, stall_ns = (_where(values, mine) for values in (effect.rows, effect.saved, effect.stall_ns))
+    had = left[rows]
+    saved = all_of_it if (all_of_it <= had).all() else np.minimum(all_of_it, had)
+    left[rows] = had - saved
+    keep = (saved > 0) | (stall_ns > 0)
     closed = effect.closed[opened[effect.closed]] if about else effect.closed[:0]
     opened[closed] = False
     return replace(
         effect,
-        rows=rows[keep],
-        saved=saved[keep],
-        stall_ns=effect.stall_ns[mine][keep],
+        rows=_where(rows, keep),
+        saved=_where(saved, keep),
+        stall_ns=_where(stall_ns, keep),
         closed=closed,
         along=effect.along if about else effect.along[:0],
     )
+
+
+def _where(values: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
+    """Those to keep; where that is all of them, they are not copied."""
+    return values if keep.all() else values[keep]
 
 
 def _add(one: Effect, other: Effect) -> Effect:

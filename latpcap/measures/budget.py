@@ -28,7 +28,8 @@ from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Baselines, Estimate, Method
-from latpcap.tables.passes import numbered
+from latpcap.tables import passes
+from latpcap.tables.columns import constant
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
@@ -169,13 +170,13 @@ class _Pieces(Struct, frozen=True):
 def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timeline:
     """Give each instant of the recording's runtime to its part; client time above `think_s` is think time."""
     connections, exchanges = recording.connections, recording.exchanges
-    baseline, near = np.nan_to_num(rtt.each_baseline), np.rint(rtt.of_phases.near).astype(np.int64)
+    baseline, near = np.nan_to_num(rtt.of_phases.baseline), np.rint(rtt.of_phases.near).astype(np.int64)
     runtime_ns = round(recording.runtime_s * 1e9)
     stalls = ack_stalls(exchanges)
-    held = stalls.with_round_trip(baseline)
+    held = stalls.with_round_trip(baseline, rtt.of_exchanges)
     closed = goodbyes(recording, near[rtt.phases.opening])
     spans = _spans(connections, exchanges, rtt, near, runtime_ns, closed, stalls.before, held.before)
-    cut = _pieces(exchanges, spans, baseline, near[rtt.of_exchanges])
+    cut = _pieces(exchanges, spans, rtt.of_exchanges, baseline, near)
     pieces = _lost(exchanges, _held_back(cut, stalls.inside, held.inside))
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
@@ -226,23 +227,30 @@ def _spans(
     start = np.minimum(connections.start, runtime_ns)  # what begins later carries no data
     shake_end = np.minimum(_handshake_end(connections, connection[is_first], asked[is_first]), runtime_ns)
     free = np.maximum(shake_end, connections.under_way)
-    last = np.maximum(last, free[connection])
-    end = running_maximum(connection, np.maximum(last, start[connection]))
-    before = np.where(is_first, free[connection], np.roll(end, 1))
+    np.maximum(last, np.maximum(free, start)[connection], out=last)
+    end = running_maximum(connection, last)
+    del last
+    before = np.roll(end, 1)
+    before[is_first] = free[connection[is_first]]
     begin = np.clip(asked, before, end)
-    hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
-    early = np.where(is_first, 0, np.minimum(hidden, begin - before))
-    room = begin - before - early
-    held = np.where(room >= stalled, np.minimum(held, room), 0)
+    early = unseen = constant(0, len(begin))
+    if near.any():
+        hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
+        early, unseen = np.where(is_first, 0, np.minimum(hidden, begin - before)), np.where(is_first, hidden, 0)
+        begin -= early
+    if held.any():
+        room = begin - before
+        held = np.where(room >= stalled, np.minimum(held, room), 0)
+        begin -= held
     bye = np.flatnonzero(closed != MISSING)
     last_of = np.searchsorted(connection, bye, side="right") - 1
     bye_begin = np.clip(exchanges.request_end[last_of] - near[rtt.phases.closing[bye]], end[last_of], closed[bye])
     return _Spans(
-        begin - early - held,
+        begin,
         end,
         held,
         early,
-        np.where(is_first, hidden, 0),
+        unseen,
         start,
         shake_end,
         bye,
@@ -277,22 +285,27 @@ def _handshake_end(connections: Connections, spoke: Ints, first_word: Ints) -> I
 # --- pieces ---------------------------------------------------------------------------------------------------------
 
 
-def _pieces(exchanges: Exchanges, spans: _Spans, baseline: Floats, near: Ints) -> _Pieces:
+def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, near: Ints) -> _Pieces:
     """Cut each stretch into the stall before it, request, network, service and response.
 
-    `baseline` and `near` are those of each exchange.
+    `baseline` and `near` are those of each phase, `phase` is the one of each exchange.
     """
-    length = spans.end - spans.begin - spans.held
-    inner = length - spans.early
-    request = np.clip(exchanges.request_end - (spans.end - inner), 0, inner)
-    waited = np.clip(exchanges.waited, 0, inner - request)
-    between_waits = np.minimum(np.maximum(exchanges.round_trips - 1, 0) * near, inner - request - waited)
-    waited = waited + spans.early + between_waits
-    network = np.rint(exchanges.round_trips * baseline).astype(np.int64) - spans.unseen
-    network = np.clip(network, 0, waited)
-    nothing = np.zeros(len(length), np.int64)  # takes no room before it is written to
-    response = length - request - waited
-    return _Pieces(spans.held, request, nothing, network, waited - network, nothing, nothing, response, nothing)
+    request_end, whole_wait, trips = exchanges.request_end, exchanges.waited, exchanges.round_trips
+    request, network, service, response = (np.empty(len(trips), np.int64) for _ in range(4))
+    for rows in passes.pieces(len(trips)):
+        end, early = spans.end[rows], spans.early[rows]
+        length = end - spans.begin[rows] - spans.held[rows]
+        inner = length - early
+        request[rows] = asked = np.clip(request_end[rows] - (end - inner), 0, inner)
+        waited = np.clip(whole_wait[rows], 0, inner - asked)
+        between_waits = np.minimum(np.maximum(trips[rows] - 1, 0) * near[phase[rows]], inner - asked - waited)
+        waited += early + between_waits
+        travelled = np.rint(trips[rows] * baseline[phase[rows]]).astype(np.int64) - spans.unseen[rows]
+        network[rows] = travelled = np.clip(travelled, 0, waited)
+        service[rows] = waited - travelled
+        response[rows] = length - asked - waited
+    nothing = constant(0, len(trips))
+    return _Pieces(spans.held, request, nothing, network, service, nothing, nothing, response, nothing)
 
 
 def _held_back(pieces: _Pieces, stalled: Floats, held: Ints) -> _Pieces:
@@ -337,7 +350,7 @@ def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
 def _kinds(exchanges: Exchanges) -> Ints:
     """One number for each statement, and for each command without one."""
     kind = np.where(exchanges.fingerprint >= 0, exchanges.fingerprint, -1 - exchanges.command.codes)
-    return numbered(kind)
+    return passes.numbered(kind)
 
 
 def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:
@@ -458,7 +471,7 @@ def _held(pieces: _Pieces) -> HeldBack:
 def _stall_time(held: HeldBack, worth: HeldBack, stalls: AckStalls, where: Bools) -> StallTime:
     """Divide the stalls into timers and round trips: the timer comes first, where there is not room for both."""
     if not held.before.any() and not held.inside.any():
-        nothing = np.zeros(len(where))
+        nothing = constant(0.0, len(where))
         return StallTime(nothing, nothing, nothing, nothing)
     before, within = np.where(where, worth.before, 0), np.where(where, worth.inside, 0)
     return StallTime(

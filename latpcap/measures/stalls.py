@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Floats, Ints
+from latpcap.tables.columns import Floats, Ints, constant
 from latpcap.tables.recording import MISSING, Exchanges
 
 __all__ = ["AckStalls", "HeldBack", "ack_stalls"]
@@ -29,8 +29,14 @@ class AckStalls(Struct, frozen=True):
         """Both."""
         return self.before + self.inside
 
-    def with_round_trip(self, rtt: Floats) -> HeldBack:
-        """The same with the round trip that was waited as well: the acknowledgment travels, too."""
+    def with_round_trip(self, baseline: Floats, phase: Ints) -> HeldBack:
+        """The same with the round trip that was waited as well: the acknowledgment travels, too.
+
+        `baseline` is that of each phase, `phase` the one of each exchange.
+        """
+        if not self.before.any() and not self.inside.any():
+            return HeldBack(constant(0, len(self.before)), constant(0, len(self.before)))
+        rtt = baseline[phase]
         before, inside = (np.where(stalled > 0, stalled + rtt, 0) for stalled in (self.before, self.inside))
         return HeldBack(np.rint(before).astype(np.int64), np.rint(inside).astype(np.int64))
 
@@ -46,7 +52,7 @@ def ack_stalls(exchanges: Exchanges) -> AckStalls:
     """Say where the stalls lie that the core saw: new data right after an ACK that came late and alone."""
     stalled = exchanges.stalled
     if not stalled.any():
-        return AckStalls(np.zeros(len(exchanges)), np.zeros(len(exchanges)))
+        return AckStalls(constant(0.0, len(exchanges)), constant(0.0, len(exchanges)))
     clean = exchanges.complete & (exchanges.retransmissions == 0) & ~exchanges.is_setup
     stalled = np.where(clean, stalled, 0).astype(float)
     asked, answered = exchanges.request_end - exchanges.request, exchanges.response_end - exchanges.response

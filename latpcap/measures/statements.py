@@ -7,6 +7,7 @@ by user, database, client, application or server.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType
@@ -70,8 +71,10 @@ class StatementGroups(Struct, frozen=True):
     """When the first of its exchanges began; `MISSING` where no packet of them was captured."""
     last_seen: Ints
     """When the last one did."""
-    of_exchange: Ints
-    """The entry that each exchange belongs to."""
+    first: Ints
+    """The first exchange of each."""
+    of_exchange: NDArray[np.unsignedinteger[Any]]
+    """The entry that each exchange belongs to: narrow where there are few."""
 
     def __len__(self) -> int:
         return len(self.text)
@@ -92,8 +95,7 @@ def group_by(recording: Recording, timeline: Timeline, grouping: str) -> tuple[l
     numbers = {name: number for number, name in enumerate([None, *names])}
     of_connection = np.array([numbers[name] for name in named], np.int64)
     groups = _grouped(recording, timeline, of_connection[recording.exchanges.connection])
-    first = _first_rows(groups.of_exchange, len(groups))
-    return [named[connection] for connection in recording.exchanges.connection[first]], groups
+    return [named[connection] for connection in recording.exchanges.connection[groups.first]], groups
 
 
 def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementGroups:
@@ -143,7 +145,8 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         response_spread_ms=times("response_spread_ms", exchanges.response_spread),
         first_seen=first_seen[order],
         last_seen=last_seen[order],
-        of_exchange=np.argsort(order, kind="stable")[groups],
+        first=first,
+        of_exchange=np.argsort(order, kind="stable").astype(np.min_scalar_type(count))[groups],
     )
 
 

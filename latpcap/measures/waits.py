@@ -34,13 +34,19 @@ class Stretches(Struct, frozen=True):
         """Of `which`: one after the other, as the runtime has them, and that at the two ends of the baselines."""
         alone = self._alone(baselines.baseline)
         part = np.divide(self.network, alone, out=np.ones(len(alone)), where=alone > 0)
-        low = np.minimum(self._alone(np.nan_to_num(baselines.low)), alone)
-        high = np.fmax(self._alone(baselines.high), alone)
-        return np.array([each.sum(where=which) for each in (alone, self.network, low * part, high * part)]) / 1e9
+        sums = [alone.sum(where=which), self.network.sum(where=which)]
+        for least, rtt in ((np.minimum, np.nan_to_num(baselines.low)), (np.fmax, baselines.high)):
+            bound = self._alone(rtt)
+            least(bound, alone, out=bound)
+            bound *= part
+            sums.append(bound.sum(where=which))
+        return np.array(sums) / 1e9
 
     def _alone(self, rtt: Floats) -> Floats:
         with np.errstate(invalid="ignore"):  # no wait of an RTT without a bound: no time
-            return np.asarray(np.clip(self.trips * rtt[self.phase] - self.hidden, 0, self.waited), float)
+            waits = self.trips * rtt[self.phase]
+            waits -= self.hidden
+            return np.asarray(np.clip(waits, 0, self.waited, out=waits), float)
 
 
 class Waits(Struct, frozen=True):

@@ -220,35 +220,40 @@ class Measures:
         return replace(projection, fetches=tuple(fetch_savings(findings)))
 
     def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
-        """Build the result."""
-        recording, projection = self.recording, project(self.basis, rtt_ms, within_s)
-        findings = self.findings([point.rtt_ms for point in projection.points])
-        projection = replace(projection, fetches=tuple(fetch_savings(findings)))
+        """Build the result: what is replayed comes last, when what all else was made of needs no room any more."""
+        recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
-            overall(recording, self.chattiness),
-            self.network_share,
-            routes,
-            count_tasks(recording, self.rtt),
+            overall(recording, self.chattiness), self.network_share, routes, count_tasks(recording, rtt)
         )
+        over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
+        statements = statement_results(self.statements, recording.start_ns)
+        connections, errors, health, purposes = tuple(self.connections()), self.errors, self.health, self.purposes
+        recording.exchanges.forget()
+        self.savings.findings()
+        self.evidence.forget()
+        projection = project(self.basis, rtt_ms, within_s)
+        asked = [point.rtt_ms for point in projection.points]
+        findings = self.findings(asked)
+        projection = replace(projection, fetches=tuple(fetch_savings(findings)))
         return Analysis(
             captures=tuple(_captures(recording)),
             selection=recording.selected,
             settings=self.settings,
-            health=self.health,
+            health=health,
             summary=self._summary(projection, made_for),
             budget=self.budget,
             waits=self.timeline.waits,
-            purposes=self.purposes,
+            purposes=purposes,
             chattiness=made_for,
-            paths=tuple(path_results(recording, self.rtt)),
-            connections=tuple(self.connections()),
-            statements=statement_results(self.statements, recording.start_ns),
+            paths=tuple(path_results(recording, rtt)),
+            connections=connections,
+            statements=statements,
             routes=routes,
-            errors=self.errors,
-            minutes=minutes_result(minutes(recording, self.rtt, beyond=True), recording.runtime_s),
+            errors=errors,
+            minutes=over_time,
             findings=findings,
-            fixes_together=fixes_together(self.savings, [point.rtt_ms for point in projection.points]),
+            fixes_together=fixes_together(self.savings, asked),
             projection=projection,
         )
 

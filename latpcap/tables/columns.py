@@ -7,7 +7,7 @@ Numbers come out as views of the Arrow buffers through the C data interface
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "Ints",
     "codes",
     "column",
+    "constant",
     "empty",
     "first_that_holds",
     "forget",
@@ -148,17 +149,17 @@ def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: A
     return np.asarray(found)
 
 
-def forget(of: object, *kinds: type) -> None:
-    """Let go of the wide columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for.
-
-    A column of booleans takes too little to be made twice.
-    """
+def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
+    """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for."""
     kept = vars(of)
     for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
-        value = kept[name]
-        is_wide = isinstance(value, np.ndarray) and value.dtype != bool
-        if is_wide or isinstance(value, kinds):
+        if name not in but and isinstance(kept[name], (np.ndarray, Codes, *kinds)):
             del kept[name]
+
+
+def constant(value: float, count: int) -> NDArray[Any]:
+    """A column of the same number in every row: it takes the room of one."""
+    return np.broadcast_to(np.asarray(value), count)
 
 
 def column(table: Table, name: str) -> Column:

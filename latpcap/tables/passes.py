@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,24 @@ __all__ = [
     "numbered",
     "occurring",
     "ordered",
+    "pieces",
     "serving",
     "sums",
 ]
 
 Integers = NDArray[Any]
+
+PIECE = 1 << 16
+"""Rows of which many columns at once fit the processor's cache."""
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """`count` rows piece by piece: what is made on the way from columns to a column is never as large as they are.
+
+    >>> list(pieces(70_000))
+    [slice(0, 65536, None), slice(65536, 70000, None)]
+    """
+    return (slice(first, min(first + PIECE, count)) for first in range(0, count, PIECE))
 
 
 def ordered(*keys: Integers) -> Ints:

@@ -95,5 +95,7 @@ def running_maximum(groups: Ints, values: Ints) -> Ints:
     least = np.minimum.reduceat(values, first)
     heights = np.maximum.reduceat(values, first) - least + 1  # runs laid on top of each other: one maximum serves all
     shift = np.repeat(np.cumsum(heights) - heights - least, np.diff(first, append=len(groups)))
-    largest: Ints = np.maximum.accumulate(values + shift) - shift
+    largest: Ints = values + shift
+    np.maximum.accumulate(largest, out=largest)
+    largest -= shift
     return largest

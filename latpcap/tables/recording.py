@@ -235,8 +235,8 @@ class Exchanges:
         return len(self.connection)
 
     def forget(self) -> None:
-        """Let go of what can be made again, for something that needs the room."""
-        columns.forget(self)
+        """Let go of what can be made again, for something that needs the room; what all measures ask for is kept."""
+        columns.forget(self, but=("connection", "round_trips"))
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
