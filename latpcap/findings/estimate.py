@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Basis
+from latpcap.tables import passes
 
 __all__ = ["Costs", "costs_of", "estimated_s"]
 
@@ -57,11 +58,14 @@ def costs_of(evidence: Evidence, base: Basis) -> Costs:
     """Take the costs from the measures; think time stays whatever is fixed."""
     exchanges, timeline = evidence.exchanges, evidence.timeline
     count = len(evidence.recording.connections)
-    client = np.where(evidence.thinks, 0, np.maximum(evidence.client_ns, 0)) * timeline.weight
+    client_s = np.empty(len(exchanges))
+    for rows, client in evidence.client_ns():
+        works = np.where(client > evidence.think_ns, 0, np.maximum(client, 0))
+        client_s[rows] = works * timeline.weight[rows] / 1e9
     in_exchanges = np.bincount(exchanges.connection, exchanges.round_trips * timeline.weight, count)
     return Costs(
         weight=timeline.weight,
-        client_s=client / 1e9,
+        client_s=client_s,
         service_ns=timeline.service_ns,
         round_trips=exchanges.round_trips,
         handshake_trips=np.maximum(timeline.effective - in_exchanges, 0),
@@ -75,8 +79,12 @@ def estimated_s(effect: Effect, costs: Costs) -> float:
         return 0.0
     rtt_ms = max(RANK_RTT_MS, costs.baseline_ms)
     rows = effect.rows
-    share = effect.saved / np.maximum(costs.round_trips[rows], 1)
-    own_s = effect.takes.client * costs.client_s[rows] + effect.takes.service * costs.service_s(rows)
-    worked = float((share * own_s).sum())
+    worked_s = np.empty(len(rows))
+    for part in passes.pieces(len(rows)):
+        there = rows[part]
+        share = effect.saved[part] / np.maximum(costs.round_trips[there], 1)
+        own_s = effect.takes.client * costs.client_s[there] + effect.takes.service * costs.service_s(there)
+        worked_s[part] = share * own_s
+    worked = float(worked_s.sum())
     stalled = float((effect.stall_ns * costs.weight[rows]).sum()) / 1e9 if effect.stall_ns.any() else 0.0
     return max(costs.weighted_round_trips(effect) * rtt_ms / 1000 + worked + stalled, 0.0)

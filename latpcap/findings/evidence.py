@@ -6,7 +6,7 @@ blob reads and closes. A *stretch* is work of one connection without think time 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -319,20 +319,21 @@ class Evidence:
         of_catalog = [number for number in perhaps if reads_catalog(self.texts[number])]
         return bools(self.is_execution & self.runs(of_catalog))
 
-    @property
-    def client_ns(self) -> Floats:
-        """Client time before each exchange, without the near half of the RTT and stalls that lie in it."""
-        exchanges = self.exchanges
-        near = np.nan_to_num(self.rtt.of_phases.near)[self.rtt.of_exchanges]
-        paused = exchanges.client
-        gap = np.where(paused == MISSING, 0, paused) - near * exchanges.round_trips
-        client: Floats = gap - self.timeline.own_held_ns.before
-        return client
+    def client_ns(self) -> Iterator[tuple[slice, Floats]]:
+        """Client time before each exchange, without the near half of the RTT and stalls that lie in it; in pieces."""
+        near, paused = np.nan_to_num(self.rtt.of_phases.near), self.exchanges.client
+        for rows in passes.pieces(len(paused)):
+            gap = np.where(paused[rows] == MISSING, 0, paused[rows])
+            waited = near[self.rtt.of_exchanges[rows]] * self.exchanges.round_trips[rows]
+            yield rows, gap - waited - self.timeline.own_held_ns.before[rows]
 
     @cached_property
     def thinks(self) -> Bools:
         """The client thought before it: that time stays whatever is fixed."""
-        return bools(self.client_ns > self.think_ns)
+        thinks = np.empty(len(self.exchanges), bool)
+        for rows, client in self.client_ns():
+            thinks[rows] = client > self.think_ns
+        return thinks
 
     @cached_property
     def is_late(self) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,8 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Variant
 from latpcap.projection.job import Changes, Job
+from latpcap.tables import passes
+from latpcap.tables.columns import Ints
 from latpcap.tables.recording import MISSING
 
 __all__ = ["variant_of"]
@@ -38,23 +40,21 @@ def _gone(effects: Sequence[Effect], evidence: Evidence) -> Bools:
 
 
 def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes:
+    requests, responses = job.segments()
     size = len(evidence.exchanges)
     trips, gap, service = np.ones((3, size))
     stalled_within = np.ones(size, bool)
-    requests, responses = job.segments()
     undelayed, closed = np.zeros(size, bool), np.zeros(job.connections, bool)
     gone = _gone(effects, evidence)
     for effect in effects:
-        waits = evidence.exchanges.round_trips[effect.rows]
-        for rows, share in ((effect.rows, effect.saved / np.maximum(waits, 1)), (effect.along, 1.0)):
+        for rows, share in _shares(effect, evidence):
             trips[rows] -= share
             gap[rows] -= np.where(evidence.thinks[rows], 0, share * effect.takes.client)
             service[rows] -= share * effect.takes.service
         undelayed[effect.rows[effect.stall_ns > 0]] = True
         closed[effect.closed] = True
-        together = effect.rows[effect.saved > 0]
-        requests[together] = _segments(evidence.exchanges.request_bytes, together, evidence, job)
-        responses[together] = _segments(evidence.exchanges.response_bytes, together, evidence, job)
+        _put_together(effect, requests, evidence.exchanges.request_bytes, evidence, job)
+        _put_together(effect, responses, evidence.exchanges.response_bytes, evidence, job)
     stalled_within[gone | undelayed] = False
     for left in (trips, gap, service):
         np.maximum(left, 0, out=left)
@@ -70,10 +70,19 @@ def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes
     )
 
 
-def _segments(sizes: NDArray[np.int64], rows: NDArray[np.int64], evidence: Evidence, job: Job) -> Floats:
+def _shares(effect: Effect, evidence: Evidence) -> Iterator[tuple[Ints, Floats | float]]:
+    """Which part of each exchange goes, piece by piece."""
+    for part in passes.pieces(len(effect.rows)):
+        rows = effect.rows[part]
+        yield rows, effect.saved[part] / np.maximum(evidence.exchanges.round_trips[rows], 1)
+    yield effect.along, 1.0
+
+
+def _put_together(effect: Effect, segments: Floats, sizes: Ints, evidence: Evidence, job: Job) -> None:
     """What travels together shares packets: a part of a segment each."""
-    segments: Floats = sizes[rows] / job.segment_bytes[evidence.exchanges.connection[rows]]
-    return segments
+    for part in passes.pieces(len(effect.rows)):
+        rows = effect.rows[part][effect.saved[part] > 0]
+        segments[rows] = sizes[rows] / job.segment_bytes[evidence.exchanges.connection[rows]]
 
 
 def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:

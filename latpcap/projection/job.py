@@ -18,6 +18,7 @@ from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
 from latpcap.rtt import Estimate
+from latpcap.tables import passes
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 
 __all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
@@ -45,16 +46,18 @@ class Job:
 
     def columns(self) -> Columns:
         """What is replayed."""
-        return Columns.of(self._recording, self._rtt, *self._baselines)
+        columns = Columns.of(self._recording, self._rtt, *self._baselines)
+        self._recording.exchanges.forget()  # the replay needs the room
+        return columns
 
     def segments(self) -> tuple[Floats, Floats]:
         """What the request and the response of each exchange fill."""
         exchanges = self._recording.exchanges
-        size = self.segment_bytes[exchanges.connection]
-        return (
-            _segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
-            _segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
-        )
+        requests = _request_segments(exchanges, self.segment_bytes)
+        exchanges.forget()
+        responses = _response_segments(exchanges, self.segment_bytes)
+        exchanges.forget()
+        return requests, responses
 
     @cached_property
     def answers(self) -> int:
@@ -103,10 +106,10 @@ class Columns(Struct, frozen=True):
         connections, exchanges, phases = recording.connections, recording.exchanges, rtt.phases
         near = np.nan_to_num(baseline * rtt.of_phases.near_share)
         half = np.rint(near / 2).astype(np.int64)
-        shift = half[rtt.of_exchanges]
+        shift = half[rtt.of_exchanges] if half.any() else None  # at the client, times are the client's
+        back = None if shift is None else -shift
         near, opened, closed = near[phases.opening], half[phases.opening], half[phases.closing]
         segment_bytes = _segment_bytes(connections)
-        size = segment_bytes[exchanges.connection]
         stalls = ack_stalls(exchanges)
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
@@ -126,15 +129,15 @@ class Columns(Struct, frozen=True):
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
             phase=rtt.of_exchanges.astype(np.uint32),
-            request_ns=_shifted(exchanges.request, -shift, aside),
-            request_end_ns=_shifted(exchanges.request_end, -shift, aside),
+            request_ns=_shifted(exchanges.request, back, aside),
+            request_end_ns=_shifted(exchanges.request_end, back, aside),
             response_ns=_shifted(exchanges.response, shift, aside),
             response_end_ns=_shifted(exchanges.response_end, shift, aside),
             round_trips=exchanges.round_trips.astype(np.uint32),
             stalled_before_ns=stalls.before,
             stalled_within_ns=stalls.inside,
-            request_segments=_segments(exchanges.request_bytes, exchanges.request, exchanges.request_end, size),
-            response_segments=_segments(exchanges.response_bytes, exchanges.response, exchanges.response_end, size),
+            request_segments=_request_segments(exchanges, segment_bytes),
+            response_segments=_response_segments(exchanges, segment_bytes),
             setup=exchanges.is_setup,
             ends_transaction=exchanges.ends_transaction,
             shared=exchanges.wait.where("shared".__eq__),
@@ -190,16 +193,43 @@ def _segment_bytes(connections: Connections) -> Floats:
     return payload
 
 
-def _segments(sizes: Ints, begin: Ints, end: Ints, segment_bytes: Floats) -> Floats:
-    """How many segments messages fill; one that begins in the last packet of another fills it with that."""
-    segments: Floats = sizes / segment_bytes
-    begins_one = np.ones(len(segments), bool)
+def _request_segments(exchanges: Exchanges, segment_bytes: Floats) -> Floats:
+    sizes, begin, end = exchanges.request_bytes, exchanges.request, exchanges.request_end
+    return _segments(sizes, begin, end, exchanges.connection, segment_bytes)
+
+
+def _response_segments(exchanges: Exchanges, segment_bytes: Floats) -> Floats:
+    sizes, begin, end = exchanges.response_bytes, exchanges.response, exchanges.response_end
+    return _segments(sizes, begin, end, exchanges.connection, segment_bytes)
+
+
+def _segments(sizes: Ints, begin: Ints, end: Ints, connection: Ints, segment_bytes: Floats) -> Floats:
+    """How many segments messages fill; one that begins in the last packet of another fills it with that.
+
+    `segment_bytes` are those of each connection.
+    """
+    begins_one = np.ones(len(sizes), bool)
     begins_one[1:] = begin[1:] != end[:-1]
-    first = np.flatnonzero(begins_one)
-    if len(first):
-        together = np.add.reduceat(segments, first)
-        segments[first] += np.ceil(together) - together
+    segments = np.empty(len(sizes))
+    done = 0
+    for rows in passes.pieces(len(sizes)):
+        piece = segments[done : max(_next(begins_one, rows.stop), done)]
+        here = slice(done, done + len(piece))
+        if len(piece) == 0:
+            continue
+        np.divide(sizes[here], segment_bytes[connection[here]], out=piece)
+        first = np.flatnonzero(begins_one[here])
+        together = np.add.reduceat(piece, first)
+        piece[first] += np.ceil(together) - together
+        done = here.stop
     return segments
+
+
+def _next(where: Bools, row: int) -> int:
+    """The first row from this one on that is so; behind the last one where there is none."""
+    left = where[row:]
+    ahead = int(np.argmax(left)) if len(left) else 0
+    return row + ahead if len(left) and left[ahead] else len(where)
 
 
 def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
@@ -211,11 +241,13 @@ def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
     return taken
 
 
-def _shifted(times: Ints, by: Ints, aside: Bools | None = None) -> Ints:
+def _shifted(times: Ints, by: Ints | None, aside: Bools | None = None) -> Ints:
     """Later by so much, where they are known and not `aside`."""
+    if by is None:
+        return times if aside is None else np.where(aside, MISSING, times)
     unknown = times == MISSING
     if aside is not None:
         unknown |= aside
-    shifted = times + by
+    shifted: Ints = times + by
     shifted[unknown] = MISSING
     return shifted
