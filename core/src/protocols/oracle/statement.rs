@@ -128,7 +128,9 @@ pub fn text<'a>(bytes: &'a [u8], execution: &Execution) -> Text<'a> {
         return Text::None;
     }
     let until = bytes.len().min(from + SEARCHED);
-    match (from..until).find_map(|at| text_at(bytes, at, execution)) {
+    let begins = beginnings(execution);
+    let mut places = (from..until).filter(|&at| begins[usize::from(bytes[at])]);
+    match places.find_map(|at| text_at(bytes, at, execution)) {
         Some((text, end)) => Text::Whole(text, end),
         None if bytes.len() < length.saturating_add(from + SEARCHED) => Text::Partial,
         None => Text::None,
@@ -145,6 +147,24 @@ pub fn beginning<'a>(bytes: &'a [u8], execution: &Execution) -> Option<Cow<'a, [
         let reads = begins && starts_a_statement(text[0]) && text.len() >= SHORTEST;
         (reads && text.iter().copied().all(is_printable)).then_some(Cow::Borrowed(text))
     })
+}
+
+/// Which bytes may begin the text, in whichever way it is written: most places are refused by them.
+fn beginnings(execution: &Execution) -> [bool; 256] {
+    let declared = execution.text_length;
+    let mut begins = match execution.family {
+        Family::Wide(_) => return [true; 256],
+        Family::Universal => STARTS,
+    };
+    begins[usize::from(CHUNKED)] = true;
+    let third = declared / 3;
+    let lengths = [declared, declared.saturating_sub(1), third, third.saturating_sub(1), declared / 4];
+    for length in lengths.into_iter().filter(|&length| fits(length, declared)) {
+        if let Some(begins) = begins.get_mut(length) {
+            *begins = true;
+        }
+    }
+    begins
 }
 
 /// A text as a string or bare. JDBC's bare texts may read like a shorter string (`\n` is a length, too), whose buffer
@@ -167,7 +187,6 @@ fn string_at<'a>(bytes: &'a [u8], at: usize, execution: &Execution) -> Option<(C
     let is_wide = matches!(execution.family, Family::Wide(_));
     let right = |length| fits(length, declared) || is_wide && fits_converted(length, declared);
     let first = *bytes.get(at)?;
-    // Most places are refused by their first byte.
     if first != CHUNKED && !right(first.into()) || is_wide && is_inside_text(bytes, at) {
         return None;
     }
@@ -196,13 +215,9 @@ fn raw_at(bytes: &[u8], at: usize, length: usize) -> Option<(Cow<'_, [u8]>, usiz
 }
 
 /// Declared is the text's length, or the buffer's: three or four bytes a character, perhaps with a zero at the end.
-#[inline]
 fn fits(length: usize, declared: usize) -> bool {
     let with_zero = length + 1;
-    // Few lengths come near it: most are refused at once.
-    (length..=4 * with_zero).contains(&declared)
-        && length > 0
-        && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
+    length > 0 && [length, 3 * length, 4 * length, with_zero, 3 * with_zero].contains(&declared)
 }
 
 /// What reads like a string may be a piece of one: the first chunk, or a blank (a length of 32) with what follows it.
@@ -246,9 +261,20 @@ fn is_printable(byte: u8) -> bool {
     byte >= 0x20 || matches!(byte, b'\t' | b'\n' | b'\r')
 }
 
-fn starts_a_statement(byte: u8) -> bool {
+const fn starts_a_statement(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'(' | b'/' | b'-' | b' ' | b'\t' | b'\n' | b'\r')
 }
+
+/// The bytes that do.
+const STARTS: [bool; 256] = {
+    let mut starts = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        starts[byte] = starts_a_statement(byte as u8);
+        byte += 1;
+    }
+    starts
+};
 
 /// What a statement does, as far as its answer differs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
