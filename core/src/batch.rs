@@ -71,11 +71,17 @@ impl Batch {
         self.most = most;
         self.events.clear();
         self.finished.clear();
-        self.bytes.clear();
-        self.bytes.shrink_to(USUAL_BYTES);
+        self.forget_bytes();
         self.events.shrink_to(USUAL_EVENTS);
         self.finished.shrink_to(USUAL_EVENTS);
         (self.packets, self.turn) = (0, 0);
+    }
+
+    /// Its bytes have been read. There may have been many, where connections had to give up what waited: no batch keeps
+    /// room for them until it is filled again.
+    pub fn forget_bytes(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(USUAL_BYTES);
     }
 
     /// One more packet is in it; true where no further one fits.
@@ -103,5 +109,17 @@ impl Batch {
         let Chunk { side, mark, acknowledged, offset, lost, cut, .. } = *chunk;
         let chunk = Chunk { side, mark, acknowledged, offset, lost, bytes: &[], cut };
         self.add(connection, What::Chunk(chunk, start..self.bytes.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_whose_bytes_were_read_keeps_room_for_the_usual_alone() {
+        let mut batch = Batch { bytes: vec![0; 100 * USUAL_BYTES], ..Batch::default() };
+        batch.forget_bytes();
+        assert!(batch.bytes.is_empty() && batch.bytes.capacity() <= USUAL_BYTES);
     }
 }

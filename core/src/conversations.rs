@@ -43,6 +43,7 @@ impl Conversations<'_> {
         for events in batch.events.chunk_by(|one, next| one.turn == next.turn) {
             self.turn(events, &batch.bytes, &mut batch.finished);
         }
+        batch.forget_bytes();
         self.kept.statements = self.statements.kept_bytes();
         (batch.conversations, batch.conversed) = (self.kept, self.all.len());
     }
