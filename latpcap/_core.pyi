@@ -39,10 +39,16 @@ def read(
     show_literals: bool = False,
     decode_as: dict[int, str] = ...,
     memory: int = 1_000_000_000,
+    disk: tuple[str, int] | None = None,
+    in_memory: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Recording:
-    """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content."""
+    """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content.
+
+    `disk`: a folder, and how many bytes may go to temporary files there; `in_memory`: beyond how many bytes rows do,
+    where they need not.
+    """
 
 def annotate(
     sources: list[str],
@@ -77,6 +83,10 @@ def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, 
 
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""
+
+    @property
+    def is_large(self) -> bool:
+        """What is computed from it does not fit in the memory that reading may take."""
 
     def captures(self) -> _ArrowStream: ...
     def notes(self) -> _ArrowStream: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,10 +26,11 @@ from latpcap.result.tasks import task_table
 from latpcap.tables import sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
+from latpcap.tables.scratch import scratch_within
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, MAX_MS, QUERY_TIMEOUT_S, fibre_ms, parse_size
+from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, MAX_MS, QUERY_TIMEOUT_S, fibre_ms, parse_room, parse_size
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -58,6 +60,8 @@ def read(
     rtt_baseline_ms: float | None = None,
     pseudonymise: bool | Pseudonyms = False,
     memory: int | str = DEFAULT_MEMORY,
+    disk: int | str = DEFAULT_DISK,
+    temp_folder: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Any = None,
 ) -> Capture:
@@ -68,11 +72,13 @@ def read(
     client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
-    `memory` (bytes, or `"512MiB"`): what is beyond it is left out, and `health` says what that is; it takes as many
-    `threads` as there are processors (what is read does not depend on it); `progress` (a `latpcap.Progress`) can be
+    `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than `disk`
+    bytes (0 for none), but never all that is free there; what has no room is left out, and `health` says what that is;
+    reading takes as many `threads` as there are processors (what is read does not depend on it); `progress` (a `latpcap.Progress`) can be
     watched and cancelled from another thread.
 
-    Raises `CaptureError` where a file cannot be read or is no capture.
+    Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
+    where temporary files have no room.
     """
     from latpcap import _core
 
@@ -83,12 +89,14 @@ def read(
     resolved = sources.resolve(source)
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory = parse_size(memory) if isinstance(memory, str) else memory
+    scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
     try:
         core = _core.read(
             resolved,
             show_literals=show_literals,
             decode_as=decode_as or {},
             memory=memory,
+            disk=scratch and (scratch.folder, scratch.most),
             threads=threads,
             progress=progress,
         )
@@ -97,7 +105,8 @@ def read(
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    recording = Recording(PseudonymousTables(core, names) if names else core)
+    tables = PseudonymousTables(core, names) if names else core
+    recording = Recording(tables, scratch=scratch if core.is_large else None)
     return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory, decode_as=decode_as)
 
 

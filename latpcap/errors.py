@@ -5,6 +5,7 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── GateFailed          1    a condition of --fail-if holds
 ├── UsageError          2    an option, an argument or an output file is not usable
 ├── CaptureError        3    a file cannot be read or is no capture
+├── DiskFull            5    what does not fit in memory does not fit on the disk either
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
     └── NothingSelected 4    none of those that do is among what was asked for
 ```
@@ -14,7 +15,7 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
-__all__ = ["CaptureError", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "NothingSelected", "UsageError"]
+__all__ = ["CaptureError", "DiskFull", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "NothingSelected", "UsageError"]
 
 
 class LatpcapError(Exception):
@@ -39,6 +40,12 @@ class CaptureError(LatpcapError):
     """A file cannot be read, or is not a capture."""
 
     exit_status = 3
+
+
+class DiskFull(LatpcapError):
+    """What does not fit in memory does not fit on the disk either."""
+
+    exit_status = 5
 
 
 class NoDatabaseTraffic(LatpcapError):

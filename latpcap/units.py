@@ -25,13 +25,15 @@ from collections.abc import Iterable
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
-__all__ += ["DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "QUERY_TIMEOUT_S", "MissingUnit", "counted", "listed"]
-__all__ += ["parse_share", "parse_size"]
+__all__ += ["DEFAULT_DISK", "DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "QUERY_TIMEOUT_S", "MissingUnit", "counted", "listed"]
+__all__ += ["parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["percent", "percent_range", "significant"]
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
+DEFAULT_DISK = 20_000_000_000
+"""What may go to temporary files beyond that, in bytes."""
 QUERY_TIMEOUT_S = 60.0
 """How long a query in SQL may take."""
 MAX_MS = 1e12
@@ -266,6 +268,11 @@ def parse_size(text: str) -> int:
     if not value:
         raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes")
     return int(value)
+
+
+def parse_room(text: str) -> int:
+    """Return bytes, also none; raises `UsageError`."""
+    return 0 if text.strip() == "0" else parse_size(text)
 
 
 def fibre_ms(distance_km: float) -> float:

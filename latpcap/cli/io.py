@@ -71,6 +71,8 @@ def read_options(reading: dict[str, Any]) -> dict[str, Any]:
         "think_s": reading["think"] / 1000,
         "rtt_baseline_ms": reading["rtt_baseline"],
         "memory": reading["memory"],
+        "disk": reading["disk"],
+        "temp_folder": reading["temp_folder"],
         "pseudonymise": reading["pseudonymise"],
     }
 

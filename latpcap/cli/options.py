@@ -21,6 +21,7 @@ from latpcap.units import (
     parse_duration_ms,
     parse_list_ms,
     parse_ms,
+    parse_room,
     parse_share,
     parse_size,
 )
@@ -167,19 +168,30 @@ color_option = click.option(
     help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise.",
 )
 
+PATH = click.Path(readable=False)
+"""A file's name, which shells complete; whether it can be used is told where it is opened."""
+
 memory_option = click.option(
     "--memory",
     type=Quantity("size", parse_size),
     default="1GB",
     metavar="SIZE",
     show_default=True,
-    help="What reading may keep; what a capture has beyond it is left out, with a note.",
+    help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files.",
 )
+
+disk_options = _all_of(
+    click.option("--disk", type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
+                 help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
+    click.option("--temp-folder", metavar="FOLDER", type=PATH,
+                 help="Where they are written; by default $TMPDIR, else /var/tmp."),
+)  # fmt: skip
 
 _reading_options = (
     *selection_options,
     decode_as_option,
     memory_option,
+    disk_options,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
                  help="Client time above this is think time: kept as it is at any RTT."),
     click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
@@ -190,9 +202,6 @@ _reading_options = (
     click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
     color_option,
 )  # fmt: skip
-
-PATH = click.Path(readable=False)
-"""A file's name, which shells complete; whether it can be used is told where it is opened."""
 
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=PATH)
 

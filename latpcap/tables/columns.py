@@ -80,6 +80,10 @@ class Column(Struct, frozen=True):
         values = self.values.view(np.int64) if wide else self.values.astype(np.int64, copy=False)
         return values if self.valid is None else np.where(self.valid, values, missing)
 
+    def part(self, rows: slice) -> Column:
+        """Some rows of it."""
+        return Column(self.values[rows], None if self.valid is None else self.valid[rows])
+
     def is_valid(self) -> Bools:
         """True where there is a value."""
         return np.ones(len(self.values), bool) if self.valid is None else self.valid

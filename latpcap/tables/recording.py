@@ -5,7 +5,7 @@ Times are nanoseconds since `Recording.start_ns`, as integers: exact, and small 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Column
 from latpcap.tables.endpoints import host_of
+from latpcap.tables.scratch import Scratch, filled, laid
 from latpcap.tables.selection import Selected
 
 __all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
@@ -101,7 +102,8 @@ class Exchanges:
     def kind(self) -> Codes:
         """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
         kinds = columns.codes(self._recording._statements_table, "kind")
-        return Codes(np.append(kinds.codes, kinds.codes.dtype.type(-1))[self.fingerprint], kinds.names)
+        codes, fingerprint = np.append(kinds.codes, kinds.codes.dtype.type(-1)), self.fingerprint
+        return Codes(self._filled(codes.dtype, lambda rows: codes[fingerprint[rows]]), kinds.names)
 
     @cached_property
     def fingerprint(self) -> Ints:
@@ -196,19 +198,24 @@ class Exchanges:
     @cached_property
     def complete(self) -> Bools:
         """All of it was captured."""
-        return self._column("complete").values
+        return laid(self._recording.scratch, self._column("complete").values)
 
     def _column(self, name: str) -> Column:
         return columns.column(self._recording.exchange_columns(name), name)
 
+    def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
+        return filled(self._recording.scratch, len(self), dtype, values)
+
     def _ints(self, name: str, missing: int = MISSING) -> Ints:
-        return self._column(name).ints(missing)
+        column = self._column(name)
+        return filled(self._recording.scratch, len(column.values), np.int64, lambda rows: column.part(rows).ints(missing))
 
     def _time(self, name: str) -> Ints:
         return self._recording._time(self._recording.exchange_columns(name), name)
 
     def _codes(self, name: str) -> Codes:
-        return columns.codes(self._recording.exchange_columns(name), name)
+        coded = columns.codes(self._recording.exchange_columns(name), name)
+        return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
     @property
     def begin(self) -> Ints:
@@ -308,13 +315,16 @@ class Recording:
         selected: Selected | None = None,
         period: tuple[int, int] | None = None,
         whole: Recording | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
         """Take over the tables of a `latpcap._core.Recording`, or of anything with the same methods.
 
         `selected` says what was selected. A window has a `period` (ns since 1970), when it begins and ends, and the
-        `whole` recording of its connections, from which more is known of them.
+        `whole` recording of its connections, from which more is known of them. What does not fit in memory goes to
+        `scratch`.
         """
         self._tables = tables
+        self.scratch = scratch
         self.selected = selected
         self.period = period
         self.whole = whole
@@ -483,11 +493,14 @@ class Recording:
         highest = max(int(streams.max(initial=0)), int(stream.max(initial=0)))
         index = np.full(highest + 1, -1, np.int64)
         index[streams] = np.arange(len(streams))
-        found: Ints = index[stream]
-        return found
+        return filled(self.scratch, len(stream), np.int64, lambda rows: index[stream[rows]])
 
     def _time(self, table: Table, name: str) -> Ints:
         """A timestamp column as ns since `start_ns`; `MISSING` for null."""
-        times = columns.column(table, name)
-        shifted: Ints = times.values - self.start_ns
-        return shifted if times.valid is None else np.where(times.valid, shifted, MISSING)
+        times, start_ns = columns.column(table, name), self.start_ns
+
+        def shifted(rows: slice) -> Ints:
+            since: Ints = times.values[rows] - start_ns
+            return since if times.valid is None else np.where(times.valid[rows], since, MISSING)
+
+        return filled(self.scratch, len(times.values), np.int64, shifted)

@@ -49,17 +49,17 @@ def select(recording: Recording, selection: Selection) -> Recording:
         tables, period, whole = part.tables, part.period, part.whole
     else:
         tables, period, whole = InWindow(part, then), then.period, part.whole or part
-    return Recording(tables, _selected(asked, selection, tables, period), period, whole)
+    return Recording(tables, _selected(asked, selection, tables, period), period, whole, recording.scratch)
 
 
 def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
     tables, period = OfStreams(recording, _streams(recording)[asked.chosen(selection)]), recording.period
     if recording.whole is None or period is None:
-        return Recording(tables)
+        return Recording(tables, scratch=recording.scratch)
     whole = _part(recording.whole, Asked(recording.whole), selection)
     begins, ends = reach(whole)
-    return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole)
+    return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
 
 
 def _streams(recording: Recording) -> Ints:
