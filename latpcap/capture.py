@@ -73,9 +73,9 @@ def read(
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
     `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than `disk`
-    bytes (0 for none), but never all that is free there; what has no room is left out, and `health` says what that is;
-    reading takes as many `threads` as there are processors (what is read does not depend on it); `progress` (a `latpcap.Progress`) can be
-    watched and cancelled from another thread.
+    bytes (0 for none) and never all that is free there; what has no room is left out, and `health` says what that is;
+    reading takes as many `threads` as there are processors (what is read does not depend on it); `progress` (a
+    `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
     where temporary files have no room.
@@ -96,7 +96,7 @@ def read(
             show_literals=show_literals,
             decode_as=decode_as or {},
             memory=memory,
-            disk=scratch and (scratch.folder, scratch.most),
+            disk=(scratch.folder, scratch.most) if scratch else None,
             threads=threads,
             progress=progress,
         )

@@ -15,7 +15,15 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
-__all__ = ["CaptureError", "DiskFull", "GateFailed", "LatpcapError", "NoDatabaseTraffic", "NothingSelected", "UsageError"]
+__all__ = [
+    "CaptureError",
+    "DiskFull",
+    "GateFailed",
+    "LatpcapError",
+    "NoDatabaseTraffic",
+    "NothingSelected",
+    "UsageError",
+]
 
 
 class LatpcapError(Exception):

@@ -25,7 +25,16 @@ from collections.abc import Iterable
 from latpcap.errors import UsageError
 
 __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_ms", "parse_list_ms", "parse_ms"]
-__all__ += ["DEFAULT_DISK", "DEFAULT_MEMORY", "MAX_MS", "PLACES_MS", "QUERY_TIMEOUT_S", "MissingUnit", "counted", "listed"]
+__all__ += [
+    "DEFAULT_DISK",
+    "DEFAULT_MEMORY",
+    "MAX_MS",
+    "PLACES_MS",
+    "QUERY_TIMEOUT_S",
+    "MissingUnit",
+    "counted",
+    "listed",
+]
 __all__ += ["parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["percent", "percent_range", "significant"]

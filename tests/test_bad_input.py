@@ -443,7 +443,7 @@ def test_what_is_beyond_the_memory_is_left_out_with_a_note(latpcap: Run, tmp_pat
     asked = (record for _ in range(100) for record in wire.ask(pings, answers))
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*mysql.log_in(wire), *asked]))
-    seen = healthy(latpcap, path, "--memory", "64MB")
+    seen = healthy(latpcap, path, "--memory", "64MB", "--disk", "0")
     assert "too-many-exchanges" in seen
     assert 50_000 < seen["exchanges"] < 90_000
     assert "too-many-exchanges" not in healthy(latpcap, path)

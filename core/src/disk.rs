@@ -8,6 +8,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+/// A kind of rows may take one part in so many.
+const ROWS: u64 = 16;
+
 /// Where files may be made, and how much they may take together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
@@ -16,9 +19,9 @@ pub struct Room {
 }
 
 impl Room {
-    /// One out of `parts` equal ones.
-    pub fn part(&self, parts: u64) -> Room {
-        Room { folder: self.folder.clone(), bytes: self.bytes / parts }
+    /// What a kind of rows may take of it: exchanges, RTT samples. The rest is for what is computed from them.
+    pub fn for_rows(&self) -> Room {
+        Room { folder: self.folder.clone(), bytes: self.bytes / ROWS }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::batch::{Batch, What};
 use crate::capture::{Packet, possible_time};
 use crate::conversation::{Conversation, Hints};
-use crate::disk::Overflow;
+use crate::disk::{Overflow, Room};
 use crate::ledger::{Kept, Round, Share};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
@@ -67,7 +67,7 @@ impl Flows<'_> {
             conversations: Kept::default(),
             conversed: 0,
             round: Round::default(),
-            overflow: Overflow::within(options.disk_for_rows()),
+            overflow: Overflow::within(options.disk.as_ref().map(Room::for_rows)),
             samples_round: Round::default(),
         }
     }

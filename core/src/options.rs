@@ -25,16 +25,7 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
 }
 
-/// Rows of exchanges may take one part in so many of the room on a disk, and as much RTT samples. The rest is for what
-/// is computed from them.
-const DISK_PARTS: u64 = 16;
-
 impl Options {
-    /// What a kind of rows may take of the disk.
-    pub fn disk_for_rows(&self) -> Option<Room> {
-        self.disk.as_ref().map(|room| room.part(DISK_PARTS))
-    }
-
     pub fn threads(&self) -> usize {
         self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
     }

@@ -28,7 +28,7 @@ pub fn open_and_read(sources: Vec<Source>, options: &Options) -> Result<Tables, 
 pub fn read(recording: Recording, options: &Options) -> io::Result<Tables> {
     let mut packets = Packets::new(recording, options);
     let mut conversations = Conversations::new(options);
-    let mut exchanges = ExchangeColumns::within(&options.limits, options.disk_for_rows());
+    let mut exchanges = ExchangeColumns::within(&options.limits, options.disk.as_ref());
     let pack = |batch: &mut Batch| packets.pack(batch);
     let converse = Box::new(|batch: &mut Batch| conversations.read(batch));
     let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges));
@@ -151,6 +151,6 @@ fn tabulate(batch: &mut Batch, exchanges: &mut ExchangeColumns) {
     batch.finished.iter().for_each(|exchange| exchanges.take(exchange));
     batch.exchanges = exchanges.kept_bytes();
     if batch.refusal.is_none() {
-        batch.refusal = exchanges.refusal().map(str::to_owned);
+        batch.refusal = exchanges.refusal();
     }
 }

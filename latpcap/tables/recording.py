@@ -208,7 +208,9 @@ class Exchanges:
 
     def _ints(self, name: str, missing: int = MISSING) -> Ints:
         column = self._column(name)
-        return filled(self._recording.scratch, len(column.values), np.int64, lambda rows: column.part(rows).ints(missing))
+        return filled(
+            self._recording.scratch, len(column.values), np.int64, lambda rows: column.part(rows).ints(missing)
+        )
 
     def _time(self, name: str) -> Ints:
         return self._recording._time(self._recording.exchange_columns(name), name)

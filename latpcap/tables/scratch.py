@@ -29,6 +29,8 @@ PIECE = 1 << 18
 """Rows that are made at once where all would be too many: a few MB."""
 MARGIN = 1_000_000_000
 """What stays free of a disk, in bytes."""
+OF_THE_CORE = 8
+"""One part in so many is for the core's rows and samples (`core/src/options.rs`)."""
 USUAL_FOLDER = "/var/tmp"
 """Where systems want large temporary files: `/tmp` may be a part of the memory."""
 
@@ -36,46 +38,110 @@ Array = NDArray[Any]
 
 
 class Scratch:
-    """Room in a folder for columns, of which so many bytes may be used."""
+    """Room in a folder: `most` bytes, of which columns may take what the core does not need for rows and samples."""
 
     def __init__(self, folder: str, most: int) -> None:
         """Nothing is made before somebody needs it."""
         self.folder = folder
         self.most = most
-        self._used = 0
+        self._left = most - most // OF_THE_CORE
 
     def empty(self, length: int, dtype: Any) -> OnDisk:
         """An array of that many values, which are yet to be set; raises `DiskFull`."""
         size = max(length * np.dtype(dtype).itemsize, 1)
-        if self._used + size > self.most:
-            raise self._is_full(f"{self.most:,} bytes are used")
+        if size > self._left:
+            raise self._is_full(f"{self.most:,} bytes are not enough")
         try:
-            with tempfile.TemporaryFile(dir=self.folder, prefix="latpcap-") as file:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
                 _take_room(file.fileno(), size)
                 pages = mmap.mmap(file.fileno(), size)
         except OSError as error:
             raise self._is_full(error.strerror or str(error)) from None
-        self._used += size
+        self._left -= size
         weakref.finalize(pages, self._give_back, size)
         array = np.ndarray(length, dtype, pages).view(OnDisk)
         array.scratch = self
         return array
 
     def _give_back(self, size: int) -> None:
-        self._used -= size
+        self._left += size
 
     def _is_full(self, why: str) -> DiskFull:
         return DiskFull(
-            f"{self.folder}: no room for what does not fit in memory: {why}; give more --disk, another --temp-folder, "
-            "or more --memory"
+            f"{self.folder}: no room for what does not fit in memory ({why}): give more --disk, another "
+            "--temp-folder, or more --memory"
         )
+
+
+class OnDisk(np.ndarray[Any, Any]):
+    """An array in a file of `scratch`, or computed from one: long ones that are computed from it go there, too."""
+
+    scratch: Scratch
+
+    def __array_finalize__(self, of: Any) -> None:
+        """Views and copies know it as well."""
+        if isinstance(of, OnDisk):
+            self.scratch = of.scratch
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> Any:
+        """Compute as numpy does; a long column that has no place yet gets a file."""
+        values, out = [_plain(each) for each in inputs], given.pop("out", None)
+        given = {name: _plain(value) for name, value in given.items()}
+        if out is not None:
+            getattr(ufunc, method)(*values, out=tuple(_plain(each) for each in out), **given)
+            return out[0] if len(out) == 1 else out
+        if method != "__call__" or ufunc.nout > 1 or given:
+            return getattr(ufunc, method)(*values, **given)
+        shape = np.broadcast_shapes(*(np.shape(each) for each in values))
+        kind = ufunc.resolve_dtypes((*(_kind(each) for each in values), None))[-1]
+        if len(shape) != 1 or shape[0] * kind.itemsize < LONG:
+            return ufunc(*values)
+        result = self.scratch.empty(shape[0], kind)
+        ufunc(*values, out=_plain(result))
+        return result
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, given: Any) -> Any:
+        """`np.where` chooses value by value; what else numpy does is its own."""
+        if function is not np.where or len(inputs) != 3:
+            return super().__array_function__(function, types, inputs, given)
+        chosen = [_plain(each) for each in inputs]
+        shape = np.broadcast_shapes(*(np.shape(each) for each in chosen))
+        if len(shape) != 1:
+            return np.where(*chosen)
+        condition, one, other = (np.broadcast_to(each, shape) for each in chosen)
+        kind = np.result_type(*chosen[1:])
+        return filled(self, shape[0], kind, lambda rows: np.where(condition[rows], one[rows], other[rows]))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Rows that are picked go where this array is."""
+        if not isinstance(index, np.ndarray) or index.ndim != 1 or self.ndim != 1:
+            return super().__getitem__(index)
+        values, index = _plain(self), _plain(index)
+        if index.dtype != bool:
+            return filled(self, len(index), self.dtype, lambda rows: values[index[rows]])
+        count = int(np.count_nonzero(index))
+        if len(index) != len(values) or count * self.itemsize < LONG:
+            return values[index]
+        picked, end = self.scratch.empty(count, self.dtype), 0
+        for begin in range(0, len(values), PIECE):
+            piece = values[begin : begin + PIECE][index[begin : begin + PIECE]]
+            _plain(picked)[end : end + len(piece)] = piece
+            end += len(piece)
+        return picked
+
+    def astype(self, dtype: Any, *args: Any, **given: Any) -> Any:
+        """The values as another type."""
+        if self.ndim != 1 or args or (given and self.dtype == dtype):
+            return super().astype(dtype, *args, **given)
+        values = _plain(self)
+        return filled(self, len(values), dtype, lambda rows: values[rows])
 
 
 def scratch_within(folder: str | os.PathLike[str] | None, most: int) -> Scratch | None:
     """Room in `folder`, or in the usual one: `most` bytes, but never all that is free; `None` for no room at all."""
     if most == 0:
         return None
-    chosen = os.fspath(folder) if folder is not None else _usual_folder()
+    chosen = _usual_folder() if folder is None else os.fspath(folder)
     if not (os.path.isdir(chosen) and os.access(chosen, os.W_OK | os.X_OK)):
         if folder is None:
             return None
@@ -84,80 +150,8 @@ def scratch_within(folder: str | os.PathLike[str] | None, most: int) -> Scratch 
     return Scratch(chosen, room) if room > 0 else None
 
 
-class OnDisk(np.ndarray[Any, Any]):
-    """An array in a file of `scratch`, or computed from one: what is computed from it further goes there if it is long."""
-
-    scratch: Scratch
-
-    def __array_finalize__(self, of: Any) -> None:
-        """Views and copies know it, too."""
-        if isinstance(of, OnDisk):
-            self.scratch = of.scratch
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> Any:
-        """Compute as numpy does; a long result that has no place yet gets one in a file."""
-        plain, out = [_plain(each) for each in inputs], given.pop("out", None)
-        given = {name: _plain(value) for name, value in given.items()}
-        if out is not None:
-            getattr(ufunc, method)(*plain, out=tuple(_plain(each) for each in out), **given)
-            return out[0] if len(out) == 1 else out
-        if method != "__call__" or ufunc.nout > 1 or given:
-            return getattr(ufunc, method)(*plain, **given)
-        shape = np.broadcast_shapes(*(np.shape(each) for each in plain))
-        kinds = [type(each) if type(each) in (bool, int, float) else np.asarray(each).dtype for each in plain]
-        kind = ufunc.resolve_dtypes((*kinds, None))[-1]  # type: ignore[arg-type]
-        if len(shape) != 1 or shape[0] * kind.itemsize < LONG:
-            return ufunc(*plain)
-        result = self.scratch.empty(shape[0], kind)
-        ufunc(*plain, out=_plain(result))
-        return result
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """`np.where` chooses value by value; what else numpy does is its own."""
-        if func is np.where and len(args) == 3 and not kwargs:
-            return self._where(*args)
-        return super().__array_function__(func, types, args, kwargs)
-
-    def _where(self, condition: Any, chosen: Any, other: Any) -> Any:
-        one = [_plain(each) for each in (condition, chosen, other)]
-        rows = max(one, key=np.ndim)
-        if np.ndim(rows) != 1:
-            return np.where(*one)
-
-        def part(each: Any, rows: slice) -> Any:
-            return each[rows] if np.ndim(each) == 1 and len(each) > 1 else each
-
-        return filled(self, len(rows), np.result_type(*one[1:]), lambda rows: np.where(*(part(each, rows) for each in one)))
-
-    def __getitem__(self, index: Any) -> Any:
-        """Rows that are picked one by one go where this array is."""
-        if not isinstance(index, np.ndarray) or index.ndim != 1 or self.ndim != 1:
-            return super().__getitem__(index)
-        values, index = _plain(self), _plain(index)
-        if index.dtype != bool:
-            return filled(self, len(index), self.dtype, lambda rows: values[index[rows]])
-        return self._chosen(values, index)
-
-    def _chosen(self, values: Array, chosen: Array) -> Any:
-        count = int(np.count_nonzero(chosen))
-        if count * self.itemsize < LONG:
-            return values[chosen]
-        picked, begin = self.scratch.empty(count, self.dtype), 0
-        for first in range(0, len(values), PIECE):
-            piece = values[first : first + PIECE][chosen[first : first + PIECE]]
-            _plain(picked)[begin : begin + len(piece)] = piece
-            begin += len(piece)
-        return picked
-
-    def astype(self, dtype: Any, *args: Any, **given: Any) -> Any:
-        """The values as another type."""
-        if self.ndim != 1 or args or (given.get("copy") is False and self.dtype == dtype):
-            return super().astype(dtype, *args, **given)
-        return filled(self, len(self), dtype, lambda rows: _plain(self)[rows])
-
-
 def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Callable[[slice], Any]) -> Array:
-    """An array of the `values` of each slice of its rows: on disk, if it is long, where `where` is.
+    """An array of the `values` of each slice of its rows: if it is long, on disk where `where` is.
 
     In memory all are asked for at once, which is quickest.
     """
@@ -174,12 +168,17 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
 
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
-    """The same array: on disk, if it is long, where `where` is."""
-    return filled(where, len(array), array.dtype, lambda rows: array[rows])
+    """The same array: if it is long, on disk where `where` is."""
+    return array if isinstance(array, OnDisk) else filled(where, len(array), array.dtype, lambda rows: array[rows])
 
 
 def _plain(value: Any) -> Any:
     return value.view(np.ndarray) if isinstance(value, OnDisk) else value
+
+
+def _kind(value: Any) -> Any:
+    """What numpy goes by when it chooses the type of a result: numbers of Python's have none of their own."""
+    return type(value) if type(value) in (int, float) else np.asarray(value).dtype
 
 
 def _usual_folder() -> str:

@@ -123,7 +123,7 @@ impl Recording {
 impl Recording {
     pub(super) fn new(tables: Tables, limits: &Limits) -> Result<Recording, ArrowError> {
         Ok(Recording {
-            is_large: limits.room(tables.exchanges.analysed_bytes()).is_none(),
+            is_large: tables.exchanges.are_analysed_on_disk(limits),
             captures: tables.captures()?,
             notes: tables.notes()?,
             connections: tables.connections()?,

@@ -19,6 +19,8 @@ use crate::stream::Mark;
 const ANALYSED: usize = 700;
 /// What of it stays in memory where the rest is on disk.
 const ANALYSED_BESIDE_DISK: usize = 45;
+/// What the disk takes for a row.
+const ANALYSED_ON_DISK: u64 = 500;
 
 /// Of the room for errors, one part in so many is for their codes: a few bytes each, and few of them.
 const CODES: usize = 16;
@@ -142,15 +144,20 @@ fn is_count(rows: &u64) -> bool {
 pub struct ExchangeColumns {
     rows: Rows<{ COLUMNS.len() }>,
     words: Words,
+    /// The disk, and the rows of which it has room for all that is computed from them.
+    disk_bytes: u64,
+    most_on_disk: usize,
 }
 
 impl ExchangeColumns {
     /// Within these limits, and what a disk has room for.
-    pub fn within(limits: &Limits, disk: Option<Room>) -> ExchangeColumns {
+    pub fn within(limits: &Limits, disk: Option<&Room>) -> ExchangeColumns {
         let mut words = Words::default();
         words.error_code.most = limits.errors / CODES;
         words.error.most = limits.errors - limits.errors / CODES;
-        ExchangeColumns { rows: Rows::new(EXPECTED, limits.rows, Overflow::within(disk)), words }
+        let rows = Rows::new(EXPECTED, limits.rows, Overflow::within(disk.map(Room::for_rows)));
+        let disk_bytes = disk.map_or(0, |room| room.bytes);
+        ExchangeColumns { rows, words, disk_bytes, most_on_disk: (disk_bytes / ANALYSED_ON_DISK) as usize }
     }
 
     /// What the rows and their texts take in memory.
@@ -162,18 +169,20 @@ impl ExchangeColumns {
     /// The same with what will be computed from them, as far as that will not be on disk.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        let each = if self.rows.overflow().takes() { ANALYSED_BESIDE_DISK } else { ANALYSED };
-        self.bytes() + self.len() * each
+        let on_disk = self.rows.overflow().takes() && self.len() <= self.most_on_disk;
+        self.bytes() + self.len() * if on_disk { ANALYSED_BESIDE_DISK } else { ANALYSED }
     }
 
-    /// The same if nothing were on disk.
-    pub fn analysed_bytes(&self) -> usize {
-        self.bytes() + self.len() * ANALYSED
+    /// There is a disk, and what is computed from them goes there: in memory there is no room for it.
+    pub fn are_analysed_on_disk(&self, limits: &Limits) -> bool {
+        self.disk_bytes > 0 && self.bytes() + self.len() * ANALYSED > limits.memory
     }
 
     /// Why the disk takes no more.
-    pub fn refusal(&self) -> Option<&str> {
-        self.rows.overflow().refusal()
+    pub fn refusal(&self) -> Option<String> {
+        let too_few = || format!("{} bytes of disk are too few", self.disk_bytes);
+        let is_beyond = self.disk_bytes > 0 && self.len() > self.most_on_disk;
+        self.rows.overflow().refusal().map(str::to_owned).or_else(|| is_beyond.then(too_few))
     }
 
     #[inline]
