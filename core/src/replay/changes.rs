@@ -1,7 +1,7 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
-use super::Connections;
 use super::columns::columns;
+use super::job::Connections;
 use super::turn::{Starts, Turn};
 
 columns! {

@@ -1,54 +1,25 @@
-//! The job's turns, one after the other, on several networks at once.
+//! The job's turns, one after the other, at several RTTs at once.
 
 use std::ops::Range;
-use std::slice;
 
+use super::abreast::{ABREAST, Times};
+use super::bulk::{Bulk, Side, Stretch};
 use super::locks::Lock;
-use super::program::{Chain, Program, Step};
-use super::stretch::{BLOCK, Plain, go_on, wait_through};
-use super::transfer::{INITIAL_WINDOW, Path, Sender};
-use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
+use super::transfer::{Path, Senders};
+use super::turn::{Starts, Turn};
 use super::{Halvings, Network, Replay};
 
-/// A transfer of many segments.
-#[derive(Clone, Copy, Debug)]
-pub struct Bulk {
-    pub turn: u32,
-    /// Which of the turn's stretches it fills.
-    pub stretch: Stretch,
-    pub sender: Side,
-    pub segments: f64,
-    /// How long the application takes to produce it.
-    pub production: f64,
-    /// Segments that were under way at once when it was captured, at least.
-    pub window: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Client,
-    Server,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
-    Request,
-    Response,
-    /// Everything but the round trips of a turn that has some in its middle.
-    Whole,
-}
-
-/// Fewer segments than this do not move a window.
-pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
+/// What runs know of their connections fits a cache; beyond that each goes by itself.
+const TOGETHER_BYTES: usize = 4 << 20;
+/// More share nothing that would take long.
+const MOST_TOGETHER: usize = 4;
 
 /// A job, and all of a network but its RTT.
 pub struct Walk<'a> {
     replay: &'a Replay,
     network: &'a Network,
-    /// Of each connection, the largest window of its client and of its server, in segments.
-    largest: Vec<[f64; 2]>,
-    /// The bottleneck's time for a segment of each connection; empty without a bottleneck.
-    segment_ns: Vec<f64>,
+    /// Of each connection, those that its client and its server send on; their RTT depends on the turn.
+    paths: Vec<[Path; 2]>,
 }
 
 /// A turn, and what is the same of it at every RTT.
@@ -67,110 +38,78 @@ struct Walked {
 impl<'a> Walk<'a> {
     pub fn new(replay: &'a Replay, network: &'a Network) -> Walk<'a> {
         let connections = &replay.connections;
-        let lossy = if network.loss > 0.0 { MATHIS / network.loss.sqrt() } else { f64::INFINITY };
+        let path = |bytes: f64, taken: f64| Path {
+            rtt_ns: f64::NAN,
+            largest: network.largest_window(taken, bytes),
+            growth: network.growth,
+            segment_ns: network.segment_ns(bytes),
+        };
         let taken = connections.server_window_bytes.iter().zip(&connections.client_window_bytes);
-        let windows = taken.zip(&connections.segment_bytes);
-        let in_segments = |taken: f64, bytes: f64| (network.window_bytes.min(taken) / bytes).min(lossy);
-        let spaced = network.bandwidth.is_finite();
-        let sizes = connections.segment_bytes.iter().filter(|_| spaced);
+        let paths = taken.zip(&connections.segment_bytes);
         Walk {
             replay,
             network,
-            largest: windows
-                .map(|((&server, &client), &bytes)| [in_segments(server, bytes), in_segments(client, bytes)])
-                .collect(),
-            segment_ns: sizes.map(|bytes| (bytes + HEADER_BYTES) * 8e9 / network.bandwidth).collect(),
+            paths: paths.map(|((&server, &client), &bytes)| [path(bytes, server), path(bytes, client)]).collect(),
         }
     }
 
-    /// Take all of `runs`, `ABREAST` at most, through the whole job.
-    pub fn all(&self, runs: &mut [Run]) {
-        let mut next = Next::default();
-        if self.network.loss > 0.0 || !self.segment_ns.is_empty() {
-            (0..self.replay.turns.len() as u32).for_each(|number| self.turn(number, &mut next, runs));
-            return;
-        }
-        let Program { steps, chains, stretches, .. } = &*self.replay.program;
-        for step in steps {
-            match *step {
-                Step::Turn(number) => self.turn(number, &mut next, runs),
-                Step::Chain(number) => self.chain(&chains[number as usize], runs),
-                Step::Stretch(number) => self.stretch(&stretches[number as usize], &mut next, runs),
-            }
-        }
-    }
-
-    fn turn(&self, number: u32, next: &mut Next, runs: &mut [Run]) {
-        let (replay, turn) = (self.replay, self.replay.turn(number));
-        let walked = Walked {
-            number,
-            segments: replay.segments(turn.row),
-            halvings: replay.halvings[number as usize],
-            bulks: next.bulks(&replay.bulks, number),
-            locks: next.locks(&replay.turns.locks, number),
-            waits_for: replay.lock_of(number),
-            turn,
+    /// When the last turn is over at each RTT; as many as their connections leave room for go through the turns together.
+    pub fn latest(&self, rtts_ns: &[f64]) -> Vec<f64> {
+        let bytes = self.paths.len() * size_of::<Progress>();
+        let together = (TOGETHER_BYTES / bytes.max(1)).clamp(1, MOST_TOGETHER);
+        let through = |rtts_ns: &[f64]| {
+            let mut runs: Vec<Run> = rtts_ns.chunks(ABREAST).map(|rtts_ns| Run::new(self, rtts_ns, None)).collect();
+            self.all(&mut runs);
+            let latest: Vec<f64> = runs.iter().flat_map(Run::latest).take(rtts_ns.len()).collect();
+            latest
         };
-        runs.iter_mut().for_each(|run| run.turn(self, &walked));
+        rtts_ns.chunks(together * ABREAST).flat_map(through).collect()
     }
 
-    /// Turns that only wait: all networks go through them abreast.
-    fn chain(&self, chain: &Chain, runs: &mut [Run]) {
-        let [.., last] = chain.turns[..] else { return };
-        let last = self.replay.turn(last);
-        let rtts: Vec<f64> = runs.iter().map(|run| run.rtt(self, last.phase)).collect();
-        let mut lanes: Vec<f64> = runs.iter().map(|run| run.lanes[last.lane as usize]).collect();
-        wait_through(chain.turns.iter().map(|&number| self.replay.turn(number)), &mut lanes, &rtts);
-        for ((run, over), rtt) in runs.iter_mut().zip(lanes).zip(rtts) {
-            let halvings = if self.network.restarts { chain.halvings } else { [0; 2] };
-            run.waited(&last, over, rtt, halvings);
-        }
-    }
-
-    /// Turns that add up but where a sender's round or window ends. The last one is walked: others go by it.
-    fn stretch(&self, numbers: &[u32], next: &mut Next, runs: &mut [Run]) {
-        let [numbers @ .., last] = numbers else { return };
-        if runs.iter().any(|run| run.learned.is_some()) {
-            numbers.iter().for_each(|&number| self.turn(number, next, runs));
-        } else {
-            numbers.chunks(BLOCK).for_each(|numbers| self.block(numbers, next, runs));
-        }
-        self.turn(*last, next, runs);
-    }
-
-    fn block(&self, numbers: &[u32], next: &mut Next, runs: &mut [Run]) {
-        let turns: Vec<Plain> = numbers.iter().map(|&number| Plain::of(self.replay, number)).collect();
-        let first = self.replay.turn(numbers[0]);
-        for run in runs {
-            let mut left = &turns[..];
-            while !left.is_empty() {
-                left = &left[run.go_on(self, &first, left)..];
-                if let [turn, others @ ..] = left {
-                    self.turn(turn.number, next, slice::from_mut(run));
-                    left = others;
-                }
+    /// Take all of `runs` through the whole job.
+    pub fn all(&self, runs: &mut [Run]) {
+        let (replay, mut next) = (self.replay, Next::default());
+        let quiet = if self.network.is_unlimited() { &*replay.quiet } else { &Default::default() };
+        for number in 0..replay.turns.len() as u32 {
+            let halvings = next.halvings(&replay.halvings, number);
+            let turn = replay.turn(number);
+            if quiet.contains(number) {
+                runs.iter_mut().for_each(|run| run.wait(self, number, &turn, halvings));
+                continue;
             }
-        }
-    }
-
-    fn path(&self, connection: usize, sender: Side, rtt_ns: f64) -> Path {
-        Path {
-            rtt_ns,
-            largest: self.largest[connection][sender as usize],
-            growth: self.network.growth,
-            segment_ns: self.segment_ns.get(connection).copied().unwrap_or(0.0),
+            let walked = Walked {
+                number,
+                segments: replay.segments(turn.row),
+                halvings,
+                bulks: next.bulks(&replay.bulks, number),
+                locks: next.locks(&replay.turns.locks, number),
+                waits_for: replay.lock_of(number),
+                turn,
+            };
+            runs.iter_mut().for_each(|run| run.turn(self, &walked));
         }
     }
 }
 
-/// How far the job's bulks and locks have been passed; turns that have any come in their order.
+/// How far the job's halvings, bulks and locks have been passed; turns that have any come in their order.
 #[derive(Default)]
 struct Next {
+    halving: usize,
     bulk: usize,
     lock: usize,
 }
 
 impl Next {
+    fn halvings(&mut self, all: &[(u32, Halvings)], number: u32) -> Halvings {
+        match all.get(self.halving) {
+            Some(&(turn, halvings)) if turn == number => {
+                self.halving += 1;
+                halvings
+            }
+            _ => [0; 2],
+        }
+    }
+
     fn bulks(&mut self, bulks: &[Bulk], number: u32) -> Range<usize> {
         let first = self.bulk;
         self.bulk += bulks[first..].iter().take_while(|bulk| bulk.turn == number).count();
@@ -188,72 +127,108 @@ impl Next {
 #[derive(Default)]
 pub struct Learned {
     pub bulks: Vec<Bulk>,
-    pub halvings: Vec<Halvings>,
+    /// Of those turns before which a window was halved, in their order.
+    pub halvings: Vec<(u32, Halvings)>,
 }
 
-/// One way through the turns, at one RTT.
+impl Learned {
+    /// Before a sender's message a pause halves its window; all of `senders` are at the same RTT.
+    fn pause(&mut self, number: u32, side: Side, senders: &mut Senders, now: Times, rtt: Times) {
+        let times = senders.one(0, |sender| sender.halvings(now.0[0], rtt.0[0]));
+        self.halved(number, side, times);
+        senders.each(|sender| sender.halve(times));
+    }
+
+    fn halved(&mut self, number: u32, side: Side, times: u8) {
+        if times == 0 {
+            return;
+        }
+        match self.halvings.last_mut() {
+            Some((turn, halvings)) if *turn == number => halvings[side as usize] = times,
+            _ => {
+                let mut halvings = [0; 2];
+                halvings[side as usize] = times;
+                self.halvings.push((number, halvings));
+            }
+        }
+    }
+}
+
+/// One way through the turns, at a few RTTs.
 pub struct Run {
-    /// NaN for what each connection had.
-    rtt_ns: f64,
+    /// Of each phase.
+    rtts: Vec<Times>,
+    /// What was observed is replayed, at the RTTs as they were, and this is learned from it.
     pub learned: Option<Learned>,
     /// When each lane's last turn was over.
-    lanes: Vec<f64>,
+    lanes: Vec<Times>,
     connections: Vec<Progress>,
     /// When the lock that was waited for was free.
-    free: Vec<f64>,
-    pub latest: f64,
+    free: Vec<Times>,
 }
 
+/// Where a connection is; of what it sent only as much as counts for turns that are not quiet.
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    asked: f64,
-    answered: f64,
-    over: f64,
-    senders: [Sender; 2],
+    asked: Times,
+    answered: Times,
+    over: Times,
+    senders: [Senders; 2],
 }
 
 impl Run {
-    pub fn new(replay: &Replay, rtt_ns: f64, learned: Option<Learned>) -> Run {
+    /// At so many RTTs as fit abreast; NaN for what each connection had.
+    pub fn new(walk: &Walk, rtts_ns: &[f64], learned: Option<Learned>) -> Run {
+        let (replay, mut abreast) = (walk.replay, [f64::NAN; ABREAST]);
+        abreast[..rtts_ns.len()].copy_from_slice(rtts_ns);
+        let phases = replay.connections.phases();
         Run {
-            rtt_ns,
+            rtts: phases.map(|phase| Times(abreast.map(|rtt_ns| walk.network.rtt(rtt_ns, phase)))).collect(),
             learned,
-            lanes: vec![0.0; replay.lanes],
+            lanes: vec![Times::default(); replay.lanes],
             connections: vec![Progress::default(); replay.connections.len()],
-            free: vec![f64::NEG_INFINITY; replay.turns.locks.len()],
-            latest: 0.0,
+            free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
         }
     }
 
-    /// A chain is over, of which `turn` is the last.
-    fn waited(&mut self, turn: &Turn, over: f64, rtt: f64, halvings: Halvings) {
-        self.lanes[turn.lane as usize] = over;
-        let [client, server] = &mut self.connections[turn.connection as usize].senders;
-        client.sent_by(over - turn.response - turn.service - rtt);
-        server.sent_by(over);
-        client.halve(halvings[0]);
-        server.halve(halvings[1]);
+    /// When the last turn is over.
+    pub fn latest(&self) -> [f64; ABREAST] {
+        self.lanes.iter().fold(Times::default(), |latest, &over| latest.max(over)).0
     }
 
-    /// Take the next turns, of which `turn` is one, as far as the windows allow: how many.
-    fn go_on(&mut self, walk: &Walk, turn: &Turn, turns: &[Plain]) -> usize {
-        let rtt = self.rtt(walk, turn.phase);
+    /// A quiet turn: the rule of `turn`, but for what it does not need.
+    fn wait(&mut self, walk: &Walk, number: u32, turn: &Turn, halvings: Halvings) {
+        let rtt = self.rtts[turn.phase as usize];
         let progress = &mut self.connections[turn.connection as usize];
-        let lane = &mut self.lanes[turn.lane as usize];
-        let (count, over) = go_on(turns, *lane, rtt, &mut progress.senders);
-        if count > 0 {
-            (*lane, progress.over, progress.answered) = (over, over, over);
-            self.latest = self.latest.max(over);
+        let mut asked = self.lanes[turn.after as usize] + turn.gap;
+        if turn.starts == Starts::AfterOther {
+            asked = asked.max(progress.over);
         }
-        count
+        let sent = asked + turn.request;
+        let response = sent + rtt + turn.service;
+        let over = response + turn.response;
+        progress.over = progress.over.max(over);
+        let lane = &mut self.lanes[turn.lane as usize];
+        *lane = lane.max(over);
+        let [client, server] = &mut progress.senders;
+        if let Some(learned) = &mut self.learned {
+            learned.pause(number, Side::Client, client, asked, rtt);
+            learned.pause(number, Side::Server, server, response, rtt);
+            client.each(|sender| sender.sent_by(sent.0[0]));
+            server.each(|sender| sender.sent_by(over.0[0]));
+        } else if walk.network.restarts && halvings != [0; 2] {
+            client.each(|sender| sender.halve(halvings[0]));
+            server.each(|sender| sender.halve(halvings[1]));
+        }
     }
 
     fn turn(&mut self, walk: &Walk, walked: &Walked) {
         let turn = &walked.turn;
-        let before = &self.connections[turn.connection as usize];
-        let (answered_before, rtt) = (before.answered, self.rtt(walk, turn.phase));
-        let longer = rtt - walk.replay.connections.baseline_ns[turn.phase as usize];
-        let held = |stalled: f64| if stalled > 0.0 { longer } else { 0.0 };
-        let gap = turn.gap + held(turn.stalled_before);
+        let before = self.connections[turn.connection as usize];
+        let rtt = self.rtts[turn.phase as usize];
+        let longer = rtt - Times::all(walk.replay.connections.baseline_ns[turn.phase as usize]);
+        let held = |stalled: f64| if stalled > 0.0 { longer } else { Times::default() };
+        let gap = held(turn.stalled_before) + turn.gap;
         let asked = match turn.starts {
             Starts::AtFirst => gap,
             Starts::After => self.lanes[turn.after as usize] + gap,
@@ -262,25 +237,29 @@ impl Run {
         };
         let sent = match turn.whole {
             true => asked,
-            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request, rtt),
+            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request),
         };
         let over = if turn.whole {
-            sent + turn.trips * turn.round_trips * rtt
-                + self.stretch(walk, walked, Stretch::Whole, sent, turn.service, rtt)
+            sent + rtt.times(turn.trips * turn.round_trips)
+                + self.stretch(walk, walked, Stretch::Whole, sent, turn.service)
         } else if turn.answered {
-            let free = walked.waits_for.map_or(f64::NEG_INFINITY, |lock| self.free[lock]);
-            let response = ((sent + turn.trips * rtt).max(answered_before) + turn.service).max(free);
+            let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
+            let response = ((sent + rtt.times(turn.trips)).max(before.answered) + turn.service).max(free);
             self.release(walk.replay, walked, response);
-            response + self.stretch(walk, walked, Stretch::Response, response, turn.response, rtt)
+            response + self.stretch(walk, walked, Stretch::Response, response, turn.response)
         } else {
             sent
         };
-        let over = over + held(turn.stalled_within) + walk.network.resent(walked, rtt);
+        let mut over = over + held(turn.stalled_within);
+        if walk.network.loss > 0.0 {
+            let resent = rtt.0.map(|rtt| walk.network.resent(turn, walked.segments, rtt));
+            over = over + Times(resent);
+        }
         self.connections[turn.connection as usize].asked = sent;
         self.over(turn, over);
     }
 
-    fn over(&mut self, turn: &Turn, over: f64) {
+    fn over(&mut self, turn: &Turn, over: Times) {
         let progress = &mut self.connections[turn.connection as usize];
         progress.over = progress.over.max(over);
         if turn.answered {
@@ -288,12 +267,11 @@ impl Run {
         }
         let lane = &mut self.lanes[turn.lane as usize];
         *lane = lane.max(over);
-        self.latest = self.latest.max(over);
     }
 
     /// The turn is answered and frees its locks. Who asked earlier and waited is over only now; nothing that follows on
     /// its lane began before.
-    fn release(&mut self, replay: &Replay, holder: &Walked, answered: f64) {
+    fn release(&mut self, replay: &Replay, holder: &Walked, answered: Times) {
         for number in holder.locks.clone() {
             let Lock { waiter, lag, .. } = replay.turns.locks[number];
             self.free[number] = answered + lag;
@@ -304,21 +282,8 @@ impl Run {
         }
     }
 
-    /// The mean RTT of a phase; where its baseline was really higher, less of what was observed was service.
-    fn rtt(&self, walk: &Walk, phase: u32) -> f64 {
-        let (phases, phase) = (&walk.replay.connections, phase as usize);
-        let measured = phases.baseline_ns[phase];
-        let really = match walk.network.baseline {
-            _ if self.rtt_ns.is_nan() => return measured + walk.network.added_ns,
-            0 => measured,
-            1.. => phases.high_ns[phase],
-            _ => phases.low_ns[phase],
-        };
-        (self.rtt_ns + walk.network.added_ns + measured - really).max(0.0)
-    }
-
     /// How long a stretch of a turn takes that was `observed` to take so long.
-    fn stretch(&mut self, walk: &Walk, walked: &Walked, stretch: Stretch, now: f64, observed: f64, rtt: f64) -> f64 {
+    fn stretch(&mut self, walk: &Walk, walked: &Walked, stretch: Stretch, now: Times, observed: f64) -> Times {
         let is_it = |number: &usize| walk.replay.bulks[*number].stretch == stretch;
         let bulk = walked.bulks.clone().find(is_it);
         let (side, segments) = match (bulk.map(|number| &walk.replay.bulks[number]), stretch) {
@@ -326,91 +291,29 @@ impl Run {
             (None, Stretch::Request) => (Side::Client, walked.segments[0]),
             (None, _) => (Side::Server, walked.segments[1]),
         };
-        let connection = walked.turn.connection as usize;
-        let path = walk.path(connection, side, rtt);
-        let sender = &mut self.connections[connection].senders[side as usize];
+        let (connection, rtts) = (walked.turn.connection as usize, &self.rtts[walked.turn.phase as usize]);
+        let path = &walk.paths[connection][side as usize];
+        let senders = &mut self.connections[connection].senders[side as usize];
         if let Some(learned) = &mut self.learned {
-            let halvings = sender.halvings(now, &path);
-            learned.halvings[walked.number as usize][side as usize] = halvings;
-            sender.halve(halvings);
-        } else if walk.network.restarts {
-            sender.halve(walked.halvings[side as usize]);
+            learned.pause(walked.number, side, senders, now, *rtts);
+            if let Some(bulk) = bulk {
+                let path = Path { rtt_ns: rtts.0[0], ..*path };
+                senders.one(0, |sender| learned.bulks[bulk].learn(*sender, now.0[0], observed, &path));
+            }
+        } else if walk.network.restarts && walked.halvings[side as usize] > 0 {
+            senders.each(|sender| sender.halve(walked.halvings[side as usize]));
         }
+        let learned = self.learned.as_ref();
         let production = match bulk {
             None => observed.max(0.0),
             Some(number) => {
-                let learned = self.learned.as_mut().map(|learned| &mut learned.bulks[number]);
-                let bulk = match learned {
-                    Some(bulk) => {
-                        bulk.learn(*sender, now, observed, &path);
-                        bulk
-                    }
-                    None => &walk.replay.bulks[number],
-                };
-                sender.widen(if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window });
+                let bulk = learned.map_or(&walk.replay.bulks[number], |learned| &learned.bulks[number]);
+                let window = if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window };
+                senders.each(|sender| sender.widen(window));
                 bulk.production
             }
         };
-        let time = sender.send(now, segments, production, &path);
-        if self.learned.is_some() { observed } else { time + observed.min(0.0) }
+        let time = senders.send(now, segments, production, path, rtts);
+        if self.learned.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }
 }
-
-impl Network {
-    /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.
-    fn resent(&self, walked: &Walked, rtt: f64) -> f64 {
-        let turn = &walked.turn;
-        if self.loss <= 0.0 || !turn.answered {
-            return 0.0;
-        }
-        let hit = |packets: f64| 1.0 - (1.0 - self.loss).powf(packets);
-        match turn.row {
-            HANDSHAKE => return turn.trips * hit(2.0) * SYN_TIMEOUT_NS,
-            GOODBYE => return turn.trips * hit(2.0) * (self.timeout_ns + rtt),
-            _ => {}
-        }
-        let cost =
-            |segments: f64| hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.timeout_ns + rtt };
-        walked.segments.into_iter().map(cost).sum()
-    }
-}
-
-/// A sender that hears nothing of the end of a flight sends it again after so many round trips (RFC 8985, section 7).
-const PROBE_RTTS: f64 = 2.0;
-/// How long a client waits for the answer to its SYN before it asks again (RFC 6298), ns.
-const SYN_TIMEOUT_NS: f64 = 1e9;
-/// IPv4 and TCP with timestamps, of every segment.
-const HEADER_BYTES: f64 = 52.0;
-/// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
-const MATHIS: f64 = 1.22;
-
-impl Bulk {
-    /// Split what was observed into the sender's rounds and the application's production.
-    fn learn(&mut self, mut sender: Sender, now: f64, observed: f64, path: &Path) {
-        let segments = self.segments;
-        let time = |sender: Sender, production: f64| {
-            let mut sender = sender;
-            sender.send(now, segments, production, path)
-        };
-        let observed = observed.max(0.0);
-        let grown = sender.window();
-        while time(sender, 0.0) > observed && sender.window() < segments {
-            sender.widen(2.0 * sender.window());
-        }
-        if sender.window() > grown {
-            self.window = sender.window();
-        }
-        let (mut low, mut high) = (0.0, observed);
-        if time(sender, observed) <= observed {
-            low = observed;
-        }
-        while high - low > PRECISION_NS {
-            let middle = f64::midpoint(low, high);
-            if time(sender, middle) > observed { high = middle } else { low = middle }
-        }
-        self.production = low;
-    }
-}
-
-/// Production times are found to this, ns.
-const PRECISION_NS: f64 = 1e3;

@@ -4,6 +4,8 @@
 //! takes (slow start; docs/model.md C.4). While it waits for acknowledgments the application goes on producing, so a
 //! transfer takes as long as its production or as its rounds, whichever is slower from window to window.
 
+use super::abreast::{ABREAST, Times};
+
 /// Segments that may be sent at once on a new connection (RFC 6928).
 pub const INITIAL_WINDOW: f64 = 10.0;
 /// A window this long unused decays (RFC 5681, section 4.1), in ns: Linux's smallest retransmission time-out.
@@ -91,22 +93,8 @@ impl Sender {
     }
 
     /// How often the window is halved by `now`.
-    pub fn halvings(&self, now: f64, path: &Path) -> u8 {
-        halvings(now - self.sent_at - path.rtt_ns)
-    }
-
-    /// Send what neither the window holds up, nor moves it; false where something else would happen.
-    pub fn fits(&mut self, now: f64, segments: f64, rtt_ns: f64) -> bool {
-        let next_round = now >= self.round_at + rtt_ns;
-        let used = if next_round { 0.0 } else { self.used };
-        if next_round && 2.0 * self.used > self.window || segments > self.window - used {
-            return false;
-        }
-        if next_round {
-            self.round_at = now;
-        }
-        self.used = used + segments;
-        true
+    pub fn halvings(&self, now: f64, rtt_ns: f64) -> u8 {
+        halvings(now - self.sent_at - rtt_ns)
     }
 
     /// Its last message was sent by `now`.
@@ -123,8 +111,64 @@ impl Sender {
     }
 }
 
+/// One direction of one connection at a few RTTs, side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Senders {
+    window: Times,
+    round_at: Times,
+    used: Times,
+    sent_at: Times,
+}
+
+impl Default for Senders {
+    fn default() -> Senders {
+        let Sender { window, round_at, used, sent_at } = Sender::default();
+        let [window, round_at, used, sent_at] = [window, round_at, used, sent_at].map(Times::all);
+        Senders { window, round_at, used, sent_at }
+    }
+}
+
+impl Senders {
+    /// `Sender::send` of each; mostly their windows hold the message.
+    pub fn send(&mut self, now: Times, segments: f64, production_ns: f64, path: &Path, rtts: &Times) -> Times {
+        let since_round = now - (self.round_at + *rtts);
+        let grown = self.window.times(path.growth).min(self.used.times(2.0)).min(Times::all(path.largest));
+        let window = since_round.choose(self.window.max(grown), self.window);
+        let used = since_round.choose(Times::default(), self.used);
+        if (window - used).least() >= segments {
+            let time = ((segments - 1.0).max(0.0) * path.segment_ns).max(production_ns);
+            let round_at = since_round.choose(now, self.round_at);
+            *self = Senders { window, round_at, used: used + segments, sent_at: now + time };
+            return Times::all(time);
+        }
+        let mut times = now;
+        for (place, time) in times.0.iter_mut().enumerate() {
+            let path = Path { rtt_ns: rtts.0[place], ..*path };
+            *time = self.one(place, |sender| sender.send(*time, segments, production_ns, &path));
+        }
+        times
+    }
+
+    /// What happens to each of them alone.
+    pub fn each(&mut self, mut change: impl FnMut(&mut Sender)) {
+        (0..ABREAST).for_each(|place| self.one(place, &mut change));
+    }
+
+    pub fn one<T>(&mut self, place: usize, change: impl FnOnce(&mut Sender) -> T) -> T {
+        let [window, round_at, used, sent_at] =
+            [self.window, self.round_at, self.used, self.sent_at].map(|all| all.0[place]);
+        let mut sender = Sender { window, round_at, used, sent_at };
+        let result = change(&mut sender);
+        self.window.0[place] = sender.window;
+        self.round_at.0[place] = sender.round_at;
+        self.used.0[place] = sender.used;
+        self.sent_at.0[place] = sender.sent_at;
+        result
+    }
+}
+
 /// How often a window is halved in a pause: once for every time-out that passes in silence.
-pub fn halvings(idle_ns: f64) -> u8 {
+fn halvings(idle_ns: f64) -> u8 {
     if idle_ns.is_finite() { (idle_ns / LEAST_TIMEOUT_NS) as u8 } else { 0 }
 }
 
@@ -175,9 +219,9 @@ mod tests {
     fn the_window_is_kept_between_transfers_and_decays_in_pauses() {
         let mut sender = Sender::default();
         sender.send(0.0, 100.0, 0.0, &path(1.0));
-        assert_eq!(sender.halvings(10.0 * MS, &path(1.0)), 0);
+        assert_eq!(sender.halvings(10.0 * MS, MS), 0);
         assert_eq!(sender.send(10.0 * MS, 60.0, 0.0, &path(1.0)), 0.0);
-        assert_eq!(sender.halvings(1020.0 * MS, &path(1.0)), 5);
+        assert_eq!(sender.halvings(1020.0 * MS, MS), 5);
         sender.halve(5);
         assert_eq!(sender.send(1020.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
     }

@@ -1,9 +1,9 @@
 //! Turns: the exchanges of a recording, cut into what the network took and what it did not.
 
+use super::bulk::FEW_SEGMENTS;
+use super::job::{Job, UNSEEN};
 use super::lanes::{self, Waiting};
 use super::locks::{self, Lock};
-use super::run::FEW_SEGMENTS;
-use super::{Job, UNSEEN};
 
 /// Stands for the exchange of a TCP handshake.
 pub const HANDSHAKE: u32 = u32::MAX;

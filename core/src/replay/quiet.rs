@@ -1,72 +1,64 @@
-//! What of a job has to be walked turn by turn, and what adds up.
+//! Turns in which no window has a part.
 //!
 //! A client that asks, waits, and asks again takes its own time and a round trip for every turn, whatever the RTT is,
 //! as long as its messages fit the smallest window: each finds its sender at rest, and leaves the window as it was.
-//! Such turns of a connection are a *chain*: their times add up, so does what pauses do to the windows, and only its
-//! ends are walked. Turns that nothing but the windows can hold up are a *stretch*. All else is walked turn by turn, by
-//! the rules in `run.rs`: transfers, pipelines, locks, stalls, what another connection waits for.
+//! Such turns are *quiet*: what they take is added to when the one before was over, and what the network's senders do
+//! need not be followed. Only the last one before a turn that is not quiet is: that one goes on from there.
 
-use std::mem;
-
-use super::run::FEW_SEGMENTS;
-use super::transfer::halvings;
+use super::Replay;
+use super::bulk::FEW_SEGMENTS;
 use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
-use super::{Halvings, Replay};
 
-/// The steps of a job, in their order.
+/// Which turns of a job are quiet.
 #[derive(Debug, Default)]
-pub struct Program {
-    pub steps: Vec<Step>,
-    pub chains: Vec<Chain>,
-    /// The turns of each stretch.
-    pub stretches: Vec<Vec<u32>>,
-    /// Of turns in chains: how often pauses halved the windows.
-    pub halvings: Vec<(u32, Halvings)>,
+pub struct Quiet {
+    /// A bit for each.
+    bits: Vec<u64>,
+    count: usize,
 }
 
-/// By its number.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    Turn(u32),
-    Chain(u32),
-    Stretch(u32),
-}
-
-/// Turns of one connection, each of which waits for one round trip behind the one before.
-#[derive(Clone, Debug, Default)]
-pub struct Chain {
-    pub turns: Vec<u32>,
-    pub halvings: Halvings,
-}
-
-impl Program {
-    pub fn of(replay: &Replay) -> Program {
-        let mut builder = Builder {
+impl Quiet {
+    pub fn of(replay: &Replay) -> Quiet {
+        let mut search = Search {
             replay,
-            program: Program::default(),
-            connections: vec![Follow::default(); replay.connections.len()],
-            pending: vec![Pending::Nothing; replay.lanes],
+            found: Quiet { bits: vec![0; replay.turns.len().div_ceil(64)], count: 0 },
+            connections: vec![Before::default(); replay.connections.len()],
             holders: replay.turns.locks.iter().flat_map(|lock| [lock.holder, lock.waiter]).collect(),
             next_bulk: 0,
+            next_lock: 0,
         };
-        builder.holders.sort_unstable();
-        (0..replay.turns.len() as u32).for_each(|number| builder.turn(number));
-        (0..replay.lanes as u32).for_each(|lane| builder.let_go(lane));
-        builder.program
+        search.holders.sort_unstable();
+        (0..replay.turns.len() as u32).for_each(|number| search.turn(number));
+        search.found
     }
 
-    /// How many turns all RTTs go through abreast.
-    pub fn in_chains(&self) -> usize {
-        self.chains.iter().map(|chain| chain.turns.len()).sum()
+    pub fn contains(&self, number: u32) -> bool {
+        self.bits.get(number as usize / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+    }
+
+    /// How many turns are quiet.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    fn add(&mut self, number: u32) {
+        self.bits[number as usize / 64] |= 1 << (number % 64);
+        self.count += 1;
+    }
+
+    fn remove(&mut self, number: u32) {
+        self.bits[number as usize / 64] &= !(1 << (number % 64));
+        self.count -= 1;
     }
 }
 
-/// What the last turn of a connection lets the next one be.
+/// What the turns so far of a connection let the next one be.
 #[derive(Clone, Copy, Default)]
-struct Follow {
+struct Before {
+    /// It has had a turn.
+    used: bool,
+    /// A lane that is never free before all of them are over.
     lane: Option<u32>,
-    /// It was on several lanes.
-    moved: bool,
     phase: u32,
     /// The last turn waited for one round trip and moved no window.
     steady: bool,
@@ -74,54 +66,56 @@ struct Follow {
     at_rest: bool,
     /// What it took after its round trip.
     tail: f64,
+    /// It is quiet, unless the next one is not.
+    quiet: Option<u32>,
 }
 
-/// What of a lane is not among the steps yet, as it is not known what follows.
-#[derive(Clone, Default)]
-enum Pending {
-    #[default]
-    Nothing,
-    /// The last turn of a chain is walked, unless another one follows.
-    Chain(Chain, u32, Halvings),
-    Stretch(Vec<u32>),
-}
-
-struct Builder<'a> {
+struct Search<'a> {
     replay: &'a Replay,
-    program: Program,
-    connections: Vec<Follow>,
-    /// Of each lane.
-    pending: Vec<Pending>,
+    found: Quiet,
+    connections: Vec<Before>,
     /// Turns that hold a lock or wait for one, ascending.
     holders: Vec<u32>,
     next_bulk: usize,
+    next_lock: usize,
 }
 
-impl Builder<'_> {
+impl Search<'_> {
     fn turn(&mut self, number: u32) {
         let turn = self.replay.turn(number);
         let before = self.connections[turn.connection as usize];
         let simple = self.is_simple(number, &turn);
         let steady = simple && self.is_steady(&turn);
-        let follows = simple && before.is_followed_by(&turn);
-        let at_rest = follows && steady && before.steady;
-        if at_rest && before.at_rest {
-            self.hold(number, &turn, before.tail);
-        } else if follows {
-            self.stretch(number, turn.lane);
-        } else {
-            let lanes = [Some(turn.lane), Some(turn.after), before.lane];
-            lanes.into_iter().flatten().for_each(|lane| self.let_go(lane));
-            self.program.steps.push(Step::Turn(number));
+        let at_rest = steady && before.steady && before.is_followed_by(&turn);
+        let quiet = at_rest && before.at_rest;
+        if quiet {
+            self.found.add(number);
+        } else if let Some(last) = before.quiet {
+            self.found.remove(last);
         }
-        self.connections[turn.connection as usize] = Follow {
-            lane: Some(turn.lane),
-            moved: before.moved || before.lane.is_some_and(|lane| lane != turn.lane),
+        self.connections[turn.connection as usize] = Before {
+            used: true,
+            lane: before.lane_with(&turn),
             phase: turn.phase,
             steady,
             at_rest,
             tail: turn.service + turn.response,
+            quiet: quiet.then_some(number),
         };
+        self.release(number);
+    }
+
+    /// Who waited for a lock of this turn is over later.
+    fn release(&mut self, number: u32) {
+        let locks = &self.replay.turns.locks;
+        while let Some(lock) = locks.get(self.next_lock).filter(|lock| lock.holder == number) {
+            if lock.waiter < number {
+                let waiter = self.replay.turn(lock.waiter);
+                let connection = &mut self.connections[waiter.connection as usize];
+                connection.lane = connection.lane.filter(|&lane| lane == waiter.lane);
+            }
+            self.next_lock += 1;
+        }
     }
 
     /// Nothing but its round trip and the windows depends on the RTT.
@@ -149,75 +143,41 @@ impl Builder<'_> {
     fn is_steady(&self, turn: &Turn) -> bool {
         turn.trips == 1.0 && self.replay.segments(turn.row).iter().all(|&segments| segments <= FEW_SEGMENTS)
     }
-
-    /// The turn is the last of its lane's chain; the one before it is in its midst now.
-    fn hold(&mut self, number: u32, turn: &Turn, before: f64) {
-        let times = match &self.replay.left {
-            Some(_) => self.replay.halvings[number as usize],
-            None => [halvings(before + turn.gap), halvings(turn.gap + turn.request + turn.service)],
-        };
-        if let Pending::Chain(chain, last, halved) = &mut self.pending[turn.lane as usize] {
-            chain.turns.push(*last);
-            if *halved != [0; 2] {
-                self.program.halvings.push((*last, *halved));
-                chain.halvings = [0, 1].map(|side: usize| chain.halvings[side].saturating_add(halved[side]));
-            }
-            (*last, *halved) = (number, times);
-        } else {
-            self.let_go(turn.lane);
-            self.pending[turn.lane as usize] = Pending::Chain(Chain::default(), number, times);
-        }
-    }
-
-    fn stretch(&mut self, number: u32, lane: u32) {
-        if let Pending::Stretch(numbers) = &mut self.pending[lane as usize] {
-            numbers.push(number);
-            return;
-        }
-        self.let_go(lane);
-        self.pending[lane as usize] = Pending::Stretch(vec![number]);
-    }
-
-    /// Something else than its next turn needs to know when the lane's last turn was over.
-    fn let_go(&mut self, lane: u32) {
-        let Program { steps, chains, stretches, .. } = &mut self.program;
-        match mem::take(&mut self.pending[lane as usize]) {
-            Pending::Nothing => {}
-            Pending::Chain(chain, last, _) => {
-                if !chain.turns.is_empty() {
-                    steps.push(Step::Chain(chains.len() as u32));
-                    chains.push(chain);
-                }
-                steps.push(Step::Turn(last));
-            }
-            Pending::Stretch(turns) if turns.len() < FEW_TURNS => steps.extend(turns.into_iter().map(Step::Turn)),
-            Pending::Stretch(turns) => {
-                steps.push(Step::Stretch(stretches.len() as u32));
-                stretches.push(turns);
-            }
-        }
-    }
 }
 
-impl Follow {
-    /// The next turn of the connection begins and ends after the turn before it, and so do its messages, a round trip
-    /// later for each that it waits: at any RTT.
+impl Before {
+    /// The next turn of the connection begins and ends after all before it, and so do its messages, a round trip later
+    /// for each that it waits: at any RTT.
     fn is_followed_by(&self, turn: &Turn) -> bool {
-        self.lane == Some(turn.lane)
-            && !self.moved
-            && self.phase == turn.phase
-            && turn.starts == Starts::After
-            && turn.after == turn.lane
-            && turn.gap >= 0.0
-            && turn.request >= 0.0
+        let after_all = match turn.starts {
+            Starts::After => {
+                self.lane == Some(turn.after)
+                    && turn.gap >= 0.0
+                    && self.tail + turn.gap >= 0.0
+                    && turn.gap + turn.request + turn.service >= 0.0
+            }
+            Starts::AfterOther => self.tail >= 0.0 && turn.request + turn.service >= 0.0,
+            Starts::AtFirst | Starts::With => false,
+        };
+        after_all && self.phase == turn.phase && turn.request >= 0.0 && turn.response >= 0.0
+    }
+
+    /// The lane that is never free before the turn is over, and all before it.
+    fn lane_with(&self, turn: &Turn) -> Option<u32> {
+        let begins_after_all = match turn.starts {
+            Starts::After => self.lane == Some(turn.after) && turn.gap >= 0.0,
+            Starts::AfterOther => true,
+            Starts::AtFirst | Starts::With => false,
+        };
+        let grows = turn.request >= 0.0
+            && turn.request + turn.service >= 0.0
             && turn.response >= 0.0
-            && self.tail + turn.gap >= 0.0
-            && turn.gap + turn.request + turn.service >= 0.0
+            && turn.stalled_before <= 0.0
+            && turn.stalled_within <= 0.0;
+        let holds = !self.used || self.lane == Some(turn.lane) || begins_after_all && grows;
+        holds.then_some(turn.lane)
     }
 }
-
-/// Fewer turns in a row are walked as quickly as they add up.
-const FEW_TURNS: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -315,8 +275,7 @@ mod tests {
     impl Replay {
         /// Each turn walked.
         fn walked(&self) -> Replay {
-            let steps = (0..self.turns.len() as u32).map(Step::Turn).collect();
-            Replay { program: Arc::new(Program { steps, ..Program::default() }), ..self.clone() }
+            Replay { quiet: Arc::default(), ..self.clone() }
         }
     }
 
@@ -353,10 +312,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_only_waits_is_one_chain() {
+    fn of_a_client_that_only_waits_all_is_quiet_but_the_beginning() {
         let (job, _) = job(vec![(0, [50, 0, 100, 0], [1.0, 1.0], 1.0); 1000]);
         let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
-        assert_eq!((replay.program.chains.len(), replay.program.in_chains()), (1, 997));
-        assert_eq!(replay.program.steps.len(), 4, "three turns and the chain");
+        assert_eq!(replay.quiet.count(), 998);
     }
 }

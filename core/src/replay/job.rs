@@ -1,0 +1,123 @@
+//! What was captured, as it is replayed.
+
+use super::columns::columns;
+
+/// A time that the capture does not tell.
+pub const UNSEEN: i64 = i64::MIN;
+
+columns! {
+    /// What was captured, column by column. Times are ns since the recording began, as the client saw them.
+    Job
+    phases {
+        /// A connection has a phase for each RTT that its path had, mostly one. The baseline RTT, and the ends of its
+        /// range.
+        baseline_ns: f64,
+        low_ns: f64,
+        high_ns: f64,
+    }
+    connections {
+        /// The phase that it was opened in.
+        opening: u32,
+        /// The number of its client host.
+        client: u32,
+        /// SYN and SYN/ACK.
+        opened_ns: i64,
+        established_ns: i64,
+        /// The server's FIN, where the client waited for it.
+        closed_ns: i64,
+        server_first: bool,
+        /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
+        near_ns: f64,
+        segment_bytes: f64,
+        /// The most that the client, and the server, take at once; infinite where that grows as needed.
+        client_window_bytes: f64,
+        server_window_bytes: f64,
+    }
+    exchanges {
+        /// Ascending; exchanges are in the order of their requests.
+        connection: u32,
+        /// The phase of its connection.
+        phase: u32,
+        request_ns: i64,
+        request_end_ns: i64,
+        response_ns: i64,
+        response_end_ns: i64,
+        round_trips: u32,
+        /// How long a small packet waited for a delayed ACK (Nagle), beside the round trip that it waited as well: before
+        /// the request, and within request and response.
+        stalled_before_ns: f64,
+        stalled_within_ns: f64,
+        /// Full segments; a message that shares a packet with the one before has a part of one.
+        request_segments: f64,
+        response_segments: f64,
+        setup: bool,
+        ends_transaction: bool,
+        /// The client waits for it together with the request before it, or goes on and gets its answer with a later one
+        /// (`exchange::Wait`).
+        shared: bool,
+        deferred: bool,
+    }
+}
+
+impl Job<'_> {
+    /// The columns fit together.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let phases = self.baseline_ns.len();
+        let fit = self.fits(phases, self.connections(), self.rows())
+            && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
+            && self.connection.is_sorted()
+            && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
+            && self.segment_bytes.iter().all(|&bytes| bytes >= 1.0);
+        if fit { Ok(()) } else { Err("the columns of a job do not fit together") }
+    }
+
+    pub fn connections(&self) -> usize {
+        self.client.len()
+    }
+
+    pub fn rows(&self) -> usize {
+        self.connection.len()
+    }
+
+    /// How long a packet waited for a delayed ACK before a row, and within it.
+    pub fn stalls(&self, row: usize) -> [f64; 2] {
+        [self.stalled_before_ns[row], self.stalled_within_ns[row]]
+    }
+}
+
+/// What is still needed of a job when it is cut into turns.
+#[derive(Debug)]
+pub struct Connections {
+    /// Of each phase.
+    pub baseline_ns: Vec<f64>,
+    pub low_ns: Vec<f64>,
+    pub high_ns: Vec<f64>,
+    pub segment_bytes: Vec<f64>,
+    pub client_window_bytes: Vec<f64>,
+    pub server_window_bytes: Vec<f64>,
+    pub exchanges: usize,
+}
+
+impl Connections {
+    pub fn of(job: &Job) -> Connections {
+        Connections {
+            baseline_ns: job.baseline_ns.to_vec(),
+            low_ns: job.low_ns.to_vec(),
+            high_ns: job.high_ns.to_vec(),
+            segment_bytes: job.segment_bytes.to_vec(),
+            client_window_bytes: job.client_window_bytes.to_vec(),
+            server_window_bytes: job.server_window_bytes.to_vec(),
+            exchanges: job.rows(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.segment_bytes.len()
+    }
+
+    /// Of each phase, the RTT at the low end of its range, as measured, and at the high end.
+    pub fn phases(&self) -> impl Iterator<Item = [f64; 3]> {
+        let range = self.low_ns.iter().zip(&self.high_ns);
+        self.baseline_ns.iter().zip(range).map(|(&measured, (&low, &high))| [low, measured, high])
+    }
+}

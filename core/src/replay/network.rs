@@ -1,0 +1,83 @@
+//! The network that a job is replayed on.
+
+use super::turn::{GOODBYE, HANDSHAKE, Turn};
+
+/// The network that a job is replayed on, but for its RTT.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    /// On top of the RTT, ns.
+    pub added_ns: f64,
+    /// The bottleneck in bits a second; infinite for none.
+    pub bandwidth: f64,
+    /// The part of the packets that is lost.
+    pub loss: f64,
+    /// How many segments an acknowledged one allows in slow start.
+    pub growth: f64,
+    /// The largest window in bytes.
+    pub window_bytes: f64,
+    /// A lost packet is sent again so long after the RTT.
+    pub timeout_ns: f64,
+    /// Pauses make senders start slowly again.
+    pub restarts: bool,
+    /// The baseline really was at the high end of its range (1), at the low end (-1), or as measured (0).
+    pub baseline: i8,
+}
+
+/// A sender that hears nothing of the end of a flight sends it again after so many round trips (RFC 8985, section 7).
+const PROBE_RTTS: f64 = 2.0;
+/// How long a client waits for the answer to its SYN before it asks again (RFC 6298), ns.
+const SYN_TIMEOUT_NS: f64 = 1e9;
+/// IPv4 and TCP with timestamps, of every segment.
+const HEADER_BYTES: f64 = 52.0;
+/// Mathis et al. 1997: with loss p a window stays about 1.22 ÷ √p segments large.
+const MATHIS: f64 = 1.22;
+
+impl Network {
+    /// The same without loss and bottleneck.
+    pub fn unlimited(self) -> Network {
+        Network { bandwidth: f64::INFINITY, loss: 0.0, ..self }
+    }
+
+    pub fn is_unlimited(&self) -> bool {
+        self.loss <= 0.0 && self.bandwidth.is_infinite()
+    }
+
+    /// The bottleneck's time for a segment of so many bytes, ns.
+    pub fn segment_ns(&self, bytes: f64) -> f64 {
+        if self.bandwidth.is_finite() { (bytes + HEADER_BYTES) * 8e9 / self.bandwidth } else { 0.0 }
+    }
+
+    /// The largest window towards who takes so much at once, in segments of so many bytes.
+    pub fn largest_window(&self, taken: f64, bytes: f64) -> f64 {
+        let lossy = if self.loss > 0.0 { MATHIS / self.loss.sqrt() } else { f64::INFINITY };
+        (self.window_bytes.min(taken) / bytes).min(lossy)
+    }
+
+    /// The mean RTT of a phase with these baselines; where its baseline was really higher, less of what was observed was
+    /// service. NaN stands for the RTT that it had.
+    pub fn rtt(&self, rtt_ns: f64, [low, measured, high]: [f64; 3]) -> f64 {
+        let really = match self.baseline {
+            _ if rtt_ns.is_nan() => return measured + self.added_ns,
+            0 => measured,
+            1.. => high,
+            _ => low,
+        };
+        (rtt_ns + self.added_ns + measured - really).max(0.0)
+    }
+
+    /// What retransmissions add on average. A lost lone packet is missed by a timer, one of several by a probe.
+    pub fn resent(&self, turn: &Turn, segments: [f64; 2], rtt: f64) -> f64 {
+        if self.loss <= 0.0 || !turn.answered {
+            return 0.0;
+        }
+        let hit = |packets: f64| 1.0 - (1.0 - self.loss).powf(packets);
+        match turn.row {
+            HANDSHAKE => return turn.trips * hit(2.0) * SYN_TIMEOUT_NS,
+            GOODBYE => return turn.trips * hit(2.0) * (self.timeout_ns + rtt),
+            _ => {}
+        }
+        let cost =
+            |segments: f64| hit(segments) * if segments > 1.0 { PROBE_RTTS * rtt } else { self.timeout_ns + rtt };
+        segments.into_iter().map(cost).sum()
+    }
+}

@@ -1,0 +1,215 @@
+use std::borrow::Cow;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+/// One connection at 1 ms; of each answer when its request was seen, if at all, and its segments.
+fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
+    let times = |shift: i64| (0..).zip(answers).map(move |(turn, _)| 10 * turn * MS + shift).collect::<Vec<i64>>();
+    let asked: Vec<i64> = answers.iter().map(|(asked, _)| asked.map_or(UNSEEN, |time| time * MS)).collect();
+    Job {
+        opening: vec![0].into(),
+        phase: vec![0; answers.len()].into(),
+        client: vec![0].into(),
+        opened_ns: vec![UNSEEN].into(),
+        established_ns: vec![UNSEEN].into(),
+        closed_ns: vec![UNSEEN].into(),
+        server_first: vec![false].into(),
+        baseline_ns: vec![MS as f64].into(),
+        low_ns: vec![MS as f64].into(),
+        high_ns: vec![MS as f64].into(),
+        near_ns: vec![0.0].into(),
+        segment_bytes: vec![1448.0].into(),
+        client_window_bytes: vec![f64::INFINITY].into(),
+        server_window_bytes: vec![f64::INFINITY].into(),
+        connection: vec![0; answers.len()].into(),
+        request_ns: asked.clone().into(),
+        request_end_ns: asked.clone().into(),
+        response_ns: times(MS).into(),
+        response_end_ns: times(2 * MS).into(),
+        round_trips: asked.iter().map(|&time| u32::from(time != UNSEEN)).collect::<Vec<_>>().into(),
+        stalled_before_ns: vec![0.0; answers.len()].into(),
+        stalled_within_ns: vec![0.0; answers.len()].into(),
+        request_segments: vec![1.0; answers.len()].into(),
+        response_segments: answers.iter().map(|&(_, segments)| segments).collect::<Vec<_>>().into(),
+        setup: vec![false; answers.len()].into(),
+        ends_transaction: vec![false; answers.len()].into(),
+        shared: vec![false; answers.len()].into(),
+        deferred: vec![false; answers.len()].into(),
+    }
+}
+
+impl Job<'_> {
+    fn set(&mut self, row: usize, asked: i64, answered: i64) {
+        (self.request_ns.to_mut()[row], self.request_end_ns.to_mut()[row]) = (asked, asked);
+        (self.response_ns.to_mut()[row], self.response_end_ns.to_mut()[row]) = (answered, answered);
+    }
+}
+
+pub(super) const NETWORK: Network = Network {
+    added_ns: 0.0,
+    bandwidth: f64::INFINITY,
+    loss: 0.0,
+    growth: 2.0,
+    window_bytes: 4e6,
+    timeout_ns: 2e8,
+    restarts: true,
+    baseline: 0,
+};
+
+impl Replay {
+    fn at(&self, rtt_ms: f64) -> f64 {
+        self.run(&[rtt_ms * MS as f64], &NETWORK)[0]
+    }
+}
+
+fn grows_by_ms(answers: &[(Option<i64>, f64)]) -> f64 {
+    let replay = Replay::new(&job(answers), Waiting::Evidence, &NETWORK);
+    (replay.at(101.0) - replay.at(1.0)) / MS as f64
+}
+
+#[test]
+fn a_round_trip_grows_by_the_difference() {
+    assert_eq!(grows_by_ms(&[(Some(0), 1.0), (Some(10), 1.0)]), 200.0);
+}
+
+#[test]
+fn each_round_trip_grows_from_the_rtt_of_its_phase() {
+    let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+    let rtts: Cow<[f64]> = vec![MS as f64, 0.5 * MS as f64].into();
+    (job.baseline_ns, job.low_ns, job.high_ns) = (rtts.clone(), rtts.clone(), rtts);
+    job.phase = vec![0, 1].into();
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
+    job.phase = vec![0, 2].into();
+    assert!(job.check().is_err());
+}
+
+#[test]
+fn a_packet_that_waited_for_an_acknowledgment_waits_longer() {
+    let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+    (job.stalled_before_ns.to_mut()[1], job.stalled_within_ns.to_mut()[1]) = (40e6, 40e6);
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    assert_eq!((replay.at(101.0) - replay.at(1.0)) / MS as f64, 400.0);
+}
+
+#[test]
+fn an_upload_counts_once_and_waits_while_its_window_is_small() {
+    let mut job = job(&[(Some(0), 1.0)]);
+    (job.request_segments.to_mut()[0], job.round_trips.to_mut()[0], job.response_end_ns.to_mut()[0]) =
+        (1000.0, 2, 2000 * MS);
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
+    let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
+    assert!((grown - 200.0 - idle).abs() < 3.0, "two round trips, and three windows that last less than one: {grown}");
+}
+
+#[test]
+fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
+    let replay = Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &NETWORK);
+    let mut changes = Changes {
+        trips: vec![1.0, 0.0, 0.0].into(),
+        gap: vec![1.0, 0.5, 1.0].into(),
+        service: vec![1.0; 3].into(),
+        stalled_before: vec![true; 3].into(),
+        stalled_within: vec![true; 3].into(),
+        closed: vec![false].into(),
+        request_segments: vec![1.0; 3].into(),
+        response_segments: vec![1.0; 3].into(),
+    };
+    let fixed = replay.changed(&changes).unwrap();
+    let saved = |rtt: f64| (replay.at(rtt) - fixed.at(rtt)) / MS as f64;
+    assert_eq!((saved(1.0), saved(101.0)), (2.0 + 4.0, 202.0 + 4.0));
+    changes.trips.to_mut().pop();
+    assert!(replay.changed(&changes).is_err());
+}
+
+/// Three requests, 10 ms apart; the second waited 4 ms for a delayed ACK and a round trip.
+fn stalled() -> Job<'static> {
+    let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
+    job.stalled_before_ns.to_mut()[1] = 4e6;
+    job
+}
+
+fn unchanged() -> Changes<'static> {
+    let whole = || Cow::Owned(vec![1.0; 3]);
+    Changes {
+        closed: vec![false].into(),
+        trips: whole(),
+        gap: whole(),
+        service: whole(),
+        stalled_before: Cow::Owned(vec![true; 3]),
+        stalled_within: Cow::Owned(vec![true; 3]),
+        request_segments: whole(),
+        response_segments: whole(),
+    }
+}
+
+#[test]
+fn a_stall_stays_when_only_the_request_behind_it_goes() {
+    let replay = Replay::new(&stalled(), Waiting::Evidence, &NETWORK);
+    let saved = |changes: Changes| {
+        let fixed = replay.changed(&changes).unwrap();
+        [1.0, 101.0].map(|rtt| (replay.at(rtt) - fixed.at(rtt)) / MS as f64)
+    };
+    assert_eq!(saved(unchanged()), [0.0, 0.0]);
+    let ping = Changes { trips: vec![1.0, 0.0, 1.0].into(), gap: vec![1.0, 0.0, 1.0].into(), ..unchanged() };
+    // Of its 8 ms of gap, 4 are the stall and 1 the round trip that was waited with it.
+    assert_eq!(saved(ping.clone()), [1.0 + 3.0, 101.0 + 3.0]);
+    assert_eq!(saved(Changes { stalled_before: vec![true, false, true].into(), ..ping }), [1.0 + 8.0, 101.0 + 108.0]);
+}
+
+#[test]
+fn who_goes_with_the_request_before_it_waits_no_longer() {
+    let mut job = job(&[(Some(0), 1.0), (Some(0), 1.0), (Some(10), 1.0)]);
+    (job.round_trips.to_mut()[1], job.shared.to_mut()[1]) = (0, true);
+    job.set(0, 0, 2 * MS);
+    job.set(1, 0, 3 * MS);
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let saved = |trips: [f64; 3]| {
+        let fixed = replay.changed(&Changes { trips: trips.to_vec().into(), ..unchanged() }).unwrap();
+        (replay.at(101.0) - fixed.at(101.0)) / MS as f64
+    };
+    assert_eq!(
+        saved([0.0, 1.0, 1.0]),
+        1.0,
+        "the second still waits for its own answer, but not for the first one's service"
+    );
+    assert_eq!(saved([0.0, 0.0, 1.0]), 101.0);
+}
+
+/// Twelve transactions of two statements, each followed by another connection's statement that waited for its commit.
+#[test]
+fn who_waited_for_a_lock_waits_for_its_holder() {
+    let mut job = job(&[(Some(0), 1.0); 36]);
+    job.connection.to_mut()[24..].fill(1);
+    job.client = vec![0; 2].into();
+    (job.opened_ns, job.established_ns) = (vec![UNSEEN; 2].into(), vec![UNSEEN; 2].into());
+    job.opening = vec![0; 2].into();
+    job.closed_ns = vec![UNSEEN; 2].into();
+    (job.server_first, job.near_ns) = (vec![false; 2].into(), vec![0.0; 2].into());
+    (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2].into(), vec![f64::INFINITY; 2].into());
+    job.server_window_bytes = vec![f64::INFINITY; 2].into();
+    for turn in 0..12 {
+        let begin = 20 * turn * MS;
+        for (row, asked, answered) in [(0, 0, 1), (1, 2, 10)] {
+            job.set(2 * turn as usize + row, begin + asked * MS, begin + answered * MS);
+            job.ends_transaction.to_mut()[2 * turn as usize + row] = row == 1;
+        }
+        job.set(24 + turn as usize, begin + 2 * MS, begin + 10 * MS + 50_000);
+    }
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    assert_eq!(replay.turns.locks.len(), 12);
+    let grown = (replay.at(2.0) - replay.at(1.0)) / MS as f64;
+    assert_eq!(grown, 24.0, "the waiting connection grows with the two round trips of the holding one");
+}
+
+#[test]
+fn what_the_server_pushes_does_not_hide_the_rounds_of_what_follows() {
+    let answer = (Some(10), 400.0);
+    let alone = grows_by_ms(&[(Some(0), 1.0), answer]);
+    assert!((alone - 300.0).abs() < 1.0, "two round trips and one more for the window: {alone}");
+    let behind_a_push = grows_by_ms(&[(None, 400.0), answer]);
+    assert!((behind_a_push - (alone - 100.0)).abs() < 1.0, "{behind_a_push}");
+}
