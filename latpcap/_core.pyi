@@ -103,8 +103,11 @@ class Replay:
     def __init__(self, columns: object, network: object, waiting: str) -> None:
         """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
 
-    def waiting(self, columns: object, network: object, waiting: str) -> Replay:
-        """Return the same job, of which these are the columns, where its turns wait for each other in another way."""
+    def waiting(self, columns: object, network: object, waiting: str) -> Replay | None:
+        """Return the same job, of which these are the columns, where its turns wait for each other in another way.
+
+        `None` where that leads to the same.
+        """
 
     def learned(self, network: object) -> Replay:
         """Return the same where the senders of the capture are taken to have been like `network`'s."""

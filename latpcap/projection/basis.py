@@ -119,10 +119,12 @@ class Basis:
     ) -> Iterator[list[Floats]]:
         """The runtimes of each variant at its RTTs, for every case and every way of waiting that it takes for possible.
 
-        Who waits for whom is found out once for each way, for all cases.
+        Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
         for waiting in dict.fromkeys(way for case in cases for way in self._ways(case)):
             found = self._central if waiting == CENTRAL.waiting[0] else self._found(waiting)
+            if found is None:
+                continue
             for case in cases:
                 if waiting in self._ways(case):
                     learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
@@ -262,10 +264,11 @@ class Basis:
         assert self.job is not None
         return _Learned(Replay(self.job.columns(), CENTRAL.learned, CENTRAL.waiting[0]))
 
-    def _found(self, waiting: Waiting) -> _Learned:
-        """The job with who waits for whom: all but where turns start is the central one's."""
+    def _found(self, waiting: Waiting) -> _Learned | None:
+        """The job with who waits for whom: all but where turns start is the central one's. `None`: that is, too."""
         assert self.job is not None
-        return _Learned(self._central.replay.waiting(self.job.columns(), CENTRAL.learned, waiting))
+        found = self._central.replay.waiting(self.job.columns(), CENTRAL.learned, waiting)
+        return found and _Learned(found)
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:

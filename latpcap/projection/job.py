@@ -80,7 +80,6 @@ class Columns(Struct, frozen=True):
     established_ns: Ints
     closed_ns: Ints
     server_first: NDArray[np.bool_]
-    near_ns: Floats
     segment_bytes: Floats
     client_window_bytes: Floats
     server_window_bytes: Floats
@@ -123,7 +122,6 @@ class Columns(Struct, frozen=True):
             established_ns=_shifted(connections.syn_ack, opened),
             closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), closed),
             server_first=connections.server_first,
-            near_ns=near,
             segment_bytes=segment_bytes,
             client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),

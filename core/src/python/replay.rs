@@ -92,19 +92,20 @@ impl Replay {
         Ok(Replay(py.detach(|| replay::Replay::new(&job, waiting, &network.network()))))
     }
 
-    /// The same job, of which these are the columns, where its turns wait for each other in another way.
+    /// The same job, of which these are the columns, where its turns wait for each other in another way; `None` where
+    /// that leads to the same.
     fn waiting(
         &self,
         py: Python<'_>,
         columns: &Bound<'_, PyAny>,
         network: NetworkFields,
         waiting: &str,
-    ) -> PyResult<Replay> {
+    ) -> PyResult<Option<Replay>> {
         let waiting = way(waiting)?;
         let columns = NumpyColumns::of(columns, Job::COLUMNS)?;
         let job = job(&columns)?;
         let replay = py.detach(|| self.0.waiting(&job, waiting, &network.network()));
-        replay.map(Replay).map_err(PyValueError::new_err)
+        replay.map(|found| found.map(Replay)).map_err(PyValueError::new_err)
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s.

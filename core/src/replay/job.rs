@@ -26,8 +26,6 @@ columns! {
         /// The server's FIN, where the client waited for it.
         closed_ns: i64,
         server_first: bool,
-        /// The baseline's part between the client and where it was captured: times are uncertain by its jitter.
-        near_ns: f64,
         segment_bytes: f64,
         /// The most that the client, and the server, take at once; infinite where that grows as needed.
         client_window_bytes: f64,

@@ -6,7 +6,8 @@
 //! connections meet each other than are ever busy at once, threads share a pool: there are as many lanes as are busy at
 //! most, and they take the turns in the order in which they become free (docs/model.md C.5).
 
-use std::collections::HashMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
 
 use super::turn::{Span, Start, Starts};
 
@@ -38,9 +39,14 @@ const MANY: usize = 256;
 /// So many lanes that are looked at for a free one are enough, and so many connections for a table of all their pairs.
 const ENOUGH: usize = 1024;
 
-/// The lane of each span, and where it starts; spans are in the order of their begin.
-pub fn assign(spans: &[Span], connections: usize, waiting: Waiting) -> impl Iterator<Item = Start> {
-    let plan = Plan::new(spans, connections, waiting);
+/// The lane of each span, and where it starts; spans are in the order of their begin. `usage` is theirs.
+pub fn assign(
+    spans: &[Span],
+    connections: usize,
+    usage: Option<Usage>,
+    waiting: Waiting,
+) -> impl Iterator<Item = Start> {
+    let plan = Plan::new(spans, connections, usage, waiting);
     let mut lanes = Lanes::new(spans, connections, plan, waiting);
     spans.iter().map(move |span| lanes.start(span))
 }
@@ -54,9 +60,9 @@ enum Plan {
 }
 
 impl Plan {
-    fn new(spans: &[Span], connections: usize, waiting: Waiting) -> Plan {
+    fn new(spans: &[Span], connections: usize, usage: Option<Usage>, waiting: Waiting) -> Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
-        let Some(usage) = Usage::of(spans, connections) else { return own() };
+        let Some(usage) = usage else { return own() };
         let believed = match waiting {
             Waiting::Evidence => usage.missing >= SUSPECT,
             Waiting::Independent => usage.missing >= PROVEN,
@@ -71,8 +77,10 @@ impl Plan {
     }
 }
 
-/// How the connections were used while they worked; set-up is left out, as pools are often filled side by side.
-struct Usage {
+/// How the connections were used while they worked; set-up is left out, as pools are often filled side by side. It is
+/// the same whoever waits for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
     /// Connections busy at once.
     busy: usize,
     /// How many turns would have found more connections busy if these were independent.
@@ -85,7 +93,7 @@ fn working(spans: &[Span]) -> impl Iterator<Item = &Span> {
 
 impl Usage {
     /// How they were used, where that can tell who waits for whom.
-    fn of(spans: &[Span], connections: usize) -> Option<Usage> {
+    pub fn of(spans: &[Span], connections: usize) -> Option<Usage> {
         let mut lives = vec![Life::default(); connections];
         working(spans).for_each(|span| lives[span.connection as usize].add(span));
         lives.retain(|life| life.last > life.first);
@@ -138,20 +146,54 @@ impl Life {
     }
 }
 
-/// The part of `length` in which exactly 0, 1, 2, … spans were under way.
+/// The part of `length` in which exactly 0, 1, 2, … spans were under way; they are in the order of their begin.
 fn shares<'a>(spans: impl Iterator<Item = &'a Span>, length: f64) -> Vec<f64> {
-    let mut edges: Vec<(f64, i8)> = spans.flat_map(|span| [(span.begin, 1), (span.end, -1)]).collect();
-    edges.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut shares, mut running) = (vec![0.0], 0_usize);
-    for pair in edges.windows(2) {
-        running = running.saturating_add_signed(pair[0].1.into());
+    let (mut shares, mut last) = (vec![0.0], None);
+    let mut pass = |now: f64, running: usize| {
         if shares.len() <= running {
             shares.resize(running + 1, 0.0);
         }
-        shares[running] += (pair[1].0 - pair[0].0) / length;
+        shares[running] += (now - last.replace(now).unwrap_or(now)) / length;
+    };
+    let mut running = BinaryHeap::new();
+    for span in spans {
+        while let Some(Reverse(End(end))) = running.peek().copied().filter(|Reverse(End(end))| *end <= span.begin) {
+            pass(end, running.len());
+            running.pop();
+        }
+        pass(span.begin, running.len());
+        running.push(Reverse(End(span.end)));
+    }
+    while let Some(Reverse(End(end))) = running.peek().copied() {
+        pass(end, running.len());
+        running.pop();
     }
     shares
 }
+
+/// When a span is over; the earliest first.
+#[derive(Clone, Copy)]
+struct End(f64);
+
+impl Ord for End {
+    fn cmp(&self, other: &End) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for End {
+    fn partial_cmp(&self, other: &End) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for End {
+    fn eq(&self, other: &End) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for End {}
 
 /// The largest count, but for coincidences.
 fn most_at_once(shares: &[f64]) -> usize {

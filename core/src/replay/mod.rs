@@ -29,6 +29,7 @@ use changes::Left;
 pub use columns::{Cell, Source};
 use job::Connections;
 pub use job::{Job, UNSEEN};
+use lanes::Usage;
 pub use lanes::Waiting;
 pub use network::Network;
 use quiet::Quiet;
@@ -47,6 +48,7 @@ pub struct Replay {
     turns: Arc<Turns>,
     /// Of each turn; all else of it is the same whoever waits for whom.
     starts: Arc<Vec<Start>>,
+    usage: Option<Usage>,
     lanes: usize,
     /// Who waits for which of the locks, ascending.
     waiters: Arc<Vec<(u32, u32)>>,
@@ -62,7 +64,7 @@ pub struct Replay {
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
     pub fn new(job: &Job, waiting: Waiting, network: &Network) -> Replay {
-        let (turns, starts) = Turns::of(job, waiting);
+        let (turns, starts, usage) = Turns::of(job, waiting);
         let mut waiters: Vec<(u32, u32)> = turns.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
@@ -73,6 +75,7 @@ impl Replay {
             halvings: Arc::default(),
             turns: Arc::new(turns),
             starts: Arc::default(),
+            usage,
             lanes: 0,
             left: None,
             quiet: Arc::default(),
@@ -81,12 +84,13 @@ impl Replay {
         replay.starting(starts, network)
     }
 
-    /// The same `job` where its turns wait for each other in another way.
-    pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Replay, &'static str> {
+    /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
+    pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Option<Replay>, &'static str> {
         if job.rows() != self.connections.exchanges || job.connections() != self.connections.len() {
             return Err("another job");
         }
-        Ok(self.clone().starting(Turns::otherwise(job, &self.starts, waiting), network))
+        let starts = Turns::otherwise(job, &self.starts, self.usage, waiting);
+        Ok((*self.starts != starts).then(|| self.clone().starting(starts, network)))
     }
 
     /// The same where its turns start there.

@@ -19,7 +19,6 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         baseline_ns: vec![MS as f64].into(),
         low_ns: vec![MS as f64].into(),
         high_ns: vec![MS as f64].into(),
-        near_ns: vec![0.0].into(),
         segment_bytes: vec![1448.0].into(),
         client_window_bytes: vec![f64::INFINITY].into(),
         server_window_bytes: vec![f64::INFINITY].into(),
@@ -84,6 +83,15 @@ fn each_round_trip_grows_from_the_rtt_of_its_phase() {
     assert_eq!((replay.at(101.0) - replay.at(f64::NAN)) / MS as f64, 100.0 + 100.5);
     job.phase = vec![0, 2].into();
     assert!(job.check().is_err());
+}
+
+#[test]
+fn one_connection_waits_for_itself_in_whatever_way() {
+    let job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    for way in [Waiting::Independent, Waiting::Chained] {
+        assert!(replay.waiting(&job, way, &NETWORK).unwrap().is_none());
+    }
 }
 
 #[test]
@@ -188,7 +196,7 @@ fn who_waited_for_a_lock_waits_for_its_holder() {
     (job.opened_ns, job.established_ns) = (vec![UNSEEN; 2].into(), vec![UNSEEN; 2].into());
     job.opening = vec![0; 2].into();
     job.closed_ns = vec![UNSEEN; 2].into();
-    (job.server_first, job.near_ns) = (vec![false; 2].into(), vec![0.0; 2].into());
+    job.server_first = vec![false; 2].into();
     (job.segment_bytes, job.client_window_bytes) = (vec![1448.0; 2].into(), vec![f64::INFINITY; 2].into());
     job.server_window_bytes = vec![f64::INFINITY; 2].into();
     for turn in 0..12 {

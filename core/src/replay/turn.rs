@@ -2,7 +2,7 @@
 
 use super::bulk::FEW_SEGMENTS;
 use super::job::{Job, UNSEEN};
-use super::lanes::{self, Waiting};
+use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
 
 /// Stands for the exchange of a TCP handshake.
@@ -110,7 +110,7 @@ pub struct Turns {
 
 impl Turns {
     /// Cut `job` into turns; where each starts depends on who waits for whom.
-    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Vec<Start>) {
+    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Vec<Start>, Option<Usage>) {
         let most = job.rows() + 2 * job.connections();
         let (mut bodies, mut spans) = (Vec::with_capacity(most), Vec::with_capacity(most));
         let mut starts = Vec::with_capacity(most);
@@ -124,25 +124,26 @@ impl Turns {
             put_in_order(&mut starts, order.clone());
             put_in_order(&mut spans, order);
         }
-        assign(&mut starts, &spans, job, waiting);
+        let usage = Usage::of(&spans, job.connections());
+        assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies[lock.waiter as usize].service = lock.lag;
         }
         let stalled = (0..).zip(&bodies).filter(|(_, body): &(u32, &Body)| body.stalled);
         let stalls = stalled.map(|(number, body)| (number, job.stalls(body.row as usize))).collect();
-        (Turns { bodies, stalls, locks }, starts)
+        (Turns { bodies, stalls, locks }, starts, usage)
     }
 
     /// Where the turns of the same job start when they wait for each other in another way.
-    pub fn otherwise(job: &Job, starts: &[Start], waiting: Waiting) -> Vec<Start> {
+    pub fn otherwise(job: &Job, starts: &[Start], usage: Option<Usage>, waiting: Waiting) -> Vec<Start> {
         let mut spans = Vec::with_capacity(starts.len());
         cut(job, |_, _, span| spans.push(span));
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
         let mut starts = starts.to_vec();
-        assign(&mut starts, &spans, job, waiting);
+        assign(&mut starts, &spans, job, usage, waiting);
         starts
     }
 
@@ -205,8 +206,8 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
 }
 
 /// Give each turn its lane; what goes with the request before it starts there.
-fn assign(starts: &mut [Start], spans: &[Span], job: &Job, waiting: Waiting) {
-    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), waiting)) {
+fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) {
+    for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), usage, waiting)) {
         *start = match start.starts {
             Starts::With => Start { lane: found.lane, after: found.after, ..*start },
             _ => found,
