@@ -268,7 +268,7 @@ class Basis:
         """The job with who waits for whom: all but where turns start is the central one's. `None`: that is, too."""
         assert self.job is not None
         found = self._central.replay.waiting(self.job.columns(), CENTRAL.learned, waiting)
-        return found and _Learned(found)
+        return None if found is None else _Learned(found)
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:

@@ -134,15 +134,14 @@ pub struct Learned {
 impl Learned {
     /// Before a sender's message a pause halves its window; all of `senders` are at the same RTT.
     fn pause(&mut self, number: u32, side: Side, senders: &mut Senders, now: Times, rtt: Times) {
-        let times = senders.one(0, |sender| sender.halvings(now.0[0], rtt.0[0]));
-        self.halved(number, side, times);
-        senders.each(|sender| sender.halve(times));
+        let times = senders.halvings(now, &rtt);
+        if times > 0 {
+            self.halved(number, side, times);
+            senders.each(|sender| sender.halve(times));
+        }
     }
 
     fn halved(&mut self, number: u32, side: Side, times: u8) {
-        if times == 0 {
-            return;
-        }
         match self.halvings.last_mut() {
             Some((turn, halvings)) if *turn == number => halvings[side as usize] = times,
             _ => {
@@ -214,8 +213,8 @@ impl Run {
         if let Some(learned) = &mut self.learned {
             learned.pause(number, Side::Client, client, asked, rtt);
             learned.pause(number, Side::Server, server, response, rtt);
-            client.each(|sender| sender.sent_by(sent.0[0]));
-            server.each(|sender| sender.sent_by(over.0[0]));
+            client.sent_by(sent);
+            server.sent_by(over);
         } else if walk.network.restarts && halvings != [0; 2] {
             client.each(|sender| sender.halve(halvings[0]));
             server.each(|sender| sender.halve(halvings[1]));

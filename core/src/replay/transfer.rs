@@ -92,16 +92,6 @@ impl Sender {
         self.window
     }
 
-    /// How often the window is halved by `now`.
-    pub fn halvings(&self, now: f64, rtt_ns: f64) -> u8 {
-        halvings(now - self.sent_at - rtt_ns)
-    }
-
-    /// Its last message was sent by `now`.
-    pub fn sent_by(&mut self, now: f64) {
-        self.sent_at = now;
-    }
-
     /// After a pause, down to the initial window.
     pub fn halve(&mut self, times: u8) {
         if times > 0 && self.window > INITIAL_WINDOW {
@@ -149,15 +139,29 @@ impl Senders {
         times
     }
 
+    /// How often their windows are halved by `now`, if all are at the same RTT.
+    pub fn halvings(&self, now: Times, rtts: &Times) -> u8 {
+        halvings(now.0[0] - self.sent_at.0[0] - rtts.0[0])
+    }
+
+    /// Their last messages were sent by `now`.
+    pub fn sent_by(&mut self, now: Times) {
+        self.sent_at = now;
+    }
+
     /// What happens to each of them alone.
     pub fn each(&mut self, mut change: impl FnMut(&mut Sender)) {
         (0..ABREAST).for_each(|place| self.one(place, &mut change));
     }
 
+    #[inline]
     pub fn one<T>(&mut self, place: usize, change: impl FnOnce(&mut Sender) -> T) -> T {
-        let [window, round_at, used, sent_at] =
-            [self.window, self.round_at, self.used, self.sent_at].map(|all| all.0[place]);
-        let mut sender = Sender { window, round_at, used, sent_at };
+        let mut sender = Sender {
+            window: self.window.0[place],
+            round_at: self.round_at.0[place],
+            used: self.used.0[place],
+            sent_at: self.sent_at.0[place],
+        };
         let result = change(&mut sender);
         self.window.0[place] = sender.window;
         self.round_at.0[place] = sender.round_at;
@@ -219,9 +223,8 @@ mod tests {
     fn the_window_is_kept_between_transfers_and_decays_in_pauses() {
         let mut sender = Sender::default();
         sender.send(0.0, 100.0, 0.0, &path(1.0));
-        assert_eq!(sender.halvings(10.0 * MS, MS), 0);
+        assert_eq!([halvings(199.0 * MS), halvings(1001.0 * MS)], [0, 5]);
         assert_eq!(sender.send(10.0 * MS, 60.0, 0.0, &path(1.0)), 0.0);
-        assert_eq!(sender.halvings(1020.0 * MS, MS), 5);
         sender.halve(5);
         assert_eq!(sender.send(1020.0 * MS, 60.0, 0.0, &path(1.0)), 2.0 * MS);
     }
