@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
+from latpcap.tables.values import Fractions, Numbers, Rows, Values
 
 __all__ = ["INITIAL_WINDOW", "MSS_BYTES", "TIMESTAMPS_BYTES", "UNSCALED_BYTES", "TcpResult", "tcp_results"]
 
@@ -54,7 +54,7 @@ class TcpResult(Struct, frozen=True):
     clock_steps: int
 
 
-def tcp_results(recording: Recording) -> Iterator[TcpResult]:
+def tcp_results(recording: Recording) -> Rows[TcpResult]:
     """The database connections, in the order of their streams."""
     table, rows = recording.all_connections_table, recording.database_rows
     limits = ("client_mss", "server_mss", "client_window_bytes", "server_window_bytes")
@@ -65,10 +65,10 @@ def tcp_results(recording: Recording) -> Iterator[TcpResult]:
     numbers = {
         name: columns.column(table, name).ints(MISSING)[rows] for name in (*limits, *counts, "timeout_ns", "stalled_ns")
     }
-    values: dict[str, list[Any]] = {name: column.tolist() for name, column in numbers.items()}
-    for name in limits:
-        values[name] = [None if limit == MISSING else limit for limit in values[name]]
-    values["timeout_ms"], values["stalled_ms"] = (
-        (numbers[name] / 1e6).tolist() for name in ("timeout_ns", "stalled_ns")
-    )
-    return map(TcpResult, *(values[name] for name in TcpResult.__struct_fields__))
+    values: dict[str, Values[Any]] = {
+        **{name: Numbers(numbers[name], numbers[name] != MISSING) for name in limits},
+        **{name: Numbers(numbers[name]) for name in counts},
+        "timeout_ms": Fractions(numbers["timeout_ns"] / 1e6),
+        "stalled_ms": Fractions(numbers["stalled_ns"] / 1e6),
+    }
+    return Rows({name: values[name] for name in TcpResult.__struct_fields__}, TcpResult)

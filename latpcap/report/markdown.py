@@ -19,6 +19,7 @@ from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
+from latpcap.result.connections import busiest
 from latpcap.result.errors import ErrorsResult
 from latpcap.result.minutes import MinutesResult
 from latpcap.result.settings import Settings
@@ -34,7 +35,8 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
 
 def render(result: Analysis) -> str:
     """Return the result as Markdown."""
-    plain = replace(result, statements=result.statements[:TOP]).to_dict()
+    shown = tuple(result.connections[place] for place in busiest(result.connections)[:TOP])
+    plain = replace(result, statements=result.statements[:TOP], connections=shown).to_dict()
     sections = (
         _verdict(plain["summary"]["verdict"]),
         _selection(plain["selection"]),
@@ -47,7 +49,7 @@ def render(result: Analysis) -> str:
         _minutes(result.minutes),
         _findings(plain["findings"]),
         _statements(plain["statements"], len(result.statements)),
-        _connections(plain["connections"]),
+        _connections(plain["connections"], len(result.connections)),
         _captures(plain["captures"]),
     )
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
@@ -228,10 +230,9 @@ def _pace(times: dict[str, Any]) -> Iterator[str]:
     return (number(times[name][which]) for name in ("delta_ms", "client_ms") for which in ("p50", "p95"))
 
 
-def _connections(connections: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if connections:
-        yield f"## {top('Connections', len(connections))}\n"
-        busiest = sorted(connections, key=lambda each: -each["round_trips"])[:TOP]
+def _connections(busiest: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
+    if busiest:
+        yield f"## {top('Connections', count)}\n"
         yield from _table(
             (
                 *("stream", "round trips", "RTT ms", "iRTT ms", "in-stream ms"),

@@ -6,9 +6,9 @@ Whatever grows with the recording is bounded here, and the page tells the bound.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
-from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from latpcap.display import plain
 from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis
+from latpcap.result.connections import ConnectionResult, busiest
 from latpcap.result.exploration import Exploration
 from latpcap.tables.values import column_of
 
@@ -79,19 +80,19 @@ def _listed_statements(switches: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _shortened(analysis: Analysis) -> dict[str, Any]:
     """The analysis with the costliest statements, the busiest connections and the first files; sums of the rest."""
-    statements = analysis.statements
-    listed = replace(analysis, statements=statements[:STATEMENTS])
-    result = listed.to_dict()
-    connections = result["connections"]
-    busiest = sorted(range(len(connections)), key=lambda row: -connections[row]["round_trips"])
-    kept = sorted(busiest[:CONNECTIONS])
+    statements, connections = analysis.statements, analysis.connections
+    order = busiest(connections)
+    kept = tuple(connections[place] for place in sorted(order[:CONNECTIONS]))
+    result = replace(analysis, statements=statements[:STATEMENTS], connections=kept).to_dict()
     return result | {
         "statements_rest": _sums_of_rest(
-            statements, STATEMENTS, ("executions", "exchanges", "round_trips", "rows", "network_s", "service_s")
+            statements,
+            range(STATEMENTS, len(statements)),
+            ("executions", "exchanges", "round_trips", "rows", "network_s", "service_s"),
         ),
-        "connections": [connections[row] for row in kept],
-        "connections_rest": _sums(
-            [connections[row] for row in busiest[CONNECTIONS:]],
+        "connections_rest": _sums_of_rest(
+            connections,
+            order[CONNECTIONS:],
             ("exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"),
         ),
         "methods": _methods(connections),
@@ -108,26 +109,21 @@ def _errors(errors: dict[str, Any]) -> dict[str, Any]:
     return errors | {"found": found[:ERRORS], "found_rest": rest}
 
 
-def _methods(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _methods(connections: Sequence[ConnectionResult]) -> list[dict[str, Any]]:
     """How the RTT of how many connections is known, the most usual first."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for connection in connections:
-        rtt = connection["rtt"]
-        key = (rtt["method"], rtt["reason"], rtt["position"])
-        counts[key] = counts.get(key, 0) + 1
-    names = ("method", "reason", "position")
-    ordered = sorted(counts.items(), key=lambda item: -item[1])
-    return [dict(zip(names, key, strict=True)) | {"connections": count} for key, count in ordered]
+    names, rtts = ("method", "reason", "position"), column_of(connections, "rtt")
+    counts = Counter(zip(*(column_of(rtts, name) for name in names), strict=True))
+    return [dict(zip(names, key, strict=True)) | {"connections": count} for key, count in counts.most_common()]
 
 
 def _sums(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
     return {"count": len(rows)} | {name: sum(row[name] or 0 for row in rows) for name in names}
 
 
-def _sums_of_rest(rows: Sequence[Any], listed: int, names: Sequence[str]) -> dict[str, Any]:
-    """The same of the rows that are not listed, which may be many."""
-    rest = {name: islice(column_of(rows, name), listed, None) for name in names}
-    return {"count": max(len(rows) - listed, 0)} | {name: sum(each or 0 for each in rest[name]) for name in names}
+def _sums_of_rest(rows: Sequence[Any], rest: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
+    """The same of the rows at the places `rest`, which may be many."""
+    values = {name: list(column_of(rows, name)) for name in names}
+    return {"count": len(rest)} | {name: sum(column[place] or 0 for place in rest) for name, column in values.items()}
 
 
 def _bounded(value: Any, name: str = "") -> Any:

@@ -40,6 +40,7 @@ from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selected
 from latpcap.tables.times import iso
+from latpcap.tables.values import Rows
 
 __all__ = [
     "Analysis",
@@ -111,7 +112,8 @@ class Analysis(Displayed, Struct, frozen=True):
     purposes: tuple[PurposeResult, ...]
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
-    connections: tuple[ConnectionResult, ...]
+    connections: Sequence[ConnectionResult]
+    """In the order of their streams. One becomes an object when it is asked for: there may be hundreds of thousands."""
     statements: Sequence[StatementResult]
     """The costliest first. One becomes an object when it is asked for: there may be a million."""
     routes: tuple[RouteResult, ...]
@@ -185,7 +187,7 @@ class Measures:
         """RTT, loss, round trips and response times of each interval."""
         return minutes(self.recording, self.rtt, every_s)
 
-    def connections(self) -> Iterator[ConnectionResult]:
+    def connections(self) -> Rows[ConnectionResult]:
         """The database connections."""
         return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self.doubt is None)
 
@@ -228,7 +230,7 @@ class Measures:
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)
-        connections, errors, health, purposes = tuple(self.connections()), self.errors, self.health, self.purposes
+        connections, errors, health, purposes = self.connections(), self.errors, self.health, self.purposes
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()

@@ -5,7 +5,7 @@ Each ratio is `None` where there is nothing to divide by: no transaction was tol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
-from latpcap.result.rows import finite_all, objects, ratios
+from latpcap.result.rows import quantiles_of, ratios
 from latpcap.tables.columns import Bools
+from latpcap.tables.values import Fractions, Numbers, Rows, Values
 from latpcap.units import format_ratio
 
 __all__ = [
@@ -79,10 +80,10 @@ def ratio(total: float, divisor: float) -> float | None:
     return total / divisor if divisor > 0 else None
 
 
-def connection_chattiness(groups: ChattinessGroups, runtime_s: float, known: Bools) -> Iterator[ConnectionChattiness]:
+def connection_chattiness(groups: ChattinessGroups, runtime_s: float, known: Bools) -> Rows[ConnectionChattiness]:
     """The figures of each connection; those of the network where it is `known`."""
     figures = _figures(groups, runtime_s, known)
-    return map(ConnectionChattiness, *(figures[name] for name in ConnectionChattiness.__struct_fields__))
+    return Rows({name: figures[name] for name in ConnectionChattiness.__struct_fields__}, ConnectionChattiness)
 
 
 def chattiness(
@@ -90,7 +91,7 @@ def chattiness(
 ) -> Chattiness:
     """The figures of the recording; its share of the network is that of the summary, TCP handshakes included."""
     runtime_s = float(groups.duration_s[0])
-    figures = {name: next(iter(values)) for name, values in _figures(groups, 0.0, np.zeros(1, bool)).items()} | {
+    figures = {name: values[0] for name, values in _figures(groups, 0.0, np.zeros(1, bool)).items()} | {
         "network_share": network_share,
         "network_s": None if network_share is None else network_share * runtime_s,
     }
@@ -107,23 +108,23 @@ def chattiness(
     )
 
 
-def _figures(groups: ChattinessGroups, runtime_s: float, known: Bools) -> dict[str, Iterable[Any]]:
+def _figures(groups: ChattinessGroups, runtime_s: float, known: Bools) -> dict[str, Values[Any]]:
     """The figures of each row by their names; those of the network where it is `known`."""
     trips, network_s = groups.round_trips, np.where(known, groups.network_s, np.nan)
     return {
         "round_trips_per_s": ratios(trips, groups.duration_s),
-        "transactions": groups.transactions.tolist(),
-        "transaction_round_trips": groups.transaction_round_trips.tolist(),
+        "transactions": Numbers(groups.transactions),
+        "transaction_round_trips": Numbers(groups.transaction_round_trips),
         "round_trips_per_transaction": ratios(groups.transaction_round_trips, groups.transactions),
-        "statements_outside": groups.statements_outside.tolist(),
-        "rows": groups.rows.tolist(),
+        "statements_outside": Numbers(groups.statements_outside),
+        "rows": Numbers(groups.rows),
         "round_trips_per_row": ratios(groups.readable_round_trips, groups.rows),
         "request_bytes_per_round_trip": ratios(groups.request_bytes, trips),
         "response_bytes_per_round_trip": ratios(groups.response_bytes, trips),
-        "network_s": finite_all(network_s),
+        "network_s": Fractions(network_s),
         "network_share": ratios(network_s, np.full(len(trips), runtime_s)),
-        "delta_ms": objects(groups.delta_ms),
-        "client_ms": objects(groups.client_ms),
+        "delta_ms": quantiles_of(groups.delta_ms),
+        "client_ms": quantiles_of(groups.client_ms),
     }
 
 

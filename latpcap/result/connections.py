@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,20 @@ from msgspec import Struct
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
-from latpcap.result.rows import finite_all
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns, passes
 from latpcap.tables.recording import Recording
-from latpcap.tables.times import iso
+from latpcap.tables.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
 
-__all__ = ["ConnectionResult", "PathResult", "PeriodResult", "RttResult", "connection_results", "path_results"]
+__all__ = [
+    "ConnectionResult",
+    "PathResult",
+    "PeriodResult",
+    "RttResult",
+    "busiest",
+    "connection_results",
+    "path_results",
+]
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
@@ -96,28 +103,29 @@ class ConnectionResult(Struct, frozen=True):
 
 def connection_results(
     recording: Recording, baselines: Baselines, groups: ChattinessGroups, *, knows_network: bool = True
-) -> Iterator[ConnectionResult]:
+) -> Rows[ConnectionResult]:
     """The database connections, in the order of their streams; `knows_network` says that its share can be told."""
     table, rows = recording.all_connections_table, recording.database_rows
-    texts = {name: columns.texts(table, name) for name in CONNECTION_TEXTS}
-    names = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
-    numbers = {name: columns.column(table, name).values for name in names}
-    replication = columns.column(table, "replication").values
-    cancels = columns.column(table, "cancels").ints(-1)
-    start, end = (iso(columns.column(table, name)) for name in ("start", "end"))
+    counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
+    cancels = columns.column(table, "cancels").ints(-1)[rows]
     known = np.isfinite(baselines.baseline) & knows_network
-    values: dict[str, Iterable[Any]] = {
-        **{name: [texts[row] for row in rows.tolist()] for name, texts in texts.items()},
-        **{name: column[rows].tolist() for name, column in numbers.items()},
-        "replication": replication[rows].tolist(),
-        "cancels": [stream if stream >= 0 else None for stream in cancels[rows].tolist()],
-        "start": [start[row] or "" for row in rows.tolist()],
-        "end": [end[row] or "" for row in rows.tolist()],
+    values: dict[str, Values[Any]] = {
+        **{name: Names.coded(recording.said(name)) for name in CONNECTION_TEXTS},
+        **{name: Numbers(columns.column(table, name).ints(0)[rows]) for name in counts},
+        "replication": Truths(columns.column(table, "replication").values[rows]),
+        "cancels": Numbers(cancels, cancels >= 0),
+        **{name: Times.of(columns.column(table, name), rows) for name in ("start", "end")},
         "rtt": _rtts(baselines),
         "tcp": tcp_results(recording),
         "chattiness": connection_chattiness(groups, recording.runtime_s, known),
     }
-    return map(ConnectionResult, *(values[name] for name in ConnectionResult.__struct_fields__))
+    return Rows({name: values[name] for name in ConnectionResult.__struct_fields__}, ConnectionResult)
+
+
+def busiest(connections: Sequence[ConnectionResult]) -> list[int]:
+    """Their places, those with most round trips first."""
+    trips = list(column_of(connections, "round_trips"))
+    return sorted(range(len(trips)), key=lambda place: -trips[place])
 
 
 def path_results(recording: Recording, found: Estimate) -> Iterator[PathResult]:
@@ -159,11 +167,11 @@ def _periods(recording: Recording, found: Estimate) -> dict[int, tuple[PeriodRes
     }
 
 
-def _rtts(baselines: Baselines) -> Iterator[RttResult]:
+def _rtts(baselines: Baselines) -> Rows[RttResult]:
     """The RTT of each connection, path or period."""
     times = ("baseline", "low", "high", "handshake", "in_stream_min", "in_stream_median", "in_stream_mean")
-    values: dict[str, list[Any]] = {f"{name}_ms": finite_all(getattr(baselines, name) / 1e6) for name in times}
-    values["response_floor_ms"] = finite_all(baselines.floor / 1e6)
-    values["method"], values["reason"], values["position"] = (list(texts) for texts in baselines.words())
-    values["samples"] = baselines.samples.astype(np.int64).tolist()
-    return map(RttResult, *(values[name] for name in RttResult.__struct_fields__))
+    values: dict[str, Values[Any]] = {f"{name}_ms": Fractions(getattr(baselines, name) / 1e6) for name in times}
+    values["response_floor_ms"] = Fractions(baselines.floor / 1e6)
+    values["method"], values["reason"], values["position"] = map(Names.coded, baselines.words())
+    values["samples"] = Numbers(baselines.samples.astype(np.int64))
+    return Rows({name: values[name] for name in RttResult.__struct_fields__}, RttResult)

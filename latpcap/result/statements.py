@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.statements import TIMES, StatementGroups
-from latpcap.result.rows import quotients
+from latpcap.result.rows import quantiles_of, ratios
 from latpcap.tables.recording import MISSING
 from latpcap.tables.values import Fractions, Numbers, Rows, Times, Values
 
@@ -58,20 +58,16 @@ def statement_results(groups: StatementGroups, start_ns: int) -> Rows[StatementR
         **{name: Numbers(getattr(groups, name)) for name in ("executions", "exchanges", "round_trips")},
         **{name: Numbers(getattr(groups, name)) for name in ("request_bytes", "response_bytes")},
         **{name: Fractions(getattr(groups, name)) for name in ("network_s", "service_s")},
-        "share": Fractions(quotients(cost, whole)),
-        "cumulative_share": Fractions(quotients(reached, whole)),
-        "round_trips_per_execution": Fractions(quotients(trips, groups.executions)),
-        "round_trips_per_row": Fractions(quotients(trips, groups.rows.values)),
-        "request_bytes_per_round_trip": Fractions(quotients(groups.request_bytes, trips)),
-        "response_bytes_per_round_trip": Fractions(quotients(groups.response_bytes, trips)),
-        **{times: _quantiles(getattr(groups, times)) for times in TIMES},
+        "share": ratios(cost, whole),
+        "cumulative_share": ratios(reached, whole),
+        "round_trips_per_execution": ratios(trips, groups.executions),
+        "round_trips_per_row": ratios(trips, groups.rows.values),
+        "request_bytes_per_round_trip": ratios(groups.request_bytes, trips),
+        "response_bytes_per_round_trip": ratios(groups.response_bytes, trips),
+        **{times: quantiles_of(getattr(groups, times)) for times in TIMES},
         **{seen: _moments(getattr(groups, seen), start_ns) for seen in ("first_seen", "last_seen")},
     }
     return Rows({name: values[name] for name in StatementResult.__struct_fields__}, StatementResult)
-
-
-def _quantiles(times: dict[str, NDArray[np.float64]]) -> Rows[dict[str, float | None]]:
-    return Rows({name: Fractions(values) for name, values in times.items()}, dict)
 
 
 def _moments(times: NDArray[np.int64], start_ns: int) -> Times:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from latpcap.display import plain
 from latpcap.findings import FindingResult
 from latpcap.measures.chattiness import PACE_QUANTILES
 from latpcap.measures.health import HealthNote
@@ -63,13 +62,14 @@ def exchange_table(measures: Measures) -> Table:
 
 def connection_table(measures: Measures) -> Table:
     """One row a database connection, its RTT with `rtt_` before the names, what TCP shows with `tcp_`."""
-    rows = []
-    for result in measures.connections():
-        row = plain(result)
-        rtt = {f"rtt_{name}": value for name, value in row.pop("rtt").items()}
-        tcp = {f"tcp_{name}": value for name, value in row.pop("tcp").items()}
-        rows.append(row | rtt | tcp | _flat_times(row.pop("chattiness")))
-    return _rows_table(rows, _CONNECTION_TYPES, "connections")
+    flat: dict[str, Column[Any]] = {}
+    for name, values in measures.connections().columns.items():
+        if isinstance(values, Rows):
+            prefix = "" if name == "chattiness" else f"{name}_"
+            flat |= {prefix + part: each for part, each in _flat_columns(values).items()}
+        elif isinstance(values, Column):
+            flat[name] = values
+    return _values_table(flat, "connections")
 
 
 def statement_table(measures: Measures) -> Table:
@@ -101,15 +101,6 @@ def _flat_columns(rows: Rows[Any]) -> dict[str, Column[Any]]:
 def _values_table(values: Mapping[str, Column[Any]], name: str, schema: str = "") -> Table:
     """A table of any length."""
     return Table(ArrowTable.from_pydict({column: each.arrow() for column, each in values.items()}), name, schema)
-
-
-def _flat_times(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with each time of several (`delta_ms`) as columns of their own (`delta_p50_ms`)."""
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        several = isinstance(value, dict)
-        flat |= {_time_column(name, which): one for which, one in value.items()} if several else {name: value}
-    return flat
 
 
 def _time_column(name: str, which: str) -> str:

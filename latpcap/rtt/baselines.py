@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Floats, Ints
+from latpcap.tables.columns import Codes, Floats, Ints
 
 __all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
 
@@ -112,13 +111,12 @@ class Baselines(Struct, frozen=True):
         """The baseline's part between the capture point and the client; 0 where there is no baseline."""
         return np.nan_to_num(self.baseline * self.near_share)
 
-    def words(self) -> tuple[Iterator[str], Iterator[str], Iterator[str]]:
+    def words(self) -> tuple[Codes, Codes, Codes]:
         """Method, reason and position of each in words."""
-        method, reason, position = (values.tolist() for values in (self.method, self.reason, self.position))
         return (
-            map(METHOD_NAMES.__getitem__, method),
-            map(REASON_TEXTS.__getitem__, reason),
-            map(POSITIONS.__getitem__, position),
+            Codes(self.method, [METHOD_NAMES[method] for method in Method]),
+            Codes(self.reason, [REASON_TEXTS[reason] for reason in Reason]),
+            Codes(self.position, list(POSITIONS)),
         )
 
     def method_name(self, index: int) -> str:

@@ -176,6 +176,11 @@ class Times(Column[str | None]):
         """Take nanoseconds since 1970, and which of them are known."""
         self.values, self.known = values, known
 
+    @classmethod
+    def of(cls, times: columns.Column, rows: Ints) -> Times:
+        """Some rows of a column."""
+        return cls(times.values[rows], times.is_valid()[rows])
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -239,7 +244,9 @@ class Names(Column[str | None]):
 
     def part(self, start: int, stop: int) -> list[str | None]:
         """As text."""
-        return [self.texts[row] if row >= 0 else None for row in self.rows[start:stop].tolist()]
+        rows = self.rows[start:stop].tolist()
+        texts = {row: self.texts[row] if row >= 0 else None for row in set(rows)}
+        return [texts[row] for row in rows]
 
     def arrow(self) -> Array:
         """A column of text."""

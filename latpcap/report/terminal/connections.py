@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import TOP, ms, printable, top
-from latpcap.result.connections import ConnectionResult
+from latpcap.result.connections import ConnectionResult, busiest
 
 __all__ = ["connections"]
 
 
-def connections(connections: tuple[ConnectionResult, ...]) -> Iterator[RenderableType]:
+def connections(connections: Sequence[ConnectionResult]) -> Iterator[RenderableType]:
     """Who talked to whom, at which RTT (that of the handshake beside those of the session), and at which pace."""
-    shown = sorted(connections, key=lambda each: -each.round_trips)[:TOP]
+    shown = [connections[place] for place in busiest(connections)[:TOP]]
     protocols = {each.protocol for each in shown}
     common = f" ({printable(*protocols)})" if len(protocols) == 1 else ""
     yield heading(top("Connections", len(connections)))
