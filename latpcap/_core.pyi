@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
 _Bools = NDArray[np.bool_]
 
 class _ArrowStream(Protocol):
@@ -73,6 +74,18 @@ def first_like(starts: _Ints, data: NDArray[np.uint8]) -> _Ints: ...
 def serving(order: _Ints, starts: _Ints, executes: _Bools, prepares: _Bools) -> _Ints: ...
 def sums(group: _Ints, values: _Ints, count: int, known: _Bools | None = None) -> tuple[_Ints, _Bools]:
     """Passes over whole columns: what each does stands in `latpcap.tables.passes`."""
+
+class SharedTime:
+    """What an instant counts for each of those that share it; see `latpcap.measures.shared_time`."""
+
+    gaps: _Ints
+    """How long nothing went on, each time."""
+
+    def __new__(cls, begins: _Ints, ends: _Ints) -> SharedTime:
+        """Of stretches, by when they begin and when they end: both ascending."""
+
+    def worth(self, begins: _Ints, lengths: _Ints) -> _Floats:
+        """What stretches are worth that begin then and are so long."""
 
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from latpcap.tables.columns import Floats, Ints
+from latpcap import _core
+from latpcap.tables.columns import Ints
+from latpcap.tables.passes import ordered
 
 __all__ = ["SharedTime"]
 
@@ -29,26 +31,17 @@ class SharedTime:
         if until is not None:
             begin, end = np.minimum(begin, until), np.minimum(end, until)
         if np.any(begin[1:] < begin[:-1]):
-            order = np.argsort(begin, kind="stable")  # each connection is a sorted run
+            order = ordered(begin)
             begin, end = begin[order], end[order]
         self.alone = not np.any(begin[1:] < end[:-1])
         """Nothing ever runs beside anything else."""
         if self.alone:
-            self._first, self._last = (int(begin[0]), int(end[-1])) if len(begin) else (0, 0)
             self._gaps: Ints = begin[1:] - end[:-1]
         else:
-            self._integrate(begin, np.sort(end))
-
-    def _integrate(self, begin: Ints, end: Ints) -> None:
-        """F at every instant where k changes."""
-        self._times = np.concatenate((begin, end))
-        order = np.argsort(self._times, kind="stable")
-        busy = np.cumsum(np.where(order < len(begin), 1, -1))[:-1]
-        self._times = self._times[order]
-        steps = np.diff(self._times)
-        self._first, self._last = int(self._times[0]), int(self._times[-1])
-        self._gaps = steps[busy == 0]
-        self._shared = np.concatenate(([0.0], np.cumsum(np.where(busy > 0, steps / np.maximum(busy, 1), 0.0))))
+            end = np.sort(end)
+            self._integral = _core.SharedTime(begin, end)
+            self._gaps = self._integral.gaps
+        self._first, self._last = (int(begin[0]), int(end[-1])) if len(begin) else (0, 0)
 
     def worth(self, begin: Ints, length: Ints) -> NDArray[Any]:
         """What stretches of `length` from `begin` on (within the busy stretches) are worth, in ns."""
@@ -57,9 +50,7 @@ class SharedTime:
                 return length
             inside: Ints = np.minimum(begin + length, self._until) - np.minimum(begin, self._until)
             return inside
-        end = np.interp(begin + length, self._times, self._shared)
-        worth: Floats = np.maximum(end - np.interp(begin, self._times, self._shared), 0)
-        return worth
+        return self._integral.worth(np.ascontiguousarray(begin), np.ascontiguousarray(length))
 
     def idle(self, begin: int, end: int) -> Ints:
         """The lengths of the stretches from `begin` to `end` in which no connection is busy, in ns."""

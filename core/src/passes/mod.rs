@@ -8,6 +8,7 @@ mod groups;
 mod lanes;
 mod order;
 mod runs;
+mod shared_time;
 mod sums;
 mod texts;
 
@@ -15,5 +16,6 @@ pub use groups::{Groups, distinct, first_alike};
 pub use lanes::lanes;
 pub use order::order;
 pub use runs::{last_known, serving};
+pub use shared_time::SharedTime;
 pub use sums::{Known, sums};
 pub use texts::{first_like, holding};

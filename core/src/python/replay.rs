@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -12,7 +12,6 @@ use crate::replay::{self, Changes, Job, Network, Waiting};
 /// The numpy columns of an object, by the names of its attributes; they are not copied.
 struct NumpyColumns<'py>(HashMap<&'static str, Column<'py>>);
 
-#[derive(FromPyObject)]
 enum Column<'py> {
     U32(PyReadonlyArray1<'py, u32>),
     I64(PyReadonlyArray1<'py, i64>),
@@ -20,9 +19,25 @@ enum Column<'py> {
     Bool(PyReadonlyArray1<'py, bool>),
 }
 
+impl<'py> Column<'py> {
+    /// Of whichever type it is: no error is made of those that it is not, which takes longer than all else.
+    fn of(column: &Bound<'py, PyAny>) -> PyResult<Column<'py>> {
+        if let Ok(cells) = column.cast::<PyArray1<u32>>() {
+            return Ok(Column::U32(cells.try_readonly()?));
+        }
+        if let Ok(cells) = column.cast::<PyArray1<i64>>() {
+            return Ok(Column::I64(cells.try_readonly()?));
+        }
+        if let Ok(cells) = column.cast::<PyArray1<f64>>() {
+            return Ok(Column::F64(cells.try_readonly()?));
+        }
+        Ok(Column::Bool(column.cast::<PyArray1<bool>>()?.try_readonly()?))
+    }
+}
+
 impl<'py> NumpyColumns<'py> {
     fn of(columns: &Bound<'py, PyAny>, names: &[&'static str]) -> PyResult<NumpyColumns<'py>> {
-        let column = |&name: &&'static str| Ok((name, columns.getattr(name)?.extract()?));
+        let column = |&name: &&'static str| Ok((name, Column::of(&columns.getattr(name)?)?));
         names.iter().map(column).collect::<PyResult<_>>().map(NumpyColumns)
     }
 }
