@@ -230,8 +230,8 @@ def _pace(times: dict[str, Any]) -> Iterator[str]:
     return (number(times[name][which]) for name in ("delta_ms", "client_ms") for which in ("p50", "p95"))
 
 
-def _connections(busiest: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
-    if busiest:
+def _connections(shown: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
+    if shown:
         yield f"## {top('Connections', count)}\n"
         yield from _table(
             (
@@ -247,7 +247,7 @@ def _connections(busiest: Sequence[dict[str, Any]], count: int) -> Iterator[str]
                     text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
                     text_of(f"{each['client']} → {each['server']} {each['protocol']}"),
                 )
-                for each in busiest
+                for each in shown
             ),
             left=(9, 10),
         )
