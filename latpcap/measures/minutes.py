@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from latpcap.errors import UsageError
 from latpcap.measures.statements import response_ns
@@ -89,44 +91,57 @@ def minutes(recording: Recording, rtt: Estimate, every_s: float | None = None, *
     def at(times: Ints) -> Ints:
         return np.clip((times + offset) // width, 0, count - 1)
 
+    rtt_samples, rtt_min, rtt_median = _told(_samples(rtt, at, count), 0.0, 0.5)
     exchanges = recording.exchanges
     begin = exchanges.begin
     captured = begin != MISSING
     seen = slice(None) if captured.all() else np.flatnonzero(captured)  # mostly all, and then nothing is copied
-    row, connection = at(begin[seen]), exchanges.connection[seen]
+    row = np.empty(len(begin), np.int64)
+    for rows in passes.pieces(len(begin)):
+        row[rows] = at(begin[rows])
+    row, connection, trips = row[seen], exchanges.connection[seen], exchanges.round_trips[seen]
 
     def total(values: Ints | Bools) -> Ints:
         sums, _ = passes.sums(row, values[seen], count)
         return sums
 
-    trips, baseline = exchanges.round_trips[seen], rtt.each_baseline[seen]
-    known = (trips > 0) & ~np.isnan(baseline)
-    waited = _waits(recording, rtt)
+    def of_those(values: Ints, usable: Bools) -> Grouped:
+        return Grouped.of(row[usable], values[usable], count)
+
     response = response_ns(exchanges)[seen]
-    answered = response >= 0
-    responses = Grouped.of(row[answered], response[answered], count)
-    alone = (waited[seen] >= 0) & (trips == 1)
-    samples = _samples(rtt, at, count)
+    _, response_p50, response_p95 = _told(of_those(response, response >= 0), 0.5, 0.95)
+    del response
+    waited = _waits(recording, rtt)[seen]
+    _, fastest = _told(of_those(waited, (waited >= 0) & (trips == 1)), 0.0)
+    del waited
     new = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(connection, prepend=-1) != 0))
     order, starts = passes.grouped(row[new], connection[new])
+    baseline = rtt.each_baseline[seen]
+    known = (trips > 0) & ~np.isnan(baseline)
+    baseline *= trips
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(row[known], (trips * baseline)[known], count) / np.bincount(row[known], trips[known], count)
+        mean = np.bincount(row[known], baseline[known], count) / np.bincount(row[known], trips[known], count)
     return Minutes(
         every_s=every_s,
         start=first + width * np.arange(count),
         baseline=mean,
-        rtt_min=samples.quantile(0),
-        rtt_median=samples.quantile(0.5),
-        rtt_samples=samples.counts,
-        fastest=Grouped.of(row[alone], waited[seen][alone], count).quantile(0),
-        response_p50=responses.quantile(0.5),
-        response_p95=responses.quantile(0.95),
+        rtt_min=rtt_min,
+        rtt_median=rtt_median,
+        rtt_samples=rtt_samples,
+        fastest=fastest,
+        response_p50=response_p50,
+        response_p95=response_p95,
         round_trips=total(exchanges.round_trips),
         exchanges=np.bincount(row, minlength=count),
         errors=total(exchanges.failed),
         retransmissions=total(exchanges.retransmissions),
         connections=np.bincount(row[new][order[starts[:-1]]], minlength=count),
     )
+
+
+def _told(values: Grouped, *fractions: float) -> list[NDArray[Any]]:
+    """How many there are in each interval, and these quantiles of them."""
+    return [values.counts, *map(values.quantile, fractions)]
 
 
 def _waits(recording: Recording, rtt: Estimate) -> Ints:

@@ -132,8 +132,8 @@ class Columns(Struct, frozen=True):
             response_ns=_shifted(exchanges.response, shift, aside),
             response_end_ns=_shifted(exchanges.response_end, shift, aside),
             round_trips=exchanges.round_trips.astype(np.uint32),
-            stalled_before_ns=stalls.before,
-            stalled_within_ns=stalls.inside,
+            stalled_before_ns=_untouched(stalls.before),
+            stalled_within_ns=_untouched(stalls.inside),
             request_segments=_request_segments(exchanges, segment_bytes),
             response_segments=_response_segments(exchanges, segment_bytes),
             setup=exchanges.is_setup,
@@ -172,6 +172,11 @@ class Network(Struct, frozen=True):
     restarts: bool = True
     baseline: int = 0
     added_ns: float = 0.0
+
+
+def _untouched(values: Floats) -> Floats:
+    """Zeros that were never written to take no room."""
+    return values if values.any() else np.zeros(len(values))
 
 
 def _never_waits(connections: Connections, exchanges: Exchanges) -> Bools:

@@ -171,10 +171,13 @@ def _reconcile(
 
 
 def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
-    def used(values: Values, use: Bools) -> Values:
-        return values.where(use[group[values.connection]])
+    def used(values: Values, use: Bools) -> tuple[Ints, Ints]:
+        groups = group[values.connection]
+        keep = use[groups]
+        return (groups, values.ns) if keep.all() else (groups[keep], values.ns[keep])
 
-    return (used(half.handshakes, use_h) + used(half.acks, use_a)).grouped(group, count)
+    groups, ns = zip(used(half.handshakes, use_h), used(half.acks, use_a), strict=True)
+    return Grouped.of(np.concatenate(groups), np.concatenate(ns), count)
 
 
 def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:

@@ -252,9 +252,16 @@ def typical(values: Grouped, step_ns: int) -> Floats:
 
 
 def _mean(values: Grouped) -> Floats:
-    sums = np.concatenate(([0], np.cumsum(values.values)))
+    sums = _sums(values.values)
     total = (sums[values.starts[1:]] - sums[values.starts[:-1]]).astype(float)
     return np.where(values.counts > 0, total / np.maximum(values.counts, 1), np.nan)
+
+
+def _sums(values: Ints) -> Ints:
+    """The sum of all before each, and at last of all."""
+    sums = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
 
 
 def _densest_half(values: Grouped) -> Floats:
@@ -267,15 +274,20 @@ def _densest_half(values: Grouped) -> Floats:
     if len(values.values) == 0:
         return result
     half = (counts + 1) // 2
-    group = np.repeat(np.arange(len(counts)), counts)
-    first = np.arange(len(values.values))
-    last = first + half[group] - 1
-    inside = last < values.starts[1:][group]
-    width = np.where(inside, values.values[np.where(inside, last, 0)] - values.values, np.iinfo(np.int64).max)
+    width = np.empty_like(values.values)
+    for rows, group in values.pieces():
+        last = np.arange(rows.start, rows.stop) + half[group] - 1
+        inside = last < values.starts[1:][group]
+        lowest = values.values[rows]
+        width[rows] = np.where(inside, values.values[np.where(inside, last, 0)] - lowest, np.iinfo(np.int64).max)
     filled = np.flatnonzero(counts > 0)
-    least = np.minimum.reduceat(width, starts[filled])
-    candidates = np.where(width == np.repeat(least, counts[filled]), first, len(first))
-    begin = np.minimum.reduceat(candidates, starts[filled])
-    sums = np.concatenate(([0], np.cumsum(values.values)))
-    result[filled] = (sums[begin + half[filled]] - sums[begin]) / half[filled]
+    least = np.zeros(len(counts), np.int64)
+    least[filled] = np.minimum.reduceat(width, starts[filled])
+    begin = np.full(len(counts), len(width))
+    for rows, group in values.pieces():
+        shortest = np.flatnonzero(width[rows] == least[group])
+        np.minimum.at(begin, group[shortest], rows.start + shortest)
+    del width
+    sums, begin, half = _sums(values.values), begin[filled], half[filled]
+    result[filled] = (sums[begin + half] - sums[begin]) / half
     return result

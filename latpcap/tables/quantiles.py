@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.tables.columns import Floats, Ints
+from latpcap.tables.passes import pieces
 
 __all__ = ["Grouped", "quantiles", "running_maximum"]
 
@@ -39,6 +40,13 @@ class Grouped(Struct, frozen=True):
             keys &= (1 << shift) - 1
             return cls(keys, starts)
         return cls(values[np.lexsort((values, groups))], starts)
+
+    def pieces(self) -> Iterator[tuple[slice, Ints]]:
+        """The values piece by piece, and the group of each."""
+        numbers = np.arange(len(self.starts) - 1)
+        for rows in pieces(len(self.values)):
+            edges: Ints = np.clip(self.starts, rows.start, rows.stop)
+            yield rows, np.repeat(numbers, edges[1:] - edges[:-1])
 
     @property
     def counts(self) -> Ints:
