@@ -85,7 +85,7 @@ impl Flows<'_> {
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
         let (known, has_room) = (self.connections.len(), self.has_room());
-        let Some((number, side)) = self.connections.number_of(segment, has_room, &is_server_port) else {
+        let Some((number, side)) = self.connections.number_of(segment, &has_room, &is_server_port) else {
             return self.no_room_for_a_connection();
         };
         batch.next_turn();
@@ -97,10 +97,10 @@ impl Flows<'_> {
         let fresh = connection.is_fresh(side, segment);
         let corrected;
         let offset_ns = self.clock.correction(side, segment, fresh, connection);
-        let time_ns = possible_time(segment.time_ns.saturating_add(offset_ns));
-        let segment = match time_ns == segment.time_ns {
-            true => segment,
-            false => {
+        let segment = match offset_ns {
+            0 => segment,
+            _ => {
+                let time_ns = possible_time(segment.time_ns.saturating_add(offset_ns));
                 corrected = Segment { time_ns, ..*segment };
                 &corrected
             }
@@ -133,11 +133,13 @@ impl Flows<'_> {
         }
     }
 
-    /// Is there room for one more connection? Those whose conversations were not heard of yet count as if they spoke.
+    /// Is there room for one more connection than so many? Those whose conversations were not heard of yet count as if
+    /// they spoke.
     #[inline]
-    fn has_room(&self) -> bool {
-        let unheard = (self.connections.len() - self.conversed) * Conversation::MOST;
-        self.kept.connections + self.conversations.connections + unheard < self.options.limits.connections
+    fn has_room(&self) -> impl Fn(usize) -> bool + use<> {
+        let (heard, conversed) = (self.kept.connections + self.conversations.connections, self.conversed);
+        let most = self.options.limits.connections;
+        move |connections| heard + (connections - conversed) * Conversation::MOST < most
     }
 
     /// A segment that has its neighbour's time, as its own is wrong: nothing that it begins or ends can be timed.

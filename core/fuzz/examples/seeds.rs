@@ -186,7 +186,7 @@ fn as_turns(packets: &[Owned]) -> Vec<Vec<u8>> {
     for (packet, frame) in packets.iter().zip(1..) {
         let Dissected::Tcp(segment) = dissector.segment(packet.packet(frame)) else { continue };
         let is_server_port = |port| protocol_on(port).is_some();
-        let Some((number, side)) = connections.number_of(&segment, true, &is_server_port) else { break };
+        let Some((number, side)) = connections.number_of(&segment, &|_| true, &is_server_port) else { break };
         let connection = connections.get_mut(number);
         let port = connection.server.port;
         let seen = seen.entry(number).or_insert_with(|| Seen::new(port));

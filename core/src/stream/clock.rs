@@ -36,19 +36,27 @@ impl Clocks {
     /// `timestamp`: the sender's clock, where the segment tells it; `fresh`: it brings something new, so it was sent after the others.
     #[inline]
     pub fn step(&mut self, side: Side, time_ns: i64, timestamp: Option<u32>, fresh: bool) -> Option<i64> {
-        let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
         let sender = &mut self.sides[side as usize];
         let is_before = |last_ns: i64| time_ns.saturating_add(BACK_NS) < last_ns;
-        let back = latest_ns.filter(|_| fresh && sender.last_ns.is_some_and(is_before));
+        let goes_back = fresh && sender.last_ns.is_some_and(is_before);
         let told = timestamp.and_then(|value| sender.disagreement(Tick { time_ns, value }));
-        let step = told.or(back.map(|latest_ns| latest_ns.saturating_sub(time_ns)));
-        if let Some(more_ns) = step {
-            let anew = Sender { last_ns: time_ns.checked_add(more_ns), ..Sender::default() };
-            self.sides = [anew, anew];
-        } else if fresh {
+        if goes_back || told.is_some() {
+            return self.begin_anew(time_ns, told);
+        }
+        if fresh {
             sender.last_ns = Some(time_ns);
         }
-        step
+        None
+    }
+
+    /// The clock was set by as much as the sender's has `told`, or else back from the latest time there was.
+    #[cold]
+    fn begin_anew(&mut self, time_ns: i64, told: Option<i64>) -> Option<i64> {
+        let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
+        let more_ns = told.or(latest_ns.map(|latest_ns| latest_ns.saturating_sub(time_ns)))?;
+        let anew = Sender { last_ns: time_ns.checked_add(more_ns), ..Sender::default() };
+        self.sides = [anew, anew];
+        Some(more_ns)
     }
 }
 

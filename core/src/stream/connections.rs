@@ -23,7 +23,7 @@ impl Connections {
     pub fn number_of(
         &mut self,
         segment: &Segment<'_>,
-        has_room: bool,
+        has_room: &impl Fn(usize) -> bool,
         is_server_port: &dyn Fn(u16) -> bool,
     ) -> Option<(usize, Side)> {
         let known = match self.all.get(self.last).and_then(|last| last.sender(segment)) {
@@ -35,7 +35,7 @@ impl Connections {
         };
         let found = match known {
             Some((number, side)) if !self.begins_anew(number, side, segment) => (number, side),
-            _ if !has_room => return None,
+            _ if !has_room(self.all.len()) => return None,
             _ => self.add(segment, is_server_port),
         };
         self.last = found.0;
@@ -109,7 +109,7 @@ mod tests {
     fn numbers(segments: &[Segment<'static>]) -> Vec<usize> {
         let mut connections = Connections::default();
         let mut number = |segment| {
-            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
+            let (number, side) = connections.number_of(segment, &|_| true, &|port| port == 3306).unwrap();
             let connection = connections.get_mut(number);
             let fresh = connection.is_fresh(side, segment);
             connection.accept(side, segment, fresh);
@@ -150,7 +150,7 @@ mod tests {
         let syn = segment(Flags::SYN);
         let segments = [syn, turned(segment(Flags::SYN | Flags::ACK)), segment(Flags::ACK), segment(Flags::FIN)];
         for segment in &segments {
-            let (number, side) = connections.number_of(segment, true, &|port| port == 3306).unwrap();
+            let (number, side) = connections.number_of(segment, &|_| true, &|port| port == 3306).unwrap();
             let connection = connections.get_mut(number);
             connection.accept(side, segment, true);
         }
