@@ -98,7 +98,17 @@ impl<'a> Texts<'a> {
 }
 
 fn number(value: i64, out: &mut Vec<u8>) {
-    write!(out, "{value}").expect("memory takes all");
+    if value < 0 {
+        out.push(b'-');
+    }
+    let begin = out.len();
+    let mut rest = value.unsigned_abs();
+    while rest >= 10 {
+        out.push(b'0' + (rest % 10) as u8);
+        rest /= 10;
+    }
+    out.push(b'0' + rest as u8);
+    out[begin..].reverse();
 }
 
 /// As Python writes `round(value, 9)`: the fewest digits that mean the same.
@@ -157,6 +167,11 @@ fn digits(mut number: u64, out: &mut Vec<u8>) {
     while number.is_multiple_of(10) && number > 10 {
         number /= 10;
     }
+    all_but_first(number, out);
+}
+
+/// A number's digits after the first: all of what 1 stands before.
+fn all_but_first(mut number: u64, out: &mut Vec<u8>) {
     let begin = out.len();
     while number >= 10 {
         out.push(b'0' + (number % 10) as u8);
@@ -185,9 +200,20 @@ fn time(nanoseconds: i64, out: &mut Vec<u8>) {
     let (seconds, fraction) = (nanoseconds.div_euclid(BILLION as i64), nanoseconds.rem_euclid(BILLION as i64));
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = date(days);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    write!(out, "\"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:09}Z\"")
-        .expect("memory takes all");
+    let parts = [
+        (b'"', 10_000, year),
+        (b'-', 100, month),
+        (b'-', 100, day),
+        (b'T', 100, second / 3600),
+        (b':', 100, second / 60 % 60),
+        (b':', 100, second % 60),
+        (b'.', BILLION, fraction),
+    ];
+    for (before, one, part) in parts {
+        out.push(before);
+        all_but_first(one + part as u64, out);
+    }
+    out.extend(b"Z\"");
 }
 
 /// The Gregorian date that is so many days after 1970-01-01. Years begin with March here, so that a leap day is the
@@ -205,13 +231,19 @@ fn date(days: i64) -> (i64, i64, i64) {
 fn text(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = bytes;
-    while let Some(place) = rest.iter().position(|&byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    // Most texts need no escapes: that is seen many bytes at a time.
+    while rest.iter().fold(false, |any, &byte| any | is_escaped(byte)) {
+        let place = rest.iter().take_while(|&&byte| !is_escaped(byte)).count();
         out.extend(&rest[..place]);
         escaped(rest[place], out);
         rest = &rest[place + 1..];
     }
     out.extend(rest);
     out.push(b'"');
+}
+
+fn is_escaped(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
 fn escaped(byte: u8, out: &mut Vec<u8>) {

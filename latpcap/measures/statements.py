@@ -146,7 +146,7 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         first_seen=first_seen[order],
         last_seen=last_seen[order],
         first=first,
-        of_exchange=np.argsort(order, kind="stable").astype(np.min_scalar_type(count))[groups],
+        of_exchange=_places(order).astype(np.min_scalar_type(count))[groups],
     )
 
 
@@ -185,11 +185,17 @@ def _first_with_text(texts: Texts, *columns: Ints) -> Ints:
     return chosen
 
 
+def _places(order: Ints) -> Ints:
+    """Where each group stands in `order`."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
+
+
 def _sums(groups: Ints, values: Column, count: int, order: Ints) -> Numbers:
     """The sum of each group; not known where no exchange of it has a number."""
-    sums = np.bincount(groups, values.ints(0), count)[order]
-    known = np.bincount(groups, values.is_valid(), count)[order] > 0
-    return Numbers(sums.astype(np.int64), known)
+    sums, known = passes.sums(groups, values.ints(0), count, values.valid)
+    return Numbers(sums[order], known[order])
 
 
 def _told(times: Grouped, names: tuple[str, ...]) -> Iterator[tuple[str, Floats]]:

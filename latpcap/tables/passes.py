@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from latpcap import _core
-from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.columns import Bools, Floats, Ints
 
 __all__ = [
     "counted",
@@ -24,6 +24,7 @@ __all__ = [
     "occurring",
     "ordered",
     "pieces",
+    "quantile",
     "serving",
     "sums",
 ]
@@ -165,6 +166,15 @@ def first_like(starts: Ints, data: NDArray[np.uint8]) -> Ints:
     [0, 1, 0]
     """
     return _core.first_like(starts, data)
+
+
+def quantile(values: Integers, starts: Integers, fraction: float) -> Floats:
+    """The nearest-rank quantile of each group `values[starts[g] : starts[g + 1]]`, which ascends; NaN for an empty one.
+
+    >>> quantile(np.array([10, 20, 30]), np.array([0, 3, 3]), 0.5).tolist()
+    [20.0, nan]
+    """
+    return _core.quantile(_ints(values), _ints(starts), fraction)
 
 
 def _ints(values: Integers) -> Ints:

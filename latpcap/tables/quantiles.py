@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.tables import passes
 from latpcap.tables.columns import Floats, Ints
 from latpcap.tables.passes import pieces
 
@@ -55,12 +56,7 @@ class Grouped(Struct, frozen=True):
 
     def quantile(self, fraction: float) -> Floats:
         """The nearest-rank quantile per group (a value that was really measured); NaN for an empty group."""
-        if len(self.values) == 0:
-            return np.full(len(self.starts) - 1, np.nan)
-        counts = self.counts
-        ranks = np.maximum(np.ceil(counts * fraction).astype(np.int64) - 1, 0)
-        places = np.minimum(self.starts[:-1] + ranks, len(self.values) - 1)
-        return np.where(counts > 0, self.values[places], np.nan)
+        return passes.quantile(self.values, self.starts, fraction)
 
     def mean(self) -> Floats:
         """The mean per group; NaN for an empty group."""

@@ -24,7 +24,7 @@ __all__ = ["Column", "Fractions", "Names", "Numbers", "Rows", "Times", "Truths",
 
 Value = TypeVar("Value")
 
-AT_ONCE = 8_192
+AT_ONCE = 1_024
 """Rows that become objects, or text, together."""
 
 

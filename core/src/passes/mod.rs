@@ -7,6 +7,7 @@
 mod groups;
 mod lanes;
 mod order;
+mod quantiles;
 mod runs;
 mod shared_time;
 mod sums;
@@ -15,6 +16,7 @@ mod texts;
 pub use groups::{Groups, distinct, first_alike};
 pub use lanes::lanes;
 pub use order::order;
+pub use quantiles::quantile;
 pub use runs::{last_known, serving};
 pub use shared_time::SharedTime;
 pub use sums::{Known, sums};

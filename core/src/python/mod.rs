@@ -21,7 +21,8 @@ mod _core {
     use super::json::json_rows;
     #[pymodule_export]
     use super::passes::{
-        SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, serving, sums,
+        SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving,
+        sums,
     };
     #[pymodule_export]
     use super::progress::Progress;

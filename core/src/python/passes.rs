@@ -146,6 +146,19 @@ pub fn first_like<'py>(py: Python<'py>, starts: Ints<'py>, data: PyReadonlyArray
     Ok(py.detach(|| passes::first_like(starts, bytes)).into_pyarray(py))
 }
 
+/// The nearest-rank quantile of each group `values[starts[g]:starts[g + 1]]`, which ascends; NaN for an empty one.
+#[pyfunction]
+pub fn quantile<'py>(
+    py: Python<'py>,
+    values: Ints<'py>,
+    starts: Ints<'py>,
+    fraction: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (values, starts) = (values.as_slice()?, starts.as_slice()?);
+    edges(starts, values.len())?;
+    Ok(py.detach(|| passes::quantile(values, starts, fraction)).into_pyarray(py))
+}
+
 fn wide(numbers: &[u32]) -> Vec<i64> {
     numbers.iter().copied().map(i64::from).collect()
 }
