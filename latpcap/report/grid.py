@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.text import Text
+from rich.text import Span, Text
 
 __all__ = ["Grid", "Heading"]
 
@@ -87,14 +87,17 @@ class Grid:
         return shown
 
     def _line(self, cells: Sequence[str], shown: list[int], widths: list[int], *, bold: bool = False) -> Text:
-        line = Text(no_wrap=True, overflow="crop")
+        parts, spans, end = list[str](), list[Span](), 0
         for column in shown:
             heading, width = self.headings[column], widths[column]
             text = _fitted(cells[column], width)
             padding = " " * (width - cell_len(text))
-            line.append(padding if heading.justify == "right" else "")
-            line.append(text, style="bold" if bold else heading.style)
-            line.append((padding if heading.justify == "left" else "") + " " * GAP)
+            before, after = (padding, "") if heading.justify == "right" else ("", padding)
+            parts += (before, text, after, " " * GAP)
+            if style := "bold" if bold else heading.style:
+                spans.append(Span(end + len(before), end + len(before) + len(text), style))
+            end += len(padding) + len(text) + GAP
+        line = Text("".join(parts), no_wrap=True, overflow="crop", spans=spans)
         line.rstrip()
         return line
 
