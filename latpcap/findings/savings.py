@@ -120,6 +120,7 @@ class Savings:
         self.evidence.forget()
         asked = [(variant, rtt_ms) for variant in (AS_IT_IS, *(each.variant for each in sets))]
         [[as_it_is, *fixed]] = self.base.runtimes_of(asked, [CENTRAL])
+        self.evidence.forget()
         return [np.maximum(as_it_is - each, 0.0) for each in fixed]
 
     def _shared(self, fix: str, made: FixSet, saved_s: Floats) -> list[Saving]:

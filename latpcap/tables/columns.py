@@ -28,6 +28,7 @@ __all__ = [
     "empty",
     "first_that_holds",
     "forget",
+    "give_back",
     "is_text",
     "map_text",
     "nullable",
@@ -42,6 +43,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+MUCH_BYTES = 1 << 20
 FEW_NAMES = 10_000
 FEW_WANTED = 16
 
@@ -155,10 +157,19 @@ def first_that_holds(rules: Sequence[Bools], values: Sequence[Any], otherwise: A
 
 def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
     """Let go of the columns (and of what else is of `kinds`) that `of` keeps: they are made again when asked for."""
-    kept = vars(of)
+    kept, freed = vars(of), 0
     for name in [name for name in kept if isinstance(getattr(type(of), name, None), cached_property)]:
         if name not in but and isinstance(kept[name], (np.ndarray, Codes, *kinds)):
-            del kept[name]
+            freed += getattr(kept.pop(name), "nbytes", 0)
+    if freed > MUCH_BYTES:
+        give_back()
+
+
+def give_back() -> None:
+    """Let the system have what is free: the C library of Linux keeps columns of less than 32 MB for the next ones."""
+    trim = getattr(ctypes.pythonapi, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def constant(value: float, count: int) -> NDArray[Any]:
