@@ -197,3 +197,14 @@ fn in_mid_connection_both_groups_of_a_prepare_show_it() {
     let told = talk.ask(&prepare("select ?"), &packets(1, &[PREPARED, DEFINITION, DEFINITION]));
     assert_eq!(told[1..], ["more", "more", "done"]);
 }
+
+#[test]
+fn the_end_of_an_answer_is_taken_along_with_its_rows() {
+    let mut talk = Talk::logged_in(BASE);
+    talk.says(Client, &query("select a"));
+    let result = packets(1, &[b"\x01", DEFINITION, EOF, b"\x011", b"\xfb", EOF]);
+    let mut context = Context { session: &mut talk.session, statements: &mut talk.statements, switch: None };
+    let passed = talk.decoder.pass(Server, &result, &mut context);
+    assert_eq!((passed.length, passed.rows), (result.len(), Some(2)));
+    assert_eq!(passed.meaning(Server), Meaning::Done(Outcome { rows: Some(2), ..Outcome::default() }));
+}
