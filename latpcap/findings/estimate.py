@@ -22,6 +22,7 @@ from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Effect
 from latpcap.projection.basis import Basis
 from latpcap.tables import passes
+from latpcap.tables.scratch import zeros
 
 __all__ = ["Costs", "costs_of", "estimated_s"]
 
@@ -58,7 +59,7 @@ def costs_of(evidence: Evidence, base: Basis) -> Costs:
     """Take the costs from the measures; think time stays whatever is fixed."""
     exchanges, timeline = evidence.exchanges, evidence.timeline
     count = len(evidence.recording.connections)
-    client_s = np.empty(len(exchanges))
+    client_s = zeros(exchanges.connection, len(exchanges), float)
     for rows, client in evidence.client_ns():
         works = np.where(client > evidence.think_ns, 0, np.maximum(client, 0))
         client_s[rows] = works * timeline.weight[rows] / 1e9

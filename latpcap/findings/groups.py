@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.scratch import filled, laid
 
 __all__ = ["MAX_STATEMENTS", "Groups", "most_frequent"]
 
@@ -43,7 +44,7 @@ class Groups(Struct, frozen=True):
         ([5, 4, 6], [0, 1, 1], [1, 2], [5, 4])
         """
         order, starts = passes.grouped(*keys)
-        return cls(rows[order], starts)
+        return cls(filled(order, len(order), rows.dtype, lambda part: rows[order[part]]), starts)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -51,7 +52,7 @@ class Groups(Struct, frozen=True):
     @property
     def ids(self) -> Ints:
         """The group of each of `rows`."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return laid(self.rows, np.repeat(np.arange(len(self)), self.sizes))
 
     @property
     def sizes(self) -> Ints:

@@ -32,6 +32,7 @@ from latpcap.tables import passes
 from latpcap.tables.columns import constant
 from latpcap.tables.quantiles import Grouped, running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.scratch import zeros
 
 __all__ = ["Budget", "StallTime", "Timeline", "timeline"]
 
@@ -291,7 +292,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, 
     `baseline` and `near` are those of each phase, `phase` is the one of each exchange.
     """
     request_end, whole_wait, trips = exchanges.request_end, exchanges.waited, exchanges.round_trips
-    request, network, service, response = (np.empty(len(trips), np.int64) for _ in range(4))
+    request, network, service, response = (zeros(trips, len(trips), np.int64) for _ in range(4))
     for rows in passes.pieces(len(trips)):
         end, early = spans.end[rows], spans.early[rows]
         length = end - spans.begin[rows] - spans.held[rows]

@@ -16,6 +16,8 @@ from arro3.core import Array, ChunkedArray, DataType, Table, dictionary_dictiona
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.tables.scratch import zeros
+
 __all__ = [
     "Bools",
     "Codes",
@@ -133,7 +135,7 @@ class Codes(Struct, frozen=True):
         """True where the text is `wanted`, asked once per distinct text."""
         numbers = [number for number, name in enumerate(self.names) if wanted(name)]
         if len(numbers) <= FEW_WANTED:  # a comparison is many times quicker than a look-up
-            found = np.zeros(len(self.codes), bool)
+            found = zeros(self.codes, len(self.codes), bool)
             for number in numbers:
                 found |= self.codes == number
             return found

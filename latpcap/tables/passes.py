@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.scratch import laid, zeros
 
 __all__ = [
     "counted",
@@ -50,7 +51,7 @@ def ordered(*keys: Integers) -> Ints:
     >>> ordered(np.array([1, 0, 1, 0])).tolist()
     [1, 3, 0, 2]
     """
-    return _core.ordered([_ints(key) for key in keys])
+    return laid(keys[0], _core.ordered([_ints(key) for key in keys]))
 
 
 def grouped(*keys: Integers) -> tuple[Ints, Ints]:
@@ -59,7 +60,8 @@ def grouped(*keys: Integers) -> tuple[Ints, Ints]:
     >>> [each.tolist() for each in grouped(np.array([7, 9, 7]), np.array([1, 1, 1]))]
     [[0, 2, 1], [0, 2, 3]]
     """
-    return _core.grouped([_ints(key) for key in keys])
+    order, starts = _core.grouped([_ints(key) for key in keys])
+    return laid(keys[0], order), laid(keys[0], starts)
 
 
 def numbered(*keys: Integers) -> Ints:
@@ -69,7 +71,7 @@ def numbered(*keys: Integers) -> Ints:
     [0, 1, 0]
     """
     order, starts = grouped(*keys)
-    numbers = np.empty_like(order)
+    numbers = zeros(order, len(order), np.int64)
     numbers[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return numbers
 
@@ -99,7 +101,7 @@ def first_alike(values: Integers) -> Ints:
     >>> first_alike(np.array([7, 9, 7])).tolist()
     [0, 1, 0]
     """
-    return _core.first_alike(_ints(values))
+    return laid(values, _core.first_alike(_ints(values)))
 
 
 def distinct(numbers: Integers, starts: Integers) -> Ints:
@@ -130,7 +132,7 @@ def last_known(values: Integers, key: Integers) -> Ints:
     >>> last_known(np.array([5, -1, 7, -1, -1]), np.array([1, 1, 1, 1, 2])).tolist()
     [5, 5, 7, 7, -1]
     """
-    return _core.last_known(_ints(values), _ints(key))
+    return laid(key, _core.last_known(_ints(values), _ints(key)))
 
 
 def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints:
@@ -138,7 +140,8 @@ def serving(order: Ints, starts: Ints, executes: Bools, prepares: Bools) -> Ints
 
     That is the last one at or before it; what `prepares` serves the next one after it, if there is one.
     """
-    return _core.serving(order, starts, np.ascontiguousarray(executes), np.ascontiguousarray(prepares))
+    served = _core.serving(order, starts, np.ascontiguousarray(executes), np.ascontiguousarray(prepares))
+    return laid(order, served)
 
 
 def sums(group: Integers, values: Integers, count: int, known: Bools | None = None) -> tuple[Ints, Bools]:
@@ -147,7 +150,8 @@ def sums(group: Integers, values: Integers, count: int, known: Bools | None = No
     >>> [each.tolist() for each in sums(np.array([0, 1, 0, -1]), np.array([1, 2, 4, 8]), 3)]
     [[5, 2, 0], [True, True, False]]
     """
-    return _core.sums(_ints(group), _ints(values), count, known)
+    total, has_value = _core.sums(_ints(group), _ints(values), count, known)
+    return laid(group, total), laid(group, has_value)
 
 
 def holding(starts: Ints, data: NDArray[np.uint8], words: Sequence[str]) -> Bools:

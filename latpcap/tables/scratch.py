@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from latpcap.errors import DiskFull, UsageError
 
-__all__ = ["OnDisk", "Scratch", "filled", "laid", "scratch_within"]
+__all__ = ["OnDisk", "Scratch", "filled", "laid", "scratch_within", "zeros"]
 
 LONG = 1 << 20
 """Bytes from which on an array is worth a file."""
@@ -91,7 +91,7 @@ class OnDisk(np.ndarray[Any, Any]):
             getattr(ufunc, method)(*values, out=tuple(_plain(each) for each in out), **given)
             return out[0] if len(out) == 1 else out
         if method != "__call__" or ufunc.nout > 1 or given:
-            return getattr(ufunc, method)(*values, **given)
+            return _laid_if_column(self, getattr(ufunc, method)(*values, **given))
         shape = np.broadcast_shapes(*(np.shape(each) for each in values))
         kind = ufunc.resolve_dtypes((*(_kind(each) for each in values), None))[-1]
         if len(shape) != 1 or shape[0] * kind.itemsize < LONG:
@@ -101,9 +101,10 @@ class OnDisk(np.ndarray[Any, Any]):
         return result
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, given: Any) -> Any:
-        """`np.where` chooses value by value; what else numpy does is its own."""
+        """Compute as numpy does; a long column that comes out of it goes to a file then, or (`np.where`) at once."""
         if function is not np.where or len(inputs) != 3:
-            return super().__array_function__(function, types, inputs, given)
+            result = super().__array_function__(function, types, inputs, given)
+            return result if "out" in given else _laid_if_column(self, result)
         chosen = [_plain(each) for each in inputs]
         shape = np.broadcast_shapes(*(np.shape(each) for each in chosen))
         if len(shape) != 1:
@@ -155,12 +156,11 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
 
     In memory all are asked for at once, which is quickest.
     """
-    scratch = where.scratch if isinstance(where, OnDisk) else where
-    if not isinstance(scratch, Scratch) or length * np.dtype(dtype).itemsize < LONG:
+    scratch = _scratch_for(where, length, dtype)
+    if scratch is None:
         made: Array = np.asarray(values(slice(0, length))).astype(dtype, copy=False)
         return made
-    array = scratch.empty(length, dtype)
-    plain = _plain(array)
+    plain = _plain(array := scratch.empty(length, dtype))
     for begin in range(0, length, PIECE):
         rows = slice(begin, min(begin + PIECE, length))
         plain[rows] = values(rows)
@@ -169,7 +169,30 @@ def filled(where: Scratch | Array | None, length: int, dtype: Any, values: Calla
 
 def laid(where: Scratch | Array | None, array: Array) -> Array:
     """The same array: if it is long, on disk where `where` is."""
-    return array if isinstance(array, OnDisk) else filled(where, len(array), array.dtype, lambda rows: array[rows])
+    return array if _is_mapped(array) else filled(where, len(array), array.dtype, lambda rows: array[rows])
+
+
+def zeros(where: Scratch | Array | None, length: int, dtype: Any) -> Array:
+    """As many zeros: on disk likewise."""
+    scratch = _scratch_for(where, length, dtype)
+    return np.zeros(length, dtype) if scratch is None else scratch.empty(length, dtype)  # a file begins with zeros
+
+
+def _scratch_for(where: Scratch | Array | None, length: int, dtype: Any) -> Scratch | None:
+    """`None` for what stays in memory."""
+    scratch = where.scratch if isinstance(where, OnDisk) else where
+    return scratch if isinstance(scratch, Scratch) and length * np.dtype(dtype).itemsize >= LONG else None
+
+
+def _laid_if_column(where: OnDisk, result: Any) -> Any:
+    return laid(where, result) if isinstance(result, np.ndarray) and result.ndim == 1 else result
+
+
+def _is_mapped(array: Array) -> bool:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
 from latpcap.findings.groups import Groups, most_frequent
 from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
+from latpcap.tables.scratch import zeros
 
 MIN_REPEATS = 5
 """Repeats, and distinct parameters among them."""
@@ -143,7 +144,7 @@ def _fits(evidence: Evidence, groups: Groups, source: Ints) -> Bools:
     reads = Groups.of(rows, evidence.stretch[rows], evidence.exchanges.fingerprint[rows])
     if len(reads) == 0:
         return np.zeros(len(groups), bool)
-    of_reads = np.zeros(len(evidence.exchanges), np.int64)
+    of_reads = zeros(rows, len(evidence.exchanges), np.int64)
     of_reads[reads.rows] = reads.ids
     of_sources = of_reads[source]
     brought = reads.sum(np.maximum(evidence.unit_rows[reads.rows], 0))
