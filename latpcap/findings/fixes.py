@@ -15,6 +15,7 @@ from latpcap.projection.job import Changes, Job
 from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import MISSING
+from latpcap.tables.scratch import zeros
 
 __all__ = ["variant_of"]
 
@@ -42,7 +43,9 @@ def _gone(effects: Sequence[Effect], evidence: Evidence) -> Bools:
 def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes:
     requests, responses = job.segments()
     size = len(evidence.exchanges)
-    trips, gap, service = np.ones((3, size))
+    trips, gap, service = (zeros(requests, size, float) for _ in range(3))
+    for left in (trips, gap, service):
+        left += 1
     stalled_within = np.ones(size, bool)
     undelayed, closed = np.zeros(size, bool), np.zeros(job.connections, bool)
     gone = _gone(effects, evidence)

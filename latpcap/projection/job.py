@@ -20,6 +20,7 @@ from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
 from latpcap.rtt import Estimate
 from latpcap.tables import passes
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.scratch import zeros
 
 __all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
 
@@ -213,7 +214,7 @@ def _segments(sizes: Ints, begin: Ints, end: Ints, connection: Ints, segment_byt
     """
     begins_one = np.ones(len(sizes), bool)
     begins_one[1:] = begin[1:] != end[:-1]
-    segments = np.empty(len(sizes))
+    segments = zeros(sizes, len(sizes), float)
     done = 0
     for rows in passes.pieces(len(sizes)):
         piece = segments[done : max(_next(begins_one, rows.stop), done)]
