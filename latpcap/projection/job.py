@@ -92,6 +92,7 @@ class Columns(Struct, frozen=True):
     response_end_ns: Ints
     round_trips: NDArray[np.uint32]
     stalled_before_ns: Floats
+    """Of each exchange, as the next; both empty where none stalled."""
     stalled_within_ns: Floats
     request_segments: Floats
     response_segments: Floats
@@ -111,6 +112,7 @@ class Columns(Struct, frozen=True):
         near, opened, closed = near[phases.opening], half[phases.opening], half[phases.closing]
         segment_bytes = _segment_bytes(connections)
         stalls = ack_stalls(exchanges)
+        stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
         return cls(
@@ -133,8 +135,8 @@ class Columns(Struct, frozen=True):
             response_ns=_shifted(exchanges.response, shift, aside),
             response_end_ns=_shifted(exchanges.response_end, shift, aside),
             round_trips=exchanges.round_trips.astype(np.uint32),
-            stalled_before_ns=_untouched(stalls.before),
-            stalled_within_ns=_untouched(stalls.inside),
+            stalled_before_ns=stalls.before[:stalled],
+            stalled_within_ns=stalls.inside[:stalled],
             request_segments=_request_segments(exchanges, segment_bytes),
             response_segments=_response_segments(exchanges, segment_bytes),
             setup=exchanges.is_setup,
@@ -173,11 +175,6 @@ class Network(Struct, frozen=True):
     restarts: bool = True
     baseline: int = 0
     added_ns: float = 0.0
-
-
-def _untouched(values: Floats) -> Floats:
-    """Zeros that were never written to take no room."""
-    return values if values.any() else np.zeros(len(values))
 
 
 def _never_waits(connections: Connections, exchanges: Exchanges) -> Bools:

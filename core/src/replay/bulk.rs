@@ -1,8 +1,8 @@
 //! Transfers of many segments, and what the capture tells of their senders.
 
 use super::Replay;
+use super::body::Body;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
-use super::turn::Body;
 
 /// A transfer of many segments.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,9 @@ pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
 /// The transfers of a job that need more than a few segments, in the order of their turns.
 pub fn bulks(replay: &Replay) -> Vec<Bulk> {
-    let large = |(_, turn): &(u32, &Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
-    let turns = (0..).zip(&replay.turns.bodies).filter(large);
-    turns.flat_map(|(number, turn)| of_turn(turn, number, replay.segments(turn.row))).flatten().collect()
+    let large = |(_, turn): &(u32, Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
+    let turns = (0..).zip(replay.turns.bodies.iter()).filter(large);
+    turns.flat_map(|(number, turn)| of_turn(&turn, number, replay.segments(turn.row))).flatten().collect()
 }
 
 fn of_turn(turn: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<Bulk>; 2] {

@@ -1,6 +1,7 @@
 //! What fixes take out of a job: round trips, and the parts of client and server time that go with them.
 
 use super::columns::columns;
+use super::distinct::Distinct;
 use super::job::Connections;
 use super::turn::{Starts, Turn};
 
@@ -30,9 +31,7 @@ columns! {
 #[derive(Debug)]
 pub struct Left {
     closed: Vec<bool>,
-    rows: Vec<Row>,
-    /// Of each row, whether the stalls before it and within it are left.
-    stalls: Vec<[bool; 2]>,
+    rows: Distinct<Row>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +39,8 @@ struct Row {
     trips: f64,
     gap: f64,
     service: f64,
+    /// Whether the stalls before it and within it are left.
+    stalls: [bool; 2],
 }
 
 impl Left {
@@ -48,13 +49,14 @@ impl Left {
         if !changes.fits(connections.len(), connections.exchanges) {
             return Err("the columns of the changes do not fit the job");
         }
-        let row = |row: usize| Row { trips: changes.trips[row], gap: changes.gap[row], service: changes.service[row] };
-        let stalls = changes.stalled_before.iter().zip(changes.stalled_within.iter());
-        Ok(Left {
-            closed: changes.closed.to_vec(),
-            rows: (0..connections.exchanges).map(row).collect(),
-            stalls: stalls.map(|(&before, &within)| [before, within]).collect(),
-        })
+        let row = |row: usize| Row {
+            trips: changes.trips[row],
+            gap: changes.gap[row],
+            service: changes.service[row],
+            stalls: [changes.stalled_before[row], changes.stalled_within[row]],
+        };
+        let key = |row: Row| ([row.trips, row.gap, row.service].map(f64::to_bits), row.stalls);
+        Ok(Left { closed: changes.closed.to_vec(), rows: Distinct::of(connections.exchanges, row, key) })
     }
 
     /// What is left of a turn. Its bytes are sent all the same.
@@ -66,8 +68,8 @@ impl Left {
             }
             return turn;
         }
-        let left = &self.rows[turn.row as usize];
-        let [before, within] = self.stalls[turn.row as usize];
+        let left = self.rows.get(turn.row);
+        let [before, within] = left.stalls;
         turn.trips = left.trips;
         turn.unstall_within(within, rtt);
         turn.service *= if turn.service > 0.0 { left.service } else { 1.0 };

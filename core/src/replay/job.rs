@@ -41,10 +41,6 @@ columns! {
         response_ns: i64,
         response_end_ns: i64,
         round_trips: u32,
-        /// How long a small packet waited for a delayed ACK (Nagle), beside the round trip that it waited as well: before
-        /// the request, and within request and response.
-        stalled_before_ns: f64,
-        stalled_within_ns: f64,
         /// Full segments; a message that shares a packet with the one before has a part of one.
         request_segments: f64,
         response_segments: f64,
@@ -55,13 +51,21 @@ columns! {
         shared: bool,
         deferred: bool,
     }
+    stalls {
+        /// Of exchanges, too; empty where there is none. How long a small packet waited for a delayed ACK (Nagle), beside
+        /// the round trip that it waited as well: before the request, and within request and response.
+        stalled_before_ns: f64,
+        stalled_within_ns: f64,
+    }
 }
 
 impl Job<'_> {
     /// The columns fit together.
     pub fn check(&self) -> Result<(), &'static str> {
         let phases = self.baseline_ns.len();
-        let fit = self.fits(phases, self.connections(), self.rows())
+        let stalls = self.stalled_before_ns.len();
+        let fit = self.fits(phases, self.connections(), self.rows(), stalls)
+            && (stalls == 0 || stalls == self.rows())
             && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
@@ -79,7 +83,7 @@ impl Job<'_> {
 
     /// How long a packet waited for a delayed ACK before a row, and within it.
     pub fn stalls(&self, row: usize) -> [f64; 2] {
-        [self.stalled_before_ns[row], self.stalled_within_ns[row]]
+        [&self.stalled_before_ns, &self.stalled_within_ns].map(|stalls| stalls.get(row).copied().unwrap_or(0.0))
     }
 }
 

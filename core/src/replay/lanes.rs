@@ -336,10 +336,10 @@ impl Lanes {
         let known = self.lanes[lane as usize].connection != u32::MAX;
         let after = if known { self.filled(lane, span).or(Some(lane)) } else { self.opened_after(span) };
         let start = match after.map(|after| (after, self.lanes[after as usize])) {
-            None => Start { lane, after: lane, starts: Starts::AtFirst, gap: span.begin },
+            None => Start::new(lane, lane, Starts::AtFirst, span.begin),
             Some((after, Lane { connection, free, .. })) => {
                 let starts = if connection == span.connection { Starts::After } else { Starts::AfterOther };
-                Start { lane, after, starts, gap: span.begin - free }
+                Start::new(lane, after, starts, span.begin - free)
             }
         };
         let free = self.lanes[lane as usize].free.max(span.end);

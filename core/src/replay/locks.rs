@@ -4,7 +4,8 @@
 //! with the RTT too. The capture shows no locks, only that waits end where transactions end, far more often than by
 //! chance (docs/model.md C.5).
 
-use super::turn::{Body, Span};
+use super::body::{Bodies, Body};
+use super::turn::Span;
 
 /// One wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +29,7 @@ const TIMES: f64 = 3.0;
 const ENOUGH: usize = 64;
 
 /// The waits for locks among turns in the order in which they began, by holder; none where chance explains them.
-pub fn locks(turns: &[Body], spans: &[Span]) -> Vec<Lock> {
+pub fn locks(turns: &Bodies, spans: &[Span]) -> Vec<Lock> {
     let ends = transaction_ends(turns, spans);
     let (mut locks, mut by_chance) = (Vec::new(), 0.0);
     for (waiter, (turn, span)) in (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| may_wait(turn, span)) {
@@ -37,7 +38,7 @@ pub fn locks(turns: &[Body], spans: &[Span]) -> Vec<Lock> {
         let earlier = before.partition_point(|&(end, _)| end <= answered - turn.service);
         by_chance += ((before.len() - earlier) as f64 * LAG_NS / turn.service).min(1.0);
         let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - LAG_NS);
-        let mut of_others = just_before.filter(|&&(_, holder)| turns[holder as usize].connection != turn.connection);
+        let mut of_others = just_before.filter(|&&(_, holder)| turns.of(holder).connection != turn.connection);
         locks.extend(of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end }));
     }
     let found = locks.len() as f64;
@@ -53,14 +54,14 @@ fn may_wait(turn: &Body, span: &Span) -> bool {
     turn.service >= WAIT_NS
         && turn.answered
         && !turn.whole
-        && !turn.ends_transaction
+        && !span.ends_transaction
         && !span.setup
         && !span.follows_own
 }
 
 /// When transactions were over, and the turns that ended them, in the order of time.
-fn transaction_ends(turns: &[Body], spans: &[Span]) -> Vec<(f64, u32)> {
-    let ending = (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, _))| turn.ends_transaction && turn.answered);
+fn transaction_ends(turns: &Bodies, spans: &[Span]) -> Vec<(f64, u32)> {
+    let ending = (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| span.ends_transaction && turn.answered);
     let mut ends: Vec<(f64, u32)> = ending.map(|(number, (turn, span))| (span.end - turn.response, number)).collect();
     ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     ends
@@ -69,27 +70,33 @@ fn transaction_ends(turns: &[Body], spans: &[Span]) -> Vec<(f64, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::turn::{EMPTY, NOWHERE};
+    use crate::replay::body::EMPTY;
+    use crate::replay::turn::NOWHERE;
 
     const MS: f64 = 1e6;
 
     /// Twenty commits of connection 0 every 10 ms, and statements of connection 1 that are answered so long after them.
-    fn pairs(lag: impl Fn(u32) -> f64) -> (Vec<Body>, Vec<Span>) {
+    fn pairs(lag: impl Fn(u32) -> f64) -> Vec<(Body, Span)> {
         let pair = |number: u32| {
             let begin = 10.0 * MS * f64::from(number);
             let turn = Body { answered: true, round_trips: 1, ..EMPTY };
             let statement = Body { connection: 1, service: 5.0 * MS, ..turn };
             let asked = Span { connection: 1, begin, end: begin + 6.0 * MS + lag(number), ..NOWHERE };
-            let commit = Body { ends_transaction: true, ..turn };
-            [(statement, asked), (commit, Span { begin: begin + 5.0 * MS, end: begin + 6.0 * MS, ..NOWHERE })]
+            let commit = Span { begin: begin + 5.0 * MS, end: begin + 6.0 * MS, ends_transaction: true, ..NOWHERE };
+            [(statement, asked), (turn, commit)]
         };
-        (0..20).flat_map(pair).unzip()
+        (0..20).flat_map(pair).collect()
+    }
+
+    fn found(pairs: &[(Body, Span)]) -> Vec<Lock> {
+        let mut turns = Bodies::default();
+        pairs.iter().for_each(|&(turn, _)| turns.push(turn));
+        locks(&turns, &pairs.iter().map(|&(_, span)| span).collect::<Vec<Span>>())
     }
 
     #[test]
     fn statements_that_end_with_a_transaction_waited_for_it() {
-        let (turns, spans) = pairs(|_| 0.05 * MS);
-        let found = locks(&turns, &spans);
+        let found = found(&pairs(|_| 0.05 * MS));
         assert_eq!(found.len(), 20);
         assert_eq!((found[3].holder, found[3].waiter), (7, 6));
         assert!((found[3].lag - 0.05 * MS).abs() < 1.0);
@@ -97,13 +104,11 @@ mod tests {
 
     #[test]
     fn statements_that_end_at_any_time_waited_for_no_lock() {
-        let (turns, spans) = pairs(|number| f64::from(number) * 0.15 * MS);
-        assert_eq!(locks(&turns, &spans), []);
+        assert_eq!(found(&pairs(|number| f64::from(number) * 0.15 * MS)), []);
     }
 
     #[test]
     fn a_few_are_a_coincidence() {
-        let (turns, spans) = pairs(|_| 0.05 * MS);
-        assert_eq!(locks(&turns[..18], &spans[..18]), []);
+        assert_eq!(found(&pairs(|_| 0.05 * MS)[..18]), []);
     }
 }

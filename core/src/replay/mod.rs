@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::thread;
 
 mod abreast;
+mod body;
 mod bulk;
 mod changes;
 mod columns;
+mod distinct;
 mod job;
 mod lanes;
 mod locks;
@@ -23,10 +25,12 @@ mod transfer;
 mod turn;
 
 use abreast::ABREAST;
+use body::{GOODBYE, HANDSHAKE};
 use bulk::Bulk;
 pub use changes::Changes;
 use changes::Left;
 pub use columns::{Cell, Source};
+use distinct::Distinct;
 use job::Connections;
 pub use job::{Job, UNSEEN};
 use lanes::Usage;
@@ -34,7 +38,7 @@ pub use lanes::Waiting;
 pub use network::Network;
 use quiet::Quiet;
 use run::{Learned, Run, Walk};
-use turn::{GOODBYE, HANDSHAKE, Start, Turn, Turns};
+use turn::{Start, Turn, Turns};
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];
@@ -44,7 +48,7 @@ type Halvings = [u8; 2];
 pub struct Replay {
     connections: Arc<Connections>,
     /// Of each row, how many its request and its response have.
-    segments: Arc<[Vec<f64>; 2]>,
+    segments: Arc<Distinct<[f64; 2]>>,
     turns: Arc<Turns>,
     /// Of each turn; all else of it is the same whoever waits for whom.
     starts: Arc<Vec<Start>>,
@@ -69,7 +73,7 @@ impl Replay {
         waiters.sort_unstable();
         let mut replay = Replay {
             connections: Arc::new(Connections::of(job)),
-            segments: Arc::new([job.request_segments.to_vec(), job.response_segments.to_vec()]),
+            segments: Arc::new(segments(&job.request_segments, &job.response_segments)),
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::default(),
@@ -116,7 +120,7 @@ impl Replay {
     /// The job with fixes made.
     pub fn changed(&self, changes: &Changes) -> Result<Replay, &'static str> {
         let left = Left::of(changes, &self.connections)?;
-        let segments = [changes.request_segments.to_vec(), changes.response_segments.to_vec()];
+        let segments = segments(&changes.request_segments, &changes.response_segments);
         let mut replay = Replay { segments: Arc::new(segments), left: Some(Arc::new(left)), ..self.clone() };
         replay.quiet = Arc::new(Quiet::of(&replay));
         Ok(replay)
@@ -157,7 +161,12 @@ impl Replay {
     fn segments(&self, row: u32) -> [f64; 2] {
         match row {
             HANDSHAKE | GOODBYE => [0.0, 0.0],
-            row => [self.segments[0][row as usize], self.segments[1][row as usize]],
+            row => self.segments.get(row),
         }
     }
+}
+
+/// What the request and the response of each row fill.
+fn segments(requests: &[f64], responses: &[f64]) -> Distinct<[f64; 2]> {
+    Distinct::of(requests.len(), |row| [requests[row], responses[row]], |both| both.map(f64::to_bits))
 }

@@ -1,6 +1,7 @@
 //! The network that a job is replayed on.
 
-use super::turn::{GOODBYE, HANDSHAKE, Turn};
+use super::body::{GOODBYE, HANDSHAKE};
+use super::turn::Turn;
 
 /// The network that a job is replayed on, but for its RTT.
 #[derive(Clone, Copy, Debug)]

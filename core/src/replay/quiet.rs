@@ -6,8 +6,9 @@
 //! need not be followed. Only the last one before a turn that is not quiet is: that one goes on from there.
 
 use super::Replay;
+use super::body::{GOODBYE, HANDSHAKE};
 use super::bulk::FEW_SEGMENTS;
-use super::turn::{GOODBYE, HANDSHAKE, Starts, Turn};
+use super::turn::{Starts, Turn};
 
 /// Which turns of a job are quiet.
 #[derive(Debug, Default)]

@@ -1,14 +1,10 @@
 //! Turns: the exchanges of a recording, cut into what the network took and what it did not.
 
+use super::body::{Bodies, Body, EMPTY, GOODBYE, put_in_order};
 use super::bulk::FEW_SEGMENTS;
 use super::job::{Job, UNSEEN};
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
-
-/// Stands for the exchange of a TCP handshake.
-pub const HANDSHAKE: u32 = u32::MAX;
-/// Stands for the exchange of a client's good-bye and the server's FIN.
-pub const GOODBYE: u32 = u32::MAX - 1;
 
 /// One exchange, one TCP handshake, or the wait for the server to hang up; times in ns.
 #[derive(Clone, Copy, Debug)]
@@ -43,24 +39,6 @@ pub struct Turn {
     pub row: u32,
 }
 
-/// What is kept of a turn and is the same whoever waits for whom; stalls are few and kept aside.
-#[derive(Clone, Copy, Debug)]
-pub struct Body {
-    pub connection: u32,
-    pub phase: u32,
-    pub row: u32,
-    pub round_trips: u32,
-    pub request: f64,
-    pub service: f64,
-    pub response: f64,
-    pub answered: bool,
-    /// A commit, or a rollback.
-    pub ends_transaction: bool,
-    pub whole: bool,
-    pub unseen: bool,
-    pub stalled: bool,
-}
-
 /// What a turn's gap is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
@@ -82,6 +60,8 @@ pub struct Span {
     pub begin: f64,
     pub end: f64,
     pub setup: bool,
+    /// A commit, or a rollback.
+    pub ends_transaction: bool,
     /// Somebody waits for its answer.
     pub waits: bool,
     /// Sent while an answer was outstanding on its connection.
@@ -91,19 +71,31 @@ pub struct Span {
 /// Where a span starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    pub lane: u32,
-    /// The lane that it follows.
-    pub after: u32,
-    pub starts: Starts,
     pub gap: f64,
+    pub lane: u32,
+    /// The lane that it follows, and in the lowest bits what the gap is counted from.
+    follows: u32,
+}
+
+impl Start {
+    pub const fn new(lane: u32, after: u32, starts: Starts, gap: f64) -> Start {
+        Start { gap, lane, follows: after << 2 | starts as u32 }
+    }
+
+    /// The lane that it follows.
+    pub fn after(&self) -> u32 {
+        self.follows >> 2
+    }
+
+    pub fn starts(&self) -> Starts {
+        [Starts::AtFirst, Starts::After, Starts::AfterOther, Starts::With][self.follows as usize & 3]
+    }
 }
 
 /// The turns of a job in the order in which they began.
 #[derive(Debug, Default)]
 pub struct Turns {
-    pub bodies: Vec<Body>,
-    /// Of turns in their order: the stall before each, and within it.
-    stalls: Vec<(u32, [f64; 2])>,
+    pub bodies: Bodies,
     /// Who of them waited for whose lock, by holder.
     pub locks: Vec<Lock>,
 }
@@ -112,7 +104,7 @@ impl Turns {
     /// Cut `job` into turns; where each starts depends on who waits for whom.
     pub fn of(job: &Job, waiting: Waiting) -> (Turns, Vec<Start>, Option<Usage>) {
         let most = job.rows() + 2 * job.connections();
-        let (mut bodies, mut spans) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
         let mut starts = Vec::with_capacity(most);
         cut(job, |body, start, span| {
             bodies.push(body);
@@ -120,7 +112,7 @@ impl Turns {
             spans.push(span);
         });
         if let Some(order) = order(&spans) {
-            put_in_order(&mut bodies, order.clone());
+            bodies.put_in_order(order.clone());
             put_in_order(&mut starts, order.clone());
             put_in_order(&mut spans, order);
         }
@@ -128,11 +120,9 @@ impl Turns {
         assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
-            bodies[lock.waiter as usize].service = lock.lag;
+            bodies.set_service(lock.waiter, lock.lag);
         }
-        let stalled = (0..).zip(&bodies).filter(|(_, body): &(u32, &Body)| body.stalled);
-        let stalls = stalled.map(|(number, body)| (number, job.stalls(body.row as usize))).collect();
-        (Turns { bodies, stalls, locks }, starts, usage)
+        (Turns { bodies, locks }, starts, usage)
     }
 
     /// Where the turns of the same job start when they wait for each other in another way.
@@ -153,14 +143,14 @@ impl Turns {
 
     /// A turn that starts there.
     pub fn turn(&self, number: u32, start: &Start) -> Turn {
-        let body = &self.bodies[number as usize];
-        let [stalled_before, stalled_within] = if body.stalled { self.stalls_of(number) } else { [0.0; 2] };
+        let body = self.bodies.of(number);
+        let [stalled_before, stalled_within] = body.stalls;
         Turn {
             connection: body.connection,
             phase: body.phase,
             lane: start.lane,
-            after: start.after,
-            starts: start.starts,
+            after: start.after(),
+            starts: start.starts(),
             gap: start.gap,
             request: body.request,
             round_trips: body.round_trips.into(),
@@ -174,10 +164,6 @@ impl Turns {
             unseen: body.unseen,
             row: body.row,
         }
-    }
-
-    fn stalls_of(&self, number: u32) -> [f64; 2] {
-        self.stalls.binary_search_by_key(&number, |&(turn, _)| turn).map_or([0.0; 2], |place| self.stalls[place].1)
     }
 }
 
@@ -208,8 +194,8 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
 /// Give each turn its lane; what goes with the request before it starts there.
 fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), usage, waiting)) {
-        *start = match start.starts {
-            Starts::With => Start { lane: found.lane, after: found.after, ..*start },
+        *start = match start.starts() {
+            Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
             _ => found,
         };
     }
@@ -276,8 +262,7 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
         let whole = response.is_some_and(|response| round_trips > 1 || response < sent);
         let mut turn =
             Body { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
-        turn.stalled = job.stalls(row) != [0.0; 2];
-        turn.ends_transaction = job.ends_transaction[row];
+        turn.stalls = job.stalls(row);
         match response {
             Some(_) if whole => {
                 turn.request = 0.0;
@@ -290,12 +275,14 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
             }
             None => {}
         }
-        let with = Start { starts: Starts::With, gap: asked - left.asked, ..FIRST };
+        let with = Start::new(0, 0, Starts::With, asked - left.asked);
         let start = if follows_own { with } else { FIRST };
         turn.unseen = job.request_ns[row] == UNSEEN;
         turn.row = row as u32;
         let setup = job.setup[row] || greets;
-        self.push(connection, turn, start, Span { begin: asked, end, setup, follows_own, ..NOWHERE });
+        let ends_transaction = job.ends_transaction[row];
+        let span = Span { begin: asked, end, setup, ends_transaction, follows_own, ..NOWHERE };
+        self.push(connection, turn, start, span);
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         *left = Left { phase, asked: sent, answered, first: false };
     }
@@ -321,48 +308,15 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
     }
 }
 
-/// Each item from the place that `order` says, without a copy of them all.
-fn put_in_order<T>(items: &mut [T], mut order: Vec<u32>) {
-    for first in 0..items.len() {
-        let mut place = first;
-        while order[place] as usize != first {
-            let from = order[place] as usize;
-            items.swap(place, from);
-            order[place] = place as u32;
-            place = from;
-        }
-        order[place] = place as u32;
-    }
-}
+const FIRST: Start = Start::new(0, 0, Starts::AtFirst, 0.0);
 
-pub const EMPTY: Body = Body {
+pub const NOWHERE: Span = Span {
     connection: 0,
-    phase: 0,
-    row: HANDSHAKE,
-    round_trips: 0,
-    request: 0.0,
-    service: 0.0,
-    response: 0.0,
-    answered: false,
+    client: 0,
+    begin: 0.0,
+    end: 0.0,
+    setup: false,
     ends_transaction: false,
-    whole: false,
-    unseen: true,
-    stalled: false,
+    waits: false,
+    follows_own: false,
 };
-
-const FIRST: Start = Start { lane: 0, after: 0, starts: Starts::AtFirst, gap: 0.0 };
-
-pub const NOWHERE: Span =
-    Span { connection: 0, client: 0, begin: 0.0, end: 0.0, setup: false, waits: false, follows_own: false };
-
-#[cfg(test)]
-mod tests {
-    use super::put_in_order;
-
-    #[test]
-    fn items_are_put_in_order_where_they_are() {
-        let mut items = ['d', 'a', 'c', 'b', 'e'];
-        put_in_order(&mut items, vec![1, 3, 2, 0, 4]);
-        assert_eq!(items, ['a', 'b', 'c', 'd', 'e']);
-    }
-}
