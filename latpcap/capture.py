@@ -23,10 +23,9 @@ from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
-from latpcap.tables import sources
+from latpcap.tables import columns, sources
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
-from latpcap.tables.room import give_back
 from latpcap.tables.scratch import scratch_within
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
@@ -106,7 +105,7 @@ def read(
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    give_back()
+    columns.give_back()
     tables = PseudonymousTables(core, names) if names else core
     recording = Recording(tables, scratch=scratch if core.is_large else None)
     return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory, decode_as=decode_as)

@@ -2,8 +2,10 @@ import json
 
 import pytest
 from builder import Conn, Ex, build
+from conftest import read_fixture
 
 from latpcap import Capture, NoDatabaseTraffic, UsageError
+from latpcap.display import plain
 from latpcap.report.jsonout import dump
 
 KEYS = {
@@ -101,3 +103,16 @@ def test_closes_that_are_waited_for_stand_with_the_prepares() -> None:
     steps = [each for _ in range(3) for each in (Ex("stmt_prepare"), Ex("stmt_execute"), Ex("stmt_close"))]
     purposes = capture(Conn(exchanges=steps)).analyze().purposes
     assert [(each.purpose, each.round_trips) for each in purposes] == [("prepares", 6), ("statements", 3)]
+
+
+@pytest.mark.parametrize("name", ["mysql/churn-20", "postgresql/psycopg2-cancel"])
+def test_a_connection_is_the_same_alone_in_a_row_of_the_table_and_in_json(name: str) -> None:
+    read = read_fixture(name)
+    connections, table = read.analyze().connections, read.connections.to_dicts()
+    written = json.loads(dump({"connections": connections}))["connections"]
+    assert len(connections) == len(table) == len(written) > 1
+    for each, row, found in zip(connections, table, written, strict=True):
+        assert (each.stream, each.client, each.cancels) == (row["stream"], row["client"], row["cancels"])
+        assert (each.rtt.method, each.tcp.client_mss) == (row["rtt_method"], row["tcp_client_mss"])
+        assert each.chattiness.delta_ms["p50"] == row["delta_p50_ms"]
+        assert found == json.loads(dump({"each": plain(each)}))["each"]

@@ -1,3 +1,6 @@
+import ctypes
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from arro3.core import Array, ChunkedArray, DataType, Table
@@ -67,3 +70,12 @@ def test_a_null_is_never_what_is_looked_for() -> None:
 def test_nan_becomes_null(values: list[float | None]) -> None:
     floats = np.array([np.nan if value is None else value for value in values], float)
     assert columns.nullable(floats).to_pylist() == values
+
+
+def test_what_is_free_is_given_back_where_the_system_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(ctypes, "pythonapi", SimpleNamespace(malloc_trim=left.append))
+    columns.give_back()
+    monkeypatch.setattr(ctypes, "pythonapi", SimpleNamespace())
+    columns.give_back()
+    assert left == [0]

@@ -168,7 +168,11 @@ def forget(of: object, *kinds: type, but: Collection[str] = ()) -> None:
 
 
 def give_back() -> None:
-    """Let the system have what is free: the C library of Linux keeps columns of less than 32 MB for the next ones."""
+    """Let the system have what is free.
+
+    The C library of Linux keeps columns of less than 32 MB for the next ones, and for the threads that have read a
+    capture what its connections took while they were open.
+    """
     trim = getattr(ctypes.pythonapi, "malloc_trim", None)
     if trim is not None:
         trim(0)
