@@ -55,8 +55,8 @@ def facts(path: Path) -> Facts:
 
 def measured_rtt(capture: latpcap.Capture, analysis: latpcap.Analysis) -> Rtt:
     recording = capture._recording
-    connections, exchanges, samples = recording.connections, recording.exchanges, recording.samples
-    acks = samples.rtt[samples.by_server] / 1e6
+    connections, exchanges = recording.connections, recording.exchanges
+    acks = np.concatenate([np.empty(0), *(part.rtt[part.by_server] / 1e6 for part in recording.samples)])
     shakes = (connections.ack - connections.syn)[connections.syn_ack > connections.syn] / 1e6
     single = exchanges.complete & (exchanges.round_trips == 1) & (exchanges.waited > 0) & ~exchanges.is_setup
     waits = exchanges.waited[single] / 1e6
