@@ -234,7 +234,7 @@ def _workers(waits: _Waits, clients: Ints, idle_ns: int) -> Ints:
     by_client = _shift(waits, client)
     begin, end = waits.begin - by_client, waits.end - by_client
     lane = _lanes(waits, clients, begin, end)[waits.connection]
-    _, worker = np.unique(client * (int(lane.max(initial=0)) + 1) + lane, return_inverse=True)
+    worker = numbered(client, lane)
     order = ordered(worker, begin)
     ended = running_maximum(worker[order], end[order])
     rest_begin, rest_end = ended[:-1], begin[order][1:]
@@ -265,7 +265,7 @@ def _lanes(waits: _Waits, clients: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def _idle(begin: Ints, end: Ints, idle_ns: int) -> _Idle:
-    order = np.argsort(begin, kind="stable")
+    order = ordered(begin)
     gaps = np.maximum.accumulate(end[order])[:-1], begin[order][1:]
     long = gaps[1] - gaps[0] > idle_ns
     return _Idle(gaps[0][long], gaps[1][long])
