@@ -123,10 +123,8 @@ class Basis:
 
         Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
-        for waiting in dict.fromkeys(way for case in cases for way in self._ways(case)):
-            found = self._central if waiting == CENTRAL.waiting[0] else self._found(waiting)
-            if found is None:
-                continue
+        ways = dict.fromkeys(way for case in cases for way in self._ways(case))
+        for waiting, found in self._found(list(ways)):
             for case in cases:
                 if waiting in self._ways(case):
                     learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
@@ -266,11 +264,23 @@ class Basis:
         assert self.job is not None
         return _Learned(Replay(self.job.columns(), CENTRAL.learned, CENTRAL.waiting[0]))
 
-    def _found(self, waiting: Waiting) -> _Learned | None:
-        """The job with who waits for whom: all but where turns start is the central one's. `None`: that is, too."""
-        assert self.job is not None
-        found = self._central.replay.waiting(self.job.columns(), CENTRAL.learned, waiting)
-        return None if found is None else _Learned(found)
+    def _found(self, ways: Sequence[Waiting]) -> Iterator[tuple[Waiting, _Learned]]:
+        """The job with who waits for whom: all but where turns start is the central one's, or even that."""
+        central, others = CENTRAL.waiting[0], {}
+        if any(waiting != central for waiting in ways):
+            assert self.job is not None
+            columns = self.job.columns()
+            others = {
+                waiting: self._central.replay.waiting(columns, CENTRAL.learned, waiting)
+                for waiting in ways
+                if waiting != central
+            }
+            del columns  # before anything is replayed
+        for waiting in ways:
+            if waiting == central:
+                yield waiting, self._central
+            elif found := others.pop(waiting):
+                yield waiting, _Learned(found)
 
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:

@@ -7,9 +7,13 @@
 //! most, and they take the turns in the order in which they become free (docs/model.md C.5).
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
+
+use ahash::RandomState;
 
 use super::turn::{Span, Start, Starts};
+
+type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
 /// How lanes are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +267,7 @@ struct Pairs {
 impl Pairs {
     fn new(connections: usize) -> Pairs {
         let cells = if connections <= ENOUGH { connections * connections } else { 0 };
-        Pairs { connections, table: vec![0; cells], sparse: HashMap::new() }
+        Pairs { connections, table: vec![0; cells], sparse: HashMap::default() }
     }
 
     fn add(&mut self, a: u32, b: u32) {
@@ -318,10 +322,10 @@ impl Lanes {
             plan,
             waiting,
             lanes: Vec::new(),
-            planned: HashMap::new(),
+            planned: HashMap::default(),
             own: vec![None; connections],
             last,
-            opened: HashMap::new(),
+            opened: HashMap::default(),
             last_opened: f64::NEG_INFINITY,
         }
     }
