@@ -58,42 +58,59 @@ def name_of(tags: dict[str, str]) -> str | None:
 
 def routes_of_exchanges(recording: Recording) -> tuple[list[str], Ints]:
     """The routes that statements name, and for each exchange which of them its statement names; -1 for none."""
-    named = [name_of(parse_tags(text)) for text in recording.tag_texts]
+    return _routes(recording, [parse_tags(text) for text in recording.tag_texts])
+
+
+def _routes(recording: Recording, tags: list[dict[str, str]]) -> tuple[list[str], Ints]:
+    named = [name_of(each) for each in tags]
     routes = sorted({name for name in named if name is not None})
     numbers = {name: number for number, name in enumerate(routes)}
     of_tags = np.array([-1 if name is None else numbers[name] for name in named] + [-1])
-    return routes, of_tags[columns.column(recording.exchange_columns("tags"), "tags").ints(-1)]
+    return routes, of_tags[_tags_of_exchanges(recording)]
+
+
+def _tags_of_exchanges(recording: Recording) -> Ints:
+    return columns.column(recording.exchange_columns("tags"), "tags").ints(-1)
 
 
 def route_results(recording: Recording, timeline: Timeline) -> Iterator[RouteResult]:
     """The routes, the one that waits most first; none where no statement is tagged."""
-    routes, of_exchange = routes_of_exchanges(recording)
+    tags = [parse_tags(text) for text in recording.tag_texts]
+    routes, of_exchange = _routes(recording, tags)
     if not routes:
         return
-    tags = [parse_tags(text) for text in recording.tag_texts]
     exchanges = recording.exchanges
-    tagged = columns.column(recording.exchange_columns("tags"), "tags").ints(-1)
     rows = np.flatnonzero(of_exchange >= 0)
     route = of_exchange[rows]
 
     def total(values: NDArray[np.generic]) -> NDArray[np.float64]:
         return np.bincount(route, values[rows], len(routes)).astype(float)
 
-    executions, trips = total(exchanges.is_execution), total(exchanges.round_trips)
+    order, starts = passes.grouped(route)
+    statements = passes.first_alike(exchanges.fingerprint[rows[order]])
+    distinct = np.zeros(len(routes), np.int64)
+    distinct[route[order[starts[:-1]]]] = passes.distinct(statements, starts)
     network, service = total(timeline.network_ns) / 1e9, total(timeline.service_ns) / 1e9
-    of_route = np.split(
-        rows[np.argsort(route, kind="stable")], np.cumsum(np.bincount(route, minlength=len(routes)))[:-1]
+    waiting = np.argsort(-(network + service), kind="stable")
+    frameworks = _frameworks(tags, _tags_of_exchanges(recording)[rows], route, len(routes))
+    values = (
+        [routes[number] for number in waiting.tolist()],
+        [frameworks[number] for number in waiting.tolist()],
+        total(exchanges.is_execution)[waiting].astype(int).tolist(),
+        np.bincount(route, minlength=len(routes))[waiting].tolist(),
+        total(exchanges.round_trips)[waiting].astype(int).tolist(),
+        distinct[waiting].tolist(),
+        network[waiting].tolist(),
+        service[waiting].tolist(),
     )
-    for number in np.argsort(-(network + service), kind="stable"):
-        mine = of_route[number]
-        frameworks = (tags[tag].get("framework") for tag in passes.occurring(tagged[mine]))
-        yield RouteResult(
-            route=routes[number],
-            framework=next((name for name in frameworks if name), None),
-            executions=int(executions[number]),
-            exchanges=len(mine),
-            round_trips=int(trips[number]),
-            distinct_statements=len(passes.occurring(exchanges.fingerprint[mine])),
-            network_s=float(network[number]),
-            service_s=float(service[number]),
-        )
+    yield from map(RouteResult, *values)
+
+
+def _frameworks(tags: list[dict[str, str]], tagged: Ints, route: Ints, count: int) -> list[str | None]:
+    """What the first of each route's tags that names a framework says."""
+    names = [each.get("framework") or None for each in tags]
+    names.append(None)
+    told = np.array([name is not None for name in names])[tagged]
+    first = np.full(count, len(tags))
+    np.minimum.at(first, route[told], tagged[told])
+    return [names[number] for number in first.tolist()]
