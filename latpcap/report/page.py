@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from latpcap.report.chattiness import chattiness_rows
 from latpcap.result.analysis import Analysis
 from latpcap.result.connections import ConnectionResult, busiest
 from latpcap.result.exploration import Exploration
+from latpcap.result.switches import Switch
 from latpcap.tables.values import column_of
 
 __all__ = ["page_data"]
@@ -38,7 +40,7 @@ WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 
 def page_data(explored: Exploration) -> dict[str, Any]:
     """Return all that the page shows."""
-    switches = plain(explored.switches)
+    switches = explored.switches
     page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
@@ -47,9 +49,9 @@ def page_data(explored: Exploration) -> dict[str, Any]:
             "asked_rtt_ms": explored.first_rtt_ms,
             "lowest_rtt_ms": explored.lowest_rtt_ms,
             "highest_rtt_ms": explored.highest_rtt_ms,
-            "switches": _listed_statements(switches["switches"]),
-            "combined": switches["combined"],
-            "jobs": switches["jobs"],
+            "switches": [_with_listed_statements(switch) for switch in switches.switches],
+            "combined": switches.combined,
+            "jobs": plain(switches.jobs),
             "chattiness": [list(row) for row in chattiness_rows(explored.analysis.chattiness)],
             "timeline": explored.timeline,
             "histograms": explored.histograms,
@@ -70,12 +72,11 @@ def _findings(explored: Exploration) -> list[dict[str, Any]]:
     ]
 
 
-def _listed_statements(switches: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The switches with their parts of those statements that the page lists."""
-    return [
-        switch | {"statements": [part for part in switch["statements"] if part["statement"] < STATEMENTS]}
-        for switch in switches
-    ]
+def _with_listed_statements(switch: Switch) -> dict[str, Any]:
+    """The switch with its parts of those statements that the page lists; it may have many more."""
+    listed = tuple(takewhile(lambda part: part.statement < STATEMENTS, switch.statements))
+    shortened: dict[str, Any] = plain(replace(switch, statements=listed))
+    return shortened
 
 
 def _shortened(analysis: Analysis) -> dict[str, Any]:

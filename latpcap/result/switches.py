@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,6 +20,7 @@ from latpcap.measures.budget import Timeline
 from latpcap.measures.statements import StatementGroups
 from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.curve import Curve, curves
+from latpcap.tables.values import Column, Fractions, Numbers, Rows
 
 __all__ = ["FixedJob", "StatementPart", "Switch", "Switches", "switches"]
 
@@ -53,7 +55,8 @@ class Switch(Struct, frozen=True):
     round_trips: int
     needs: tuple[str, ...]
     suggestion: bool
-    statements: tuple[StatementPart, ...]
+    statements: Sequence[StatementPart]
+    """In the order of the statements."""
 
 
 class FixedJob(Struct, frozen=True):
@@ -137,7 +140,7 @@ def _switch(fix: str, made: FixSet, listed: Sequence[Saving], removal: Removal) 
         round_trips=made.round_trips_saved,
         needs=made.needs([fix]),
         suggestion=first.suggestion,
-        statements=tuple(removal.of_statements(made)),
+        statements=removal.of_statements(made),
     )
 
 
@@ -177,8 +180,8 @@ class Removal:
         self.is_setup = savings.evidence.exchanges.is_setup
         self.statements = statements
 
-    def of_statements(self, made: FixSet) -> Iterator[StatementPart]:
-        """One part for each statement that loses something."""
+    def of_statements(self, made: FixSet) -> Rows[StatementPart]:
+        """One part for each statement that loses something, in their order."""
         count = len(self.statements)
         trips, network, service = np.zeros((3, count))
         for effect in made.effects:
@@ -187,8 +190,11 @@ class Removal:
             trips += np.bincount(places, share * waits, count)
             network += np.bincount(places, share * self.timeline.network_ns[rows], count) / 1e9
             service += np.bincount(places, share * effect.takes.service * self.timeline.service_ns[rows], count) / 1e9
-        for place in np.flatnonzero((trips > 0) | (service > 0)):
-            yield StatementPart(int(place), float(trips[place]), float(network[place]), float(service[place]))
+        losing: NDArray[np.int64] = np.flatnonzero((trips > 0) | (service > 0))
+        columns: dict[str, Column[Any]] = {"statement": Numbers(losing)}
+        for name, lost in (("round_trips", trips), ("network_s", network), ("service_s", service)):
+            columns[name] = Fractions(lost[losing])
+        return Rows(columns, StatementPart)
 
     def of_parts(self, made: FixSet) -> tuple[float, float, dict[str, float]]:
         """Seconds of the network, of the network in the set-up, and of the server."""
