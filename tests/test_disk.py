@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_used_is_named(latpcap: Run, tmp_path: Path) -> 
     )
 
 
-BEYOND = 100_000
+BEYOND = 150_000
 """Exchanges, more than there is room for in the least memory."""
 
 
