@@ -440,11 +440,11 @@ def test_more_files_than_a_process_may_hold_open_are_read_side_by_side(tmp_path:
 def test_what_is_beyond_the_memory_is_left_out_with_a_note(latpcap: Run, tmp_path: Path) -> None:
     wire = tcp.Wire(1_000_000)
     pings, answers = message(0, b"\x0e") * 1000, mysql.OK * 1000
-    asked = (record for _ in range(100) for record in wire.ask(pings, answers))
+    asked = (record for _ in range(150) for record in wire.ask(pings, answers))
     path = tmp_path / "x.pcap"
     path.write_bytes(PCAP + b"".join([*mysql.log_in(wire), *asked]))
     seen = healthy(latpcap, path, "--memory", "64MB", "--disk", "0")
     assert "too-many-exchanges" in seen
-    assert 50_000 < seen["exchanges"] < 90_000
+    assert 80_000 < seen["exchanges"] < 130_000
     assert "too-many-exchanges" not in healthy(latpcap, path)
     assert told(latpcap("analyze", path, "--memory", "1MB"), 2).startswith("1000000 bytes of memory are too few")
