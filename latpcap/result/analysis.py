@@ -217,8 +217,10 @@ class Measures:
         conditions: Conditions | None = None,
     ) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
+        fetches_little = any(finding.code == SMALL_FETCH for finding in self.savings.findings())
+        self.evidence.forget()
         projection = project(self.basis, rtt_ms, within_s, conditions)
-        if not any(finding.code == SMALL_FETCH for finding in self.savings.findings()):
+        if not fetches_little:
             return projection
         findings = self.findings([point.rtt_ms for point in projection.points])
         return replace(projection, fetches=tuple(fetch_savings(findings)))
