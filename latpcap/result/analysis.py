@@ -143,10 +143,8 @@ class Measures:
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
         self.settings = Settings(think_s, rtt_baseline_ms, ports)
         self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
-        columns.give_back()
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
-        columns.give_back()
         self.basis = basis(recording, self.rtt, self.timeline)
         self._tasks: dict[tuple[float, TaskBy], Tasks] = {}
         self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
