@@ -11,7 +11,7 @@ use crate::json::{self, Column, Field, Texts};
 
 /// A column as Python hands it over: a dictionary, whose keys say of which kind it is.
 #[derive(FromPyObject)]
-enum Given<'py> {
+pub(super) enum Given<'py> {
     Truths {
         #[pyo3(item)]
         truths: PyReadonlyArray1<'py, bool>,
