@@ -217,7 +217,7 @@ mod tests {
         let mut queue = queue(0..3);
         queue.end_oldest();
         assert!(queue.has_newly_over() && !queue.holds());
-        assert_eq!(taken(&mut queue, false), []);
+        assert!(taken(&mut queue, false).is_empty());
         assert!(!queue.has_newly_over() && queue.holds() && queue.newly_over_mut().is_none());
         queue.end_oldest();
         assert_eq!(queue.newly_over_mut().map(|open| open.exchange.number), Some(1));
