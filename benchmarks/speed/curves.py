@@ -25,8 +25,11 @@ AMONG = 2 * MILLION
 """So many packets are those of one connection, a thousand, a hundred thousand; of one statement or half a million."""
 PIPED = 72 * MILLION
 """Packets of the classic: 10 GB, 18 million exchanges."""
-PIPED_MEMORY = "16GB"
-"""The ledger counts what the analysis takes, too."""
+PIPED_WAYS = {
+    "through a pipe, in memory": ("--memory", "16GB", "--disk", "0"),
+    "through a pipe, chunks on disk": ("--memory", "5GB"),
+}
+"""The ledger counts what the analysis takes, too: 18 million exchanges would be 10 GB, so they do not fit in 5."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def measured(folder: Path, share: float, start: Cost, *, pipe: bool) -> Curves:
         [read("nplus1", packets) for packets in PACKETS],
         [read("nplus1", AMONG), read("nplus1", AMONG, connections=1_000), read("connections", AMONG)],
         [read("nplus1", AMONG, acks=False), read("statements", AMONG, acks=False)],
-        piped(round(PIPED * share)) if pipe else [],
+        [point for way in PIPED_WAYS for point in piped(round(PIPED * share), way)] if pipe else [],
     )
 
 
@@ -103,7 +106,7 @@ def point(folder: Path, kind: str, wish: Wish) -> Point:
     return Point(name, made.packets, made.bytes, runs)
 
 
-def piped(packets: int) -> list[Point]:
+def piped(packets: int, way: str) -> list[Point]:
     """Read while it is generated: the generator's time is not latpcap's, but they share the processors.
 
     Nothing where latpcap ended before the generator did: then the memory was full, and there is no figure of the whole.
@@ -112,14 +115,14 @@ def piped(packets: int) -> list[Point]:
     with subprocess.Popen(generator, cwd=HERE.parents[1], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as source:
         assert source.stdout is not None
         assert source.stderr is not None
-        cost, output = spend([*ANALYZE, "-", "--memory", PIPED_MEMORY], source.stdout)
+        cost, output = spend([*ANALYZE, "-", *PIPED_WAYS[way]], source.stdout)
         source.stdout.close()
         said = source.stderr.read()
     if source.returncode:
         print("the pipe was not read to its end: no figures of it", file=sys.stderr)
         return []
     told = json.loads(said)
-    return [Point("through a pipe", told["packets"], told["bytes"], {LATPCAP_ITSELF: Runs({0: cost}, output)})]
+    return [Point(way, told["packets"], told["bytes"], {LATPCAP_ITSELF: Runs({0: cost}, output)})]
 
 
 def shown(curves: Curves) -> str:
@@ -134,6 +137,12 @@ def growth_shown(curves: Curves) -> str:
         f"From the first row to the last the processor time, without what starting takes, grows with the exponent\n"
         f"{curves.exponent:.2f} (1 is linear); an exchange more adds {added[0]} bytes to the peak, {added[1]} to the core's alone.\n"
     )
+
+
+def peak_shown(cost: Cost) -> str:
+    """The peak; where more than half of it is pages of files, what it is without them, too."""
+    own = f" ({number(cost.own_mb)} without pages of files)" if 0 < cost.own_mb < cost.peak_mb / 2 else ""
+    return number(cost.peak_mb) + own
 
 
 def points_shown(points: Sequence[Point]) -> str:
@@ -151,7 +160,7 @@ def points_shown(points: Sequence[Point]) -> str:
                 number(cost.wall_s),
                 number(cost.cpu_s),
                 number(1e6 * cost.cpu_s / each.packets),
-                number(cost.peak_mb),
+                peak_shown(cost),
                 number(core.cpu_s) if core else "–",
                 number(core.peak_mb) if core else "–",
             )

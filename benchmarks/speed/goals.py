@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .compare import BULK, ONE, SIXTEEN, Met
 from .cost import Cost
-from .curves import Curves
+from .curves import PIPED_WAYS, Curves
 from .parts import HELP, SMALL, Parts
 from .programs import CORE, GOPACKET, LATPCAP_ITSELF, TSHARK, WALK
 from .table import Rows, number, table
@@ -77,12 +77,13 @@ def of_parts(parts: Parts) -> list[Goal]:
 
 def of_curves(curves: Curves) -> list[Goal]:
     core = curves.bytes_an_exchange(CORE) if curves.packets[0].core else None
-    pipe_gb = curves.piped[0].cost.peak_mb / 1e3 if curves.piped else None
+    piped = {point.name: point.cost for point in curves.piped}
+    in_memory, on_disk = (piped.get(way) for way in PIPED_WAYS)
     return [
         Goal("memory of the core: an exchange with its RTT samples", 100, core, " bytes", True),
         Goal("peak memory with replay: an exchange", 220, curves.bytes_an_exchange(LATPCAP_ITSELF), " bytes", True),
-        Goal("peak memory of 10 GB through a pipe", 4.5, pipe_gb, " GB", True),
-        Goal("the same, with chunks on disk: there are none yet", 1, None, " GB", True),
+        Goal("peak memory of 10 GB through a pipe", 4.5, in_memory and in_memory.peak_mb / 1e3, " GB", True),
+        Goal("the same with chunks on disk, without pages of files", 1, on_disk and on_disk.own_mb / 1e3, " GB", True),
         Goal("growth with packets: exponent of the processor time, 1 is linear", 1.1, curves.exponent, "", True),
     ]
 
