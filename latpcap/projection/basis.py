@@ -25,7 +25,6 @@ from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
 from latpcap.rtt import Estimate
-from latpcap.tables.columns import give_back
 from latpcap.tables.recording import Recording
 
 __all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
@@ -58,7 +57,6 @@ class _Learned:
         self.replay = replay
         self._known: dict[tuple[Network, float | None], float] = {}
         [self.as_it_was_ns] = self.run([None], Network())
-        give_back()  # what it was made of
 
     def of(self, variant: Variant) -> _Learned | Replay:
         """The variant, to be run."""
