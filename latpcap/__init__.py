@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture, read
-    from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic, UsageError
+    from latpcap.errors import CaptureError, DiskFull, LatpcapError, NoDatabaseTraffic, UsageError
     from latpcap.measures.budget import Budget
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
@@ -27,6 +27,7 @@ __all__ = [
     "Budget",
     "Capture",
     "CaptureError",
+    "DiskFull",
     "LatpcapError",
     "NoDatabaseTraffic",
     "Progress",
@@ -44,6 +45,7 @@ WHERE = {
     "Budget": "measures.budget",
     "Capture": "capture",
     "CaptureError": "errors",
+    "DiskFull": "errors",
     "LatpcapError": "errors",
     "NoDatabaseTraffic": "errors",
     "Progress": "_core",

@@ -11,10 +11,9 @@ def test_everything_that_is_exported_is_there() -> None:
 
 
 def test_every_error_is_one_of_ours_with_its_exit_status() -> None:
-    statuses = {
-        error: error.exit_status for error in (latpcap.UsageError, latpcap.CaptureError, latpcap.NoDatabaseTraffic)
-    }
-    assert list(statuses.values()) == [2, 3, 4]
+    kinds = (latpcap.UsageError, latpcap.CaptureError, latpcap.NoDatabaseTraffic, latpcap.DiskFull)
+    statuses = {error: error.exit_status for error in kinds}
+    assert list(statuses.values()) == [2, 3, 4, 5]
     assert all(issubclass(error, latpcap.LatpcapError) for error in statuses)
 
 
