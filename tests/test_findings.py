@@ -13,6 +13,7 @@ from latpcap.errors import UsageError
 from latpcap.findings.groups import MAX_STATEMENTS
 from latpcap.findings.what_if import parse_fix
 from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
 
 SOURCE = Ex(sql="select id from parents", rows=40, parameters=1)
 
@@ -212,6 +213,30 @@ def test_connections_that_are_worth_their_opening_are_no_finding() -> None:
     assert "connect-per-query" not in codes(*(request(n, statements=13) for n in range(9)))
     workers = [Conn(exchanges=request(n, 3).exchanges, client=f"10.0.0.1:{4000 + n}") for n in range(6)]
     assert codes(*workers, request(6, 3)) == ["healthy"]
+
+
+def test_many_clients_are_found_without_a_look_through_all_exchanges_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[tuple[str, ...]] = []
+    columns_of = Recording.exchange_columns
+
+    def seen(recording: Recording, *names: str) -> object:
+        looks.append(names)
+        return columns_of(recording, *names)
+
+    monkeypatch.setattr(Recording, "exchange_columns", seen)
+
+    def looks_at(clients: int) -> tuple[int, int]:
+        looks.clear()
+        opened = [
+            only(Ex("connect"), Ex(sql="select ?"), at_ms=100.0 * number, client=f"10.0.1.{client}:{number + 1}")
+            for client in range(clients)
+            for number in range(8)
+        ]
+        return len(Capture(build(opened)).analyze([15]).findings), len(looks)
+
+    (few, once), (many, again) = looks_at(3), looks_at(9)
+    assert (few, many) == (3, 9)
+    assert again == once
 
 
 def test_refused_logins_are_no_connect_per_query() -> None:

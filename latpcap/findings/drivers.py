@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import columns
 
 __all__ = ["Advice", "Session", "driver_of"]
 
@@ -97,7 +96,7 @@ def _session(evidence: Evidence, connection: int) -> Session:
     recording = evidence.recording
     row = int(recording.database_rows[connection])
     table = recording.all_connections_table
-    application, version = (columns.texts(table, name)[row] or "" for name in ("application", "server_version"))
+    application, version = (table.column(name)[row].as_py() or "" for name in ("application", "server_version"))
     begin, end = np.searchsorted(evidence.exchanges.connection, (connection, connection + 1))
     statements = evidence.exchanges.fingerprint[begin:end]
     statements = statements[statements >= 0]

@@ -56,8 +56,8 @@ def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes
             service[rows] -= share * effect.takes.service
         undelayed[effect.rows[effect.stall_ns > 0]] = True
         closed[effect.closed] = True
-        _put_together(effect, requests, evidence.exchanges.request_bytes, evidence, job)
-        _put_together(effect, responses, evidence.exchanges.response_bytes, evidence, job)
+    _put_together(effects, requests, evidence.exchanges.request_bytes, evidence, job)
+    _put_together(effects, responses, evidence.exchanges.response_bytes, evidence, job)
     stalled_within[gone | undelayed] = False
     for left in (trips, gap, service):
         np.maximum(left, 0, out=left)
@@ -81,11 +81,12 @@ def _shares(effect: Effect, evidence: Evidence) -> Iterator[tuple[Ints, Floats |
     yield effect.along, 1.0
 
 
-def _put_together(effect: Effect, segments: Floats, sizes: Ints, evidence: Evidence, job: Job) -> None:
+def _put_together(effects: Sequence[Effect], segments: Floats, sizes: Ints, evidence: Evidence, job: Job) -> None:
     """What travels together shares packets: a part of a segment each."""
-    for part in passes.pieces(len(effect.rows)):
-        rows = effect.rows[part][effect.saved[part] > 0]
-        segments[rows] = sizes[rows] / job.segment_bytes[evidence.exchanges.connection[rows]]
+    for effect in effects:
+        for part in passes.pieces(len(effect.rows)):
+            rows = effect.rows[part][effect.saved[part] > 0]
+            segments[rows] = sizes[rows] / job.segment_bytes[evidence.exchanges.connection[rows]]
 
 
 def _cause_is_gone(evidence: Evidence, gone: Bools) -> Bools:

@@ -34,6 +34,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     costs = _costs(evidence)
     if len(used) < MIN_CONNECTIONS:
         return
+    around = evidence.is_opening | evidence.is_goodbye
+    waited_for = around & evidence.waits & ~evidence.is_ping
     pairs = Groups.of(used, connections.host.codes[used], connections.server.renamed(str).codes[used])
     for number in np.flatnonzero(pairs.sizes >= MIN_CONNECTIONS):
         mine = pairs.rows[pairs.starts[number] : pairs.starts[number + 1]]
@@ -42,15 +44,10 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         costly = 2 * len(closed) > len(mine) and costs.opening[mine].sum() >= MIN_SHARE * costs.every[mine].sum()
         if np.median(statements[mine]) > MAX_STATEMENTS and not costly:
             continue
-        on_closed = np.isin(evidence.exchanges.connection, closed)
-        setting_up = (evidence.is_opening | evidence.is_goodbye) & evidence.waits
-        gone = np.flatnonzero(setting_up & on_closed & ~evidence.is_ping)
-        shown = np.flatnonzero(
-            (evidence.is_opening | evidence.is_goodbye) & np.isin(evidence.exchanges.connection, mine)
-        )
+        of_closed, of_mine = _exchanges_of(evidence, closed), _exchanges_of(evidence, mine)
         yield Candidate(
-            shown=shown,
-            effect=effect_of(evidence, TAKES, gone, closed=closed),
+            shown=of_mine[around[of_mine]],
+            effect=effect_of(evidence, TAKES, of_closed[waited_for[of_closed]], closed=closed),
             facts={
                 "connections": len(mine),
                 "statements_per_connection": (each := float(np.median(statements[mine]))),
@@ -88,6 +85,14 @@ def _used(evidence: Evidence) -> Bools:
     begun[exchanges.connection[evidence.is_late]] = False
     cancels = columns.column(recording.all_connections_table, "cancels").ints(-1)[recording.database_rows] >= 0
     return worked & begun & ~refused & ~cancels
+
+
+def _exchanges_of(evidence: Evidence, connections: Ints) -> Ints:
+    """The rows of these connections, which ascend: there may be many pairs, so none looks through all exchanges."""
+    begin, end = np.searchsorted(evidence.exchanges.connection, np.stack((connections, connections + 1)))
+    count = end - begin
+    before = np.cumsum(count) - count
+    return np.repeat(begin - before, count) + np.arange(count.sum())
 
 
 def _reopened(evidence: Evidence, mine: Ints) -> Ints:
