@@ -30,7 +30,7 @@ PIECE = 1 << 18
 MARGIN = 1_000_000_000
 """What stays free of a disk, in bytes."""
 OF_THE_CORE = 8
-"""One part in so many is for the core's rows and samples (`core/src/options.rs`)."""
+"""One part in so many is for the core's rows and samples (`core/src/disk.rs`)."""
 USUAL_FOLDER = "/var/tmp"
 """Where systems want large temporary files: `/tmp` may be a part of the memory."""
 
