@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use zeroize::Zeroizing;
+
 use crate::conversation::Hints;
 use crate::exchange::Exchange;
 use crate::ledger::{Kept, Most};
@@ -14,6 +16,8 @@ use crate::stream::Chunk;
 /// Room beyond this is given back.
 const USUAL_BYTES: usize = 4 * Most::USUAL.bytes;
 const USUAL_EVENTS: usize = 4 << 10;
+/// Of an event that concerns all.
+const NO_CONNECTION: u32 = u32::MAX;
 
 #[derive(Default)]
 pub struct Batch {
@@ -36,7 +40,7 @@ pub struct Batch {
 }
 
 /// Something for a connection's conversation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Event {
     pub connection: u32,
     /// Events of one turn are those that one packet has brought one connection.
@@ -44,7 +48,7 @@ pub struct Event {
     pub what: What,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum What {
     /// It is a new connection.
     Begins(Hints),
@@ -58,6 +62,8 @@ pub enum What {
     HungUp(Side, u64),
     /// What one side sent last had waited so long for a delayed acknowledgment.
     Stalled(Side, i64),
+    /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.
+    Secrets(Zeroizing<Vec<u8>>),
 }
 
 impl Batch {
@@ -100,6 +106,13 @@ impl Batch {
     #[inline]
     pub fn add(&mut self, connection: usize, what: What) {
         self.events.push(Event { connection: connection as u32, turn: self.turn, what });
+    }
+
+    /// Secrets that stand between the packets.
+    #[allow(dead_code)]
+    pub fn add_secrets(&mut self, text: Zeroizing<Vec<u8>>) {
+        self.next_turn();
+        self.events.push(Event { connection: NO_CONNECTION, turn: self.turn, what: What::Secrets(text) });
     }
 
     #[inline]

@@ -1,8 +1,11 @@
 //! All conversations of a recording: from the bytes that each side sent to the exchanges that are over.
 
+use std::sync::Arc;
+
 use crate::batch::{Batch, Event, What};
 use crate::conversation::Conversation;
 use crate::exchange::Exchange;
+use crate::layers::tls::KeyLog;
 use crate::ledger::{Kept, Limits, Round, Share};
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
@@ -14,6 +17,8 @@ pub struct Conversations<'a> {
     limits: &'a Limits,
     pub all: Vec<Conversation>,
     pub statements: Statements,
+    /// Secrets that were given, and those that have come by.
+    pub keys: Arc<KeyLog>,
     pub notes: Notes,
     kept: Kept,
     /// What of each is in that sum.
@@ -27,6 +32,7 @@ impl Conversations<'_> {
     pub fn new(options: &Options) -> Conversations<'_> {
         Conversations {
             limits: &options.limits,
+            keys: options.keys.clone(),
             all: Vec::new(),
             statements: Statements::within(options.show_literals, options.limits.statements),
             notes: Notes::default(),
@@ -50,7 +56,11 @@ impl Conversations<'_> {
 
     /// What one packet has brought one connection.
     fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
-        let Some(number) = events.first().map(|event| event.connection as usize) else { return };
+        let number = match events.first() {
+            Some(Event { what: What::Secrets(text), .. }) => return Arc::make_mut(&mut self.keys).add(text),
+            Some(event) => event.connection as usize,
+            None => return,
+        };
         for event in events {
             self.event(number, &event.what, bytes);
         }
@@ -70,7 +80,7 @@ impl Conversations<'_> {
         }
         let conversation = &mut self.all[number];
         match what {
-            What::Begins(_) => {}
+            What::Begins(_) | What::Secrets(_) => {}
             What::ClockStepped => conversation.clock_stepped(),
             What::Retransmission => conversation.retransmission(),
             What::Chunk(chunk, range) => {

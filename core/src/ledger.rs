@@ -18,6 +18,8 @@ pub struct Limits {
     pub memory: usize,
     /// Read buffers, the windows of compressed files, descriptions of interfaces.
     pub files: usize,
+    /// Of it, for secrets of TLS.
+    pub keys: usize,
     /// Pieces of IP datagrams.
     pub fragments: usize,
     /// TCP connections.
@@ -44,6 +46,7 @@ impl Limits {
         Limits {
             memory,
             files: parts(9),
+            keys: parts(1),
             fragments: parts(1),
             connections: parts(28),
             buffers: parts(7),

@@ -8,6 +8,7 @@ use std::thread;
 
 use crate::conversation::Forced;
 use crate::disk::Room;
+use crate::layers::tls::KeyLog;
 use crate::ledger::Limits;
 
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Options {
     /// Set from outside to stop early; what was read so far comes back.
     pub cancel: Arc<AtomicBool>,
     pub limits: Limits,
+    /// Secrets of TLS sessions; those inside the capture add to them.
+    pub keys: Arc<KeyLog>,
     /// Where what does not fit in memory may go; without it, it is left out.
     pub disk: Option<Room>,
     /// How many threads may work on it; as many as there are processors unless said. What comes out is the same.

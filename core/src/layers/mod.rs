@@ -2,6 +2,7 @@
 //! lies in that protocol's folder.
 
 mod deflate;
+pub mod tls;
 mod wrapping;
 
 pub use deflate::DEFLATE;

@@ -47,7 +47,7 @@ pub fn read(
     let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
     let mut limits = Limits::of(memory);
     limits.rows = in_memory.unwrap_or(limits.rows);
-    let options = Options { show_literals, decode_as, cancel, limits, disk, threads };
+    let options = Options { show_literals, decode_as, cancel, limits, disk, threads, ..Options::default() };
     let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
     let packets = py.detach(|| Packets::open_until(sources, stop));
     interruption.raise()?;

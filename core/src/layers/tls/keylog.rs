@@ -1,0 +1,311 @@
+//! Secrets of TLS sessions as clients and servers log them (SSLKEYLOGFILE, RFC 9850).
+//!
+//! <https://www.rfc-editor.org/rfc/rfc9850>, <https://firefox-source-docs.mozilla.org/security/nss/legacy/key_log_format/>
+//!
+//! ```text
+//! CLIENT_RANDOM <client random, 64 digits> <master secret, 96 digits>                                       TLS 1.2
+//! CLIENT_TRAFFIC_SECRET_0 <client random> <secret, 64 or 96 digits>       and five more labels               TLS 1.3
+//! RSA Session-ID:<session id> Master-Key:<master secret>                     older agents for Java, TLS 1.2
+//! ```
+//!
+//! Secrets are wiped when they are dropped, and nothing here shows one: [`Secret`] prints as its length.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::ledger::Limits;
+
+/// What distinguishes a session: the random bytes of its ClientHello.
+pub type Random = [u8; 32];
+
+/// What a secret is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// TLS 1.2: all keys of the session.
+    Master,
+    EarlyTraffic,
+    ClientHandshake,
+    ServerHandshake,
+    ClientTraffic,
+    ServerTraffic,
+}
+
+const LABELS: [(Label, &str); 6] = [
+    (Label::Master, "CLIENT_RANDOM"),
+    (Label::EarlyTraffic, "CLIENT_EARLY_TRAFFIC_SECRET"),
+    (Label::ClientHandshake, "CLIENT_HANDSHAKE_TRAFFIC_SECRET"),
+    (Label::ServerHandshake, "SERVER_HANDSHAKE_TRAFFIC_SECRET"),
+    (Label::ClientTraffic, "CLIENT_TRAFFIC_SECRET_0"),
+    (Label::ServerTraffic, "SERVER_TRAFFIC_SECRET_0"),
+];
+
+const MASTER_LENGTH: usize = 48;
+/// What a secret takes beside its bytes, with its share of the map.
+const BESIDE: usize = 160;
+
+/// The bytes of a secret, at one place in memory from the first to the last.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<Box<[u8]>>);
+
+impl Secret {
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a secret of {} bytes", self.0.len())
+    }
+}
+
+type Secrets = [Option<Secret>; LABELS.len()];
+
+/// The secrets of many sessions.
+#[derive(Clone, Debug)]
+pub struct KeyLog {
+    sessions: BTreeMap<Random, Secrets>,
+    /// Master secrets of sessions that are known by their id.
+    by_id: BTreeMap<Box<[u8]>, Secret>,
+    damaged: u64,
+    left_out: u64,
+    kept_bytes: usize,
+    most_bytes: usize,
+}
+
+impl Default for KeyLog {
+    fn default() -> KeyLog {
+        KeyLog::within(Limits::default().keys)
+    }
+}
+
+impl KeyLog {
+    /// One that keeps so many bytes at most; what is beyond is left out.
+    pub fn within(most_bytes: usize) -> KeyLog {
+        KeyLog { sessions: BTreeMap::new(), by_id: BTreeMap::new(), damaged: 0, left_out: 0, kept_bytes: 0, most_bytes }
+    }
+
+    /// Take in the text of a log; further ones add to it.
+    pub fn add(&mut self, text: &[u8]) {
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = line.trim_ascii();
+            if !line.is_empty() && !line.starts_with(b"#") && self.line(line).is_none() {
+                self.damaged += 1;
+            }
+        }
+    }
+
+    /// How many sessions have secrets in it.
+    pub fn len(&self) -> usize {
+        self.sessions.len() + self.by_id.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Lines that are none of a key log, or cut.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
+    /// Lines for which there was no room.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
+    }
+
+    pub fn knows(&self, random: &Random) -> bool {
+        self.sessions.contains_key(random)
+    }
+
+    pub fn secret(&self, random: &Random, label: Label) -> Option<&Secret> {
+        self.sessions.get(random)?.get(label as usize)?.as_ref()
+    }
+
+    /// The master secret of a TLS 1.2 session, by its ClientHello or by its id.
+    pub fn master(&self, random: &Random, id: &[u8]) -> Option<&Secret> {
+        self.secret(random, Label::Master).or_else(|| self.by_id.get(id))
+    }
+
+    /// The lines of these sessions alone, as a log of their own.
+    pub fn lines_of(&self, randoms: &[Random]) -> Zeroizing<Vec<u8>> {
+        let known = || randoms.iter().filter_map(|random| Some((random, self.sessions.get(random)?)));
+        let lines = || {
+            known().flat_map(|(random, secrets)| {
+                let secrets = secrets.iter().zip(LABELS);
+                secrets.filter_map(move |(secret, (_, name))| Some((name, random, secret.as_ref()?)))
+            })
+        };
+        let length =
+            |(name, _, secret): (&str, _, &Secret)| name.len() + 2 * (size_of::<Random>() + secret.0.len()) + 3;
+        // All at once: a vector that grows leaves copies behind.
+        let mut text = Zeroizing::new(Vec::with_capacity(lines().map(length).sum()));
+        for (name, random, secret) in lines() {
+            text.extend_from_slice(name.as_bytes());
+            text.push(b' ');
+            digits(random, &mut text);
+            text.push(b' ');
+            digits(secret.bytes(), &mut text);
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// One line; `None` where it is damaged. What other labels tell is not needed here.
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+        let (name, session, value, None) = (words.next()?, words.next()?, words.next()?, words.next()) else {
+            return None;
+        };
+        if name == b"RSA" {
+            return self.line_by_id(session, value);
+        }
+        let Some(&(label, _)) = LABELS.iter().find(|(_, known)| known.as_bytes() == name) else {
+            return is_label(name).then_some(());
+        };
+        let random: Random = bytes(session)?.as_ref().try_into().ok()?;
+        let secret = Secret(bytes(value)?);
+        let right_length = match label {
+            Label::Master => secret.0.len() == MASTER_LENGTH,
+            _ => matches!(secret.0.len(), 32 | 48),
+        };
+        let known = self.secret(&random, label) == Some(&secret);
+        if right_length && !known && self.has_room(&secret) {
+            self.sessions.entry(random).or_default()[label as usize] = Some(secret);
+        }
+        right_length.then_some(())
+    }
+
+    /// The pre-master secret of a key exchange (`RSA <16 digits> <96 digits>`) is nothing that anybody logs any more.
+    fn line_by_id(&mut self, session: &[u8], value: &[u8]) -> Option<()> {
+        let Some(id) = session.strip_prefix(b"Session-ID:") else { return bytes(session).map(|_| ()) };
+        let id = bytes(id).filter(|id| (1..=32).contains(&id.len()))?;
+        let secret = Secret(bytes(value.strip_prefix(b"Master-Key:")?)?);
+        let right_length = secret.0.len() == MASTER_LENGTH;
+        if right_length && self.has_room(&secret) {
+            self.by_id.insert(Box::from(id.as_ref()), secret);
+        }
+        right_length.then_some(())
+    }
+
+    fn has_room(&mut self, secret: &Secret) -> bool {
+        let bytes = secret.0.len() + BESIDE;
+        let room = self.kept_bytes + bytes <= self.most_bytes;
+        if room {
+            self.kept_bytes += bytes;
+        } else {
+            self.left_out += 1;
+        }
+        room
+    }
+}
+
+/// A label that is not needed here: `EXPORTER_SECRET`, `CLIENT_TRAFFIC_SECRET_1` (which follows from the one before it).
+fn is_label(name: &[u8]) -> bool {
+    name.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+}
+
+/// The bytes that hexadecimal digits stand for.
+fn bytes(digits: &[u8]) -> Option<Zeroizing<Box<[u8]>>> {
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let mut bytes = Zeroizing::new(vec![0; digits.len() / 2].into_boxed_slice());
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |at: usize| char::from(pair[at]).to_digit(16);
+        *byte = (digit(0)? << 4 | digit(1)?) as u8;
+    }
+    Some(bytes)
+}
+
+fn digits(bytes: &[u8], text: &mut Vec<u8>) {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value)];
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "CLIENT_RANDOM";
+
+    fn log(text: &str) -> KeyLog {
+        let mut log = KeyLog::default();
+        log.add(text.as_bytes());
+        log
+    }
+
+    fn line(label: &str, random: u8, secret: u8, length: usize) -> String {
+        format!("{label} {} {}", format!("{random:02x}").repeat(32), format!("{secret:02X}").repeat(length))
+    }
+
+    #[test]
+    fn several_sessions_are_told_apart_by_their_random() {
+        let text = [
+            "# a comment".to_owned(),
+            line(LINE, 1, 2, 48),
+            line("CLIENT_TRAFFIC_SECRET_0", 3, 0xab, 32) + "\r",
+            line("SERVER_TRAFFIC_SECRET_0", 3, 5, 48),
+            line("EXPORTER_SECRET", 3, 6, 32),
+            line("CLIENT_TRAFFIC_SECRET_1", 3, 7, 32),
+        ];
+        let log = log(&text.join("\n"));
+        assert_eq!((log.len(), log.damaged()), (2, 0));
+        assert_eq!(log.master(&[1; 32], &[]).unwrap().bytes(), [2; 48]);
+        assert_eq!(log.secret(&[3; 32], Label::ClientTraffic).unwrap().bytes(), [0xab; 32]);
+        assert!(log.secret(&[3; 32], Label::ClientHandshake).is_none() && !log.knows(&[9; 32]));
+    }
+
+    #[test]
+    fn a_session_may_be_known_by_its_id() {
+        let log = log(&format!("RSA Session-ID:0a0b Master-Key:{}", "11".repeat(48)));
+        assert_eq!(log.master(&[0; 32], &[10, 11]).unwrap().bytes(), [0x11; 48]);
+    }
+
+    #[test]
+    fn damaged_lines_are_counted_and_the_others_read() {
+        let cut = &line(LINE, 1, 2, 48)[..150];
+        let text = [
+            cut,
+            "no key log at all",
+            "CLIENT_RANDOM zz 00",
+            "one",
+            &line(LINE, 4, 4, 32),
+            &line("CLIENT_TRAFFIC_SECRET_0", 4, 4, 20),
+            "RSA Session-ID: Master-Key:00",
+            &line(LINE, 5, 6, 48),
+        ];
+        let log = log(&text.join("\n"));
+        assert_eq!((log.len(), log.damaged()), (1, 7));
+    }
+
+    #[test]
+    fn the_lines_of_some_sessions_are_a_log_of_their_own() {
+        let all = log(&[line(LINE, 1, 2, 48), line("CLIENT_TRAFFIC_SECRET_0", 3, 4, 32)].join("\n"));
+        let some = all.lines_of(&[[3; 32], [9; 32]]);
+        assert_eq!(String::from_utf8_lossy(&some).trim_end(), line("CLIENT_TRAFFIC_SECRET_0", 3, 4, 32));
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_and_counted() {
+        let mut log = KeyLog::within(500);
+        (0..5).for_each(|random| log.add(line(LINE, random, 1, 48).as_bytes()));
+        assert_eq!((log.len(), log.left_out()), (2, 3));
+        assert!(log.kept_bytes() <= 500);
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let shown = format!("{:?}", log(&line(LINE, 1, 0xcd, 48)));
+        assert!(
+            !shown.contains("205") && !shown.to_lowercase().contains("cd") && shown.contains("48 bytes"),
+            "{shown}"
+        );
+    }
+}
