@@ -8,6 +8,7 @@ line of JSON: statements run, rows received and the seconds the work took, as an
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
@@ -26,7 +27,9 @@ from shapes import Driver, register
 HOST = os.environ.get("LATPCAP_HOST", "10.77.0.2")
 LOGIN: dict[str, Any] = {"host": HOST, "user": "lab", "password": "labpw", "database": "lab"}
 SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = %s"
-CLI = ["mariadb", "--no-defaults", "-h", HOST, "-ulab", "-plabpw", "--skip-ssl"]
+ENCRYPTED = bool(os.environ.get("LATPCAP_TLS"))
+"""Whatever is clear otherwise uses TLS; its version and suites are the environment's (`benchmarks/encrypted/ways.py`)."""
+CLI = ["mariadb", "--no-defaults", "-h", HOST, "-ulab", "-plabpw", "--ssl" if ENCRYPTED else "--skip-ssl"]
 
 
 @dataclass
@@ -83,38 +86,59 @@ def workload(client: str, warm: bool = False) -> Callable[[Callable[[Run, int], 
 def pymysql_connection(**options: Any) -> Any:
     import pymysql
 
-    clear = {} if "ssl" in options else {"ssl_disabled": True}
-    return pymysql.connect(**{**LOGIN, "autocommit": True, **clear, **options})
+    security = {"ssl": tls_context()} if ENCRYPTED else {} if "ssl" in options else {"ssl_disabled": True}
+    return pymysql.connect(**{**LOGIN, "autocommit": True, **security, **options})
 
 
 def connector_python(**options: Any) -> Any:
     import mysql.connector
 
     choice = {"charset": "utf8mb4", "collation": "utf8mb4_general_ci", "use_pure": True, "autocommit": True}
-    clear = {} if "tls_versions" in options else {"ssl_disabled": True}
+    clear = {} if ENCRYPTED or "tls_versions" in options else {"ssl_disabled": True}
     return mysql.connector.connect(**{**LOGIN, **choice, **clear, **options})
 
 
 def connector_c(**options: Any) -> Any:
     import mariadb
 
-    return mariadb.connect(**{**LOGIN, "autocommit": True, "ssl": False, **options})
+    return mariadb.connect(**{**LOGIN, "autocommit": True, "ssl": ENCRYPTED, **options})
 
 
-def tls_context(version: str) -> Any:
+def tls_context(version: str = "") -> Any:
+    """Any certificate will do; without a version the environment's."""
     import ssl
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = remembering() if os.environ.get("LATPCAP_RESUME") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if secrets := os.environ.get("SSLKEYLOGFILE"):
         context.keylog_filename = secrets
-    context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    if suites := os.environ.get("LATPCAP_SUITES"):
+        context.set_ciphers(suites)
+    if version:
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
     return context
 
 
+@functools.cache
+def remembering() -> Any:
+    """One context for all connections, each of which resumes the session of the one before it."""
+    import ssl
+
+    class Remembering(ssl.SSLContext):
+        last: Any = None
+
+        def wrap_socket(self, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
+            session = self.last.session if self.last else None
+            self.last = super().wrap_socket(*arguments, session=session, **options)
+            return self.last
+
+    return Remembering(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def shell(argv: list[str], stdin: str = "") -> str:
-    done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
+    preload = {"LD_PRELOAD": library} if (library := os.environ.get("LATPCAP_PRELOAD")) else {}
+    done = subprocess.run(argv, input=stdin, capture_output=True, text=True, env=os.environ | preload)
     if done.returncode:
         raise RuntimeError(done.stdout + done.stderr)
     return done.stdout
@@ -217,7 +241,7 @@ def prepared_each(run: Run, n: int) -> None:
     database = connector_python()
     with run.work():
         for key in range(1, n + 1):
-            cursor = database.cursor(prepared=True, binary=True)
+            cursor = database.cursor(prepared=True)
             run.query(cursor, SALARIES, (key,))
             cursor.close()
     database.close()
@@ -228,7 +252,7 @@ def prepared_reused(run: Run, n: int) -> None:
     """Prepare once; the driver sends COM_STMT_RESET before each further execution."""
     database = connector_python()
     with run.work():
-        cursor = database.cursor(prepared=True, binary=True)
+        cursor = database.cursor(prepared=True)
         for key in range(1, n + 1):
             run.query(cursor, SALARIES, (key,))
         cursor.close()
@@ -590,7 +614,7 @@ def binlog_dump(run: Run, n: int) -> None:
         HOST,
         "-ulab",
         "-plabpw",
-        "--skip-ssl",
+        CLI[-1],
         "--read-from-remote-server",
     ]
     last = shell([*CLI, "-N", "-e", "SHOW MASTER STATUS"]).split()[0]

@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from shapes import Driver, register
-from workloads import HOST, LOGIN, Run, main, shell, workload
+from workloads import ENCRYPTED, HOST, LOGIN, Run, main, shell, tls_context, workload
 
 PORT = int(os.environ.get("LATPCAP_PGPORT", "5432"))
 SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = "
 KEYS = "SELECT emp_no FROM employees ORDER BY emp_no LIMIT "
 EMPLOYEES = "SELECT emp_no, first_name, last_name FROM employees WHERE emp_no <= "
-WORDS = {"password": "labpw", "sslmode": "disable", "gssencmode": "disable"}
-SHELL = {"PGPASSWORD": "labpw", "PGSSLMODE": "disable", "PGGSSENCMODE": "disable"}
+SSLMODE = "require" if ENCRYPTED else "disable"
+WORDS = {"password": "labpw", "sslmode": SSLMODE, "gssencmode": "disable"}
+SHELL = {"PGPASSWORD": "labpw", "PGSSLMODE": SSLMODE, "PGGSSENCMODE": "disable"}
 UNSTABLE = Path(__file__).resolve().parent / "unstable.sh"
 TARGET = ["-h", HOST, "-p", str(PORT), "-U", "lab"]
 
@@ -44,16 +45,23 @@ def psycopg2_connection(autocommit: bool = True, **options: Any) -> Any:
 def psycopg3_connection(autocommit: bool = True, **options: Any) -> Any:
     import psycopg
 
+    secrets = os.environ.get("SSLKEYLOGFILE") if ENCRYPTED else None
+    words = WORDS | ({"sslkeylogfile": secrets} if secrets else {})
     return psycopg.connect(
-        **{"host": HOST, "port": PORT, "user": "lab", "dbname": "lab", "autocommit": autocommit, **WORDS, **options}
+        **{"host": HOST, "port": PORT, "user": "lab", "dbname": "lab", "autocommit": autocommit, **words, **options}
     )
+
+
+def security() -> Any:
+    """What asyncpg and pg8000 are told of TLS."""
+    return tls_context() if ENCRYPTED else False
 
 
 def with_asyncpg(work: Callable[[Any], Awaitable[None]]) -> None:
     import asyncpg
 
     async def session() -> None:
-        database = await asyncpg.connect(**LOGIN, port=PORT, ssl=False)
+        database = await asyncpg.connect(**LOGIN, port=PORT, ssl=security())
         await work(database)
         await database.close()
 
@@ -111,7 +119,7 @@ def asyncpg_nplus1_uncached(run: Run, n: int) -> None:
     async def session() -> None:
         import asyncpg
 
-        database = await asyncpg.connect(**LOGIN, port=PORT, ssl=False, statement_cache_size=0)
+        database = await asyncpg.connect(**LOGIN, port=PORT, ssl=security(), statement_cache_size=0)
         with run.work():
             keys = await database.fetch(f"{KEYS}{n}")
             run.statements, run.rows = run.statements + 1, run.rows + len(keys)
@@ -127,7 +135,7 @@ def asyncpg_nplus1_uncached(run: Run, n: int) -> None:
 def pg8000_nplus1(run: Run, n: int) -> None:
     import pg8000.dbapi
 
-    database = pg8000.dbapi.connect(**LOGIN, port=PORT, ssl_context=False)
+    database = pg8000.dbapi.connect(**LOGIN, port=PORT, ssl_context=security())
     database.autocommit = True
     n_plus_one(run, database, n)
     database.close()

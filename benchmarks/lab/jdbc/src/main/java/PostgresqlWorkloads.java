@@ -11,7 +11,8 @@ import java.util.Map;
 /** PostgreSQL workloads over JDBC, with the dialogue of workloads.py: READY, a line, one line of JSON. {@code PostgresqlWorkloads NAME N}. */
 public class PostgresqlWorkloads {
   private static final String PORT = System.getenv().getOrDefault("LATPCAP_PGPORT", "5432");
-  private static final String URL = "jdbc:postgresql://10.77.0.2:" + PORT + "/lab?sslmode=disable&gssEncMode=disable";
+  private static final String SSL_MODE = System.getenv("LATPCAP_TLS") != null ? "require" : "disable";
+  private static final String URL = "jdbc:postgresql://10.77.0.2:" + PORT + "/lab?gssEncMode=disable&sslmode=" + SSL_MODE;
   private static final String SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = ?";
   private static final String UPDATE = "UPDATE acc SET bal = bal + 1 WHERE id = ?";
 

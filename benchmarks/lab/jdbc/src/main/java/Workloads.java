@@ -13,8 +13,10 @@ import java.util.Map;
 /** Workloads over JDBC, with the dialogue of workloads.py: READY, a line, one line of JSON. {@code Workloads NAME N}. */
 public class Workloads {
   private static final String HOST = System.getenv().getOrDefault("LATPCAP_HOST", "10.77.0.2");
-  private static final String MARIADB = "jdbc:mariadb://" + HOST + ":3306/lab?sslMode=disable";
-  private static final String MYSQL = "jdbc:mysql://" + HOST + ":3306/lab?sslMode=DISABLED&allowPublicKeyRetrieval=true";
+  private static final boolean ENCRYPTED = System.getenv("LATPCAP_TLS") != null;
+  private static final String MARIADB = "jdbc:mariadb://" + HOST + ":3306/lab?sslMode=" + (ENCRYPTED ? "trust" : "disable");
+  private static final String MYSQL =
+      "jdbc:mysql://" + HOST + ":3306/lab?sslMode=" + (ENCRYPTED ? "REQUIRED" : "DISABLED") + "&allowPublicKeyRetrieval=true";
   private static final String SALARIES = "SELECT salary, from_date FROM salaries WHERE emp_no = ?";
   private static final int WARM_RUNS = 12;
 
