@@ -1,5 +1,7 @@
 //! What a connection says about itself.
 
+use crate::layers::tls::TlsFacts;
+
 /// Facts that a decoder learns as the connection goes on; `None` until said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
@@ -13,6 +15,8 @@ pub struct Session {
     /// `tls`, `wire encryption`; `None` while everything is readable.
     pub encryption: Option<&'static str>,
     pub compression: Option<&'static str>,
+    /// What TLS tells in clear, where it is spoken.
+    pub tls: Option<Box<TlsFacts>>,
     /// The server sends unasked: replication, events.
     pub replication: bool,
     /// Rows whose format was not captured are among those counted: their number was inferred from the packets around them.

@@ -89,7 +89,7 @@ impl Dialogue {
     /// What it keeps of messages that are not whole yet.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes()
+        self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes() + self.decoder.kept_bytes()
     }
 
     /// There is no room for messages that are not whole: they are not read.
@@ -147,7 +147,7 @@ impl Dialogue {
         }
         let (buffer, origin) = self.inbox(chunk.side).take();
         let used = self.messages(chunk, &buffer, origin.unwrap_or(latest), statements)?;
-        if used > 0 && used < buffer.len() && self.inbox(chunk.side).need == 0 {
+        if used < buffer.len() && self.inbox(chunk.side).need == 0 {
             return self.keep(chunk, &buffer[used..], wrapped, statements);
         }
         self.inbox(chunk.side).put_back(buffer, used, latest);
@@ -196,6 +196,10 @@ impl Dialogue {
                 continue;
             }
             let (head, length) = match self.decoder.frame(side, rest)? {
+                Frame::Becomes(layer) => {
+                    switched = self.switch(Some(layer));
+                    continue;
+                }
                 Frame::Message { head, length } if head <= rest.len() => (head, length),
                 Frame::Message { head: need, .. } | Frame::Need(need) => {
                     self.inbox(side).need = need.max(rest.len() + 1);

@@ -2,7 +2,8 @@
 
 use super::KeptChunk;
 use super::proxy::ProxyHeader;
-use crate::protocols::opaque::{self, Opaque};
+use crate::layers::tls::record;
+use crate::protocols::opaque::Opaque;
 use crate::protocols::others;
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
 use crate::side::Side;
@@ -213,7 +214,7 @@ impl Recognition {
         let protocol = self.hints.by_port?;
         let opening = self.opening();
         let tls =
-            if opening.from_start { opaque::is_handshake(opening.client) } else { opaque::is_record(opening.client) };
+            if opening.from_start { record::is_handshake(opening.client) } else { record::is_record(opening.client) };
         let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
         tls.then(|| self.recognised(protocol.name, start, false))
     }

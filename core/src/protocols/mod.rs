@@ -99,6 +99,11 @@ pub trait Decoder: Send {
     /// else now.
     fn missed_requests(&mut self, _bytes: u64) {}
 
+    /// What it keeps of messages that are not whole, beside what every decoder has.
+    fn kept_bytes(&self) -> usize {
+        0
+    }
+
     /// The client has resumed after a loss: forget what was open, keep what is still true (capabilities, prepared
     /// statements).
     fn resume(&mut self);
@@ -112,6 +117,8 @@ pub enum Frame {
     /// The message is `length` bytes long, and its first `head` bytes are all that its meaning depends on; the rest is
     /// skipped without being kept. 1 ≤ head ≤ length; keep `head` small: it bounds the memory.
     Message { head: usize, length: u64 },
+    /// No message begins here: these bytes are wrapped in this already, on both sides.
+    Becomes(Layer),
 }
 
 /// Messages that were passed over at once.

@@ -9,22 +9,16 @@
 
 use super::{Context, Decoder, Frame, Meaning, Message, Purpose, Request};
 use crate::cursor::Lost;
+use crate::layers::tls::record::{self, ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE};
+use crate::layers::tls::{Handshake, TlsFacts};
 use crate::side::Side;
 
 /// What `--decode-as` calls such a stream; the second name is the old one.
 pub const NAMES: [&str; 2] = ["opaque", "turns"];
 
-/// TLS record types.
-const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
-const RECORD_HEADER: usize = 5;
-/// The largest ciphertext of a record: 2^14 + 2048 (RFC 5246 §6.2.3).
-const RECORD_MAX: u64 = 16_384 + 2_048;
 /// An alert inside TLS 1.3, which hides what a record is: two bytes, the type, the tag. No database message is that
 /// short, so it is close_notify, and the other side's is not waited for.
-const SEALED_ALERT: u64 = RECORD_HEADER as u64 + 2 + 1 + 16;
+const SEALED_ALERT: u64 = record::HEADER as u64 + 2 + 1 + 16;
 
 /// A change of direction is a new exchange.
 #[derive(Debug, Default)]
@@ -95,18 +89,35 @@ pub struct Tls {
     phase: Phase,
     opened: bool,
     turns: Opaque,
+    /// What is in clear, until data comes.
+    handshake: Option<Box<Handshake>>,
 }
 
 impl Tls {
     /// A stream that begins with its ClientHello, or (where none is seen) in the middle. `opened`: the exchange that the
     /// handshake belongs to is open already.
     pub fn new(opened: bool) -> Tls {
-        Tls { phase: Phase::Handshake, opened, turns: Opaque::default() }
+        Tls { phase: Phase::Handshake, opened, turns: Opaque::default(), handshake: Some(Box::default()) }
     }
 
     /// A stream that was captured from the middle on.
     pub fn running() -> Tls {
-        Tls { phase: Phase::Data, opened: true, turns: Opaque::default() }
+        Tls { phase: Phase::Data, opened: true, turns: Opaque::default(), handshake: None }
+    }
+
+    /// What a record tells in clear.
+    fn read(&mut self, kind: u8, message: &Message<'_>, facts: &mut TlsFacts) {
+        let Some(handshake) = &mut self.handshake else { return };
+        match kind {
+            HANDSHAKE => {
+                handshake.record(message.side, message.bytes.get(record::HEADER..).unwrap_or_default(), facts, |_| {});
+                if message.cut {
+                    handshake.lose(message.side);
+                }
+            }
+            CHANGE_CIPHER_SPEC => handshake.change_cipher_spec(message.side, facts),
+            _ => {}
+        }
     }
 
     fn client(&mut self, kind: u8) -> Meaning {
@@ -143,25 +154,22 @@ impl Tls {
 
     fn data(&mut self, side: Side) -> Meaning {
         self.phase = Phase::Data;
+        self.handshake = None;
         self.turns.turn(side)
     }
 }
 
 impl Decoder for Tls {
     fn frame(&mut self, _: Side, bytes: &[u8]) -> Result<Frame, Lost> {
-        if bytes.len() < RECORD_HEADER {
-            return Ok(Frame::Need(RECORD_HEADER));
-        }
-        let length = u64::from(u16::from_be_bytes([bytes[3], bytes[4]]));
-        let known = matches!(bytes[0], CHANGE_CIPHER_SPEC | ALERT | HANDSHAKE | APPLICATION_DATA);
-        if !known || bytes[1] != 3 || length > RECORD_MAX {
-            return Err(Lost("no TLS record begins here".into()));
-        }
-        Ok(Frame::Message { head: RECORD_HEADER, length: RECORD_HEADER as u64 + length })
+        let Some(header) = record::Header::read(bytes)? else { return Ok(Frame::Need(record::HEADER)) };
+        let is_read = header.content_type == HANDSHAKE && self.handshake.is_some();
+        let head = if is_read { header.record_length() } else { record::HEADER };
+        Ok(Frame::Message { head, length: header.record_length() as u64 })
     }
 
-    fn message(&mut self, message: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
         let kind = message.bytes.first().copied().unwrap_or(APPLICATION_DATA);
+        self.read(kind, message, context.session.tls.get_or_insert_default());
         let kind = if kind == APPLICATION_DATA && message.length == SEALED_ALERT { ALERT } else { kind };
         Ok(match message.side {
             Side::Client => self.client(kind),
@@ -170,22 +178,16 @@ impl Decoder for Tls {
     }
 
     fn resumes(&self, bytes: &[u8]) -> bool {
-        is_record(bytes)
+        record::is_record(bytes)
+    }
+
+    fn kept_bytes(&self) -> usize {
+        self.handshake.as_ref().map_or(0, |handshake| handshake.kept_bytes())
     }
 
     fn resume(&mut self) {
         *self = Tls::running();
     }
-}
-
-/// Do these bytes begin with a TLS record?
-pub fn is_record(bytes: &[u8]) -> bool {
-    matches!(bytes, [CHANGE_CIPHER_SPEC..=APPLICATION_DATA, 3, 0..=4, ..])
-}
-
-/// Do these bytes begin with a ClientHello or ServerHello?
-pub fn is_handshake(bytes: &[u8]) -> bool {
-    matches!(bytes, [HANDSHAKE, 3, 0..=4, ..])
 }
 
 /// A stream that is no dialogue, such as replication: nothing in it is counted.

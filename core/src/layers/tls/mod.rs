@@ -1,5 +1,16 @@
-//! TLS between the stream and the protocol inside of it.
+//! TLS between a stream and its messages, the same for every protocol: <https://www.rfc-editor.org/rfc/rfc8446> (1.3)
+//! and <https://www.rfc-editor.org/rfc/rfc5246> (1.2).
+//!
+//! Records and the first handshake messages are in clear; what they tell is in [`TlsFacts`].
 
+pub mod facts;
+pub mod handshake;
+pub mod hello;
 mod keylog;
+pub mod record;
+mod suites;
+#[cfg(test)]
+mod tests;
 
+pub use facts::{Handshake, Reading, TlsFacts};
 pub use keylog::{KeyLog, Label, Random, Secret};

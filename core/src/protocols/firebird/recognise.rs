@@ -104,7 +104,7 @@ fn reading(client: &[u8]) -> Plausibility {
 fn looks_encrypted(opening: &Opening<'_>) -> bool {
     let looks = |bytes: &[u8]| {
         let text = bytes.iter().take(64).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-        let tls = crate::protocols::opaque::is_record(bytes);
+        let tls = crate::layers::tls::record::is_record(bytes);
         !bytes.is_empty() && bytes.len().is_multiple_of(4) && !text && !tls
     };
     !opening.from_start && looks(opening.client) && (opening.server.is_empty() || looks(opening.server))

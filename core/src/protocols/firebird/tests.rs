@@ -158,7 +158,7 @@ impl Reader {
                     self.message(&message)?;
                     at += length as usize;
                 }
-                Frame::Message { .. } => break,
+                Frame::Message { .. } | Frame::Becomes(_) => break,
                 Frame::Need(need) => {
                     assert!(need > rest.len(), "asks for {need} bytes of {}", rest.len());
                     break;

@@ -6,7 +6,7 @@ use super::cursors::Statement;
 use super::framing::{DataFlags, Kind, Packet};
 use super::statement::{self, Execution, Text, Verb};
 use super::{Answer, Call, DIALECT, Following, OPEN_CALLS, Oracle, logon, native};
-use crate::protocols::{Awaits, Context, Layer, Meaning, Purpose, Request};
+use crate::protocols::{Awaits, Context, Meaning, Purpose, Request};
 use crate::sql::{Sql, Statements};
 
 /// First bytes of TTC messages that are no calls.
@@ -34,12 +34,6 @@ impl Begun {
         let call = Call { answer, ..Call::default() };
         Begun { command, purpose, sql: None, call, one_way: false, begins_pipeline: false, ends_pipeline: false }
     }
-}
-
-/// Inside the connection or after ACCEPT, TLS takes over.
-pub fn tls(context: &mut Context<'_>) -> Meaning {
-    context.switch = Some(Layer::Tls);
-    Meaning::Request(Request::new("tls", Purpose::Setup))
 }
 
 impl Oracle {

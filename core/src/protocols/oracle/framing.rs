@@ -9,7 +9,8 @@
 //! ```
 
 use crate::cursor::{Cursor, Lost, TooShort};
-use crate::protocols::{Frame, Message, opaque};
+use crate::layers::tls::record;
+use crate::protocols::{Frame, Layer, Message};
 use crate::side::Side;
 
 pub const HEADER: usize = 8;
@@ -21,7 +22,6 @@ const LONGEST_CONNECT: u64 = 4096;
 pub const PIECE: u64 = 64 << 10;
 /// The 10g client's mark in the checksum field, which is otherwise unused.
 const OLD_CHECKSUM: u16 = 4;
-const TLS_HEADER: usize = 5;
 
 /// The width of the length field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,13 +142,12 @@ pub enum Unit<'a> {
     /// One byte between packets: the urgent byte of a break, which takes a sequence number of the TCP stream, or what a
     /// tool has left that rewrote the addresses inside a CONNECT.
     Stray,
-    ClientHello,
 }
 
 impl<'a> Unit<'a> {
     pub fn read(known: Option<Form>, message: &Message<'a>) -> Unit<'a> {
         let Some(header) = Header::read(known, message.bytes) else {
-            return if opaque::is_handshake(message.bytes) { Unit::ClientHello } else { Unit::Stray };
+            return Unit::Stray;
         };
         let mut cursor = Cursor::new(message.bytes.get(HEADER..).unwrap_or_default());
         let mut data_flags = DataFlags::default();
@@ -170,10 +169,8 @@ pub fn frame(known: Option<Form>, side: Side, bytes: &[u8]) -> Result<Frame, Los
             Ok(Frame::Message { head: PIECE as usize, length: PIECE })
         }
         Some(Header { length, .. }) => Ok(Frame::Message { head: length.min(PIECE) as usize, length }),
-        None if side == Side::Client && opaque::is_handshake(eight) => {
-            let length = TLS_HEADER as u64 + u64::from(u16::from_be_bytes([eight[3], eight[4]]));
-            Ok(Frame::Message { head: TLS_HEADER, length })
-        }
+        // Inside the connection or after ACCEPT, TLS takes over.
+        None if side == Side::Client && record::is_handshake(eight) => Ok(Frame::Becomes(Layer::Tls)),
         None => stray(known, bytes),
     }
 }

@@ -187,7 +187,6 @@ impl Decoder for Oracle {
         let packet = match Unit::read(self.form, message) {
             Unit::Packet(packet) => packet,
             Unit::Stray => return Ok(Meaning::Unrelated),
-            Unit::ClientHello => return Ok(client::tls(context)),
         };
         self.form = Some(packet.header.form);
         Ok(match message.side {

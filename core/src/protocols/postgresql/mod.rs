@@ -23,11 +23,12 @@ mod tests;
 
 use std::hash::{DefaultHasher, Hasher};
 
-use super::opaque::{self, Opaque, Tls};
+use super::opaque::Opaque;
 use super::{
     Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
     Start, Verdict,
 };
+use crate::layers::tls::record;
 use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
@@ -55,7 +56,7 @@ pub const DIALECT: Dialect = Dialect {
 fn decoder(opening: &Opening<'_>) -> Start {
     let begins = startup::recognise(opening.client) == Verdict::Certain;
     let phase = if opening.from_start || begins { Phase::Startup } else { Phase::Session };
-    let tls = opaque::is_handshake(opening.client).then_some(Layer::Tls);
+    let tls = record::is_handshake(opening.client).then_some(Layer::Tls);
     Start { decoder: Box::new(Postgresql::new(phase)), layer: tls }
 }
 
@@ -87,11 +88,6 @@ impl Postgresql {
 
     /// The client's first message, or the next one after its wish for encryption was refused.
     fn first(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
-        if opaque::is_handshake(message.bytes) {
-            // The server's `S` was not captured.
-            context.switch = Some(Layer::Tls);
-            return Ok(Meaning::More);
-        }
         let (first, _) = startup::first(message.bytes)?;
         Ok(match first {
             First::Tls => self.ask("tls", Layer::Tls),
@@ -188,7 +184,8 @@ impl Decoder for Postgresql {
         let may_be_old_error = self.may_be_old_error(bytes);
         match (side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.frame(side, bytes),
-            (Side::Client, Phase::Asked(_)) if opaque::is_handshake(bytes) => Tls::new(true).frame(side, bytes),
+            // The server's `S` was not captured.
+            (Side::Client, Phase::Asked(_)) if record::is_handshake(bytes) => Ok(Frame::Becomes(Layer::Tls)),
             (Side::Client, Phase::Startup | Phase::Asked(_)) => startup::frame(bytes),
             (Side::Server, Phase::Asked(_)) if bytes.first() != Some(&b'E') => {
                 Ok(Frame::Message { head: 1, length: 1 })

@@ -1,11 +1,12 @@
 //! Is it PostgreSQL?
 
 use super::{framing, startup};
-use crate::protocols::{Opening, Verdict, opaque};
+use crate::layers::tls::record;
+use crate::protocols::{Opening, Verdict};
 use crate::side::Side;
 
 pub fn recognise(opening: &Opening<'_>) -> Verdict {
-    if opaque::is_handshake(opening.client) && startup::asks_for_postgresql(opening.client) {
+    if record::is_handshake(opening.client) && startup::asks_for_postgresql(opening.client) {
         return Verdict::Certain;
     }
     match (opening.from_start, opening.first) {

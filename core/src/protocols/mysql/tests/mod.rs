@@ -96,6 +96,7 @@ impl Talk {
                 assert!(need > bytes.len());
                 None
             }
+            Ok(Frame::Becomes(_)) => None,
             Err(lost) => {
                 self.lost = Some(lost.0);
                 None
