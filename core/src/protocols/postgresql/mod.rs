@@ -28,8 +28,8 @@ use super::{
     Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
     Start, Verdict,
 };
-use crate::layers::tls::record;
 use crate::cursor::Lost;
+use crate::layers::tls::record;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use client::Requests;
