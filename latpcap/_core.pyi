@@ -56,9 +56,13 @@ def annotate(
     comments: dict[int, list[str]],
     output: str,
     *,
+    embed_keys: bool = False,
     progress: Progress | None = None,
-) -> int:
-    """Write captures again as pcapng with comments by frame; return how many frames got theirs."""
+) -> tuple[int, int]:
+    """Write captures again as pcapng with comments by frame; return how many frames got theirs.
+
+    The second number is that of the blocks of decryption secrets: dropped unless `embed_keys`.
+    """
 
 def protocols() -> list[str]:
     """The names that `decode_as` takes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -40,7 +41,7 @@ def told_of(name: str) -> dict[int, list[str]]:
 
 def annotated(paths: Path | list[Path], out: Path, **options: bool) -> int:
     capture = package.read(paths, **options)
-    return annotate(paths, out, capture.analyze(), capture.exchanges)
+    return annotate(paths, out, capture.analyze(), capture.exchanges).packets
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,35 @@ def test_the_command_writes_and_says_what(latpcap: Run, nplus1: Path, tmp_path: 
     done = latpcap("annotate", nplus1, out)
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr == f"latpcap: {out}: 305 packets with comments\n".encode()
+
+
+KEYS = "CLIENT_RANDOM 0123 4567\n"
+
+
+@pytest.fixture
+def with_keys(nplus1: Path, tmp_path: Path) -> Path:
+    keys, out = tmp_path / "keys.txt", tmp_path / "keys.pcapng"
+    keys.write_text(KEYS)
+    subprocess.run(
+        ["editcap", "--inject-secrets", f"tls,{keys}", str(nplus1), str(out)], check=True, capture_output=True
+    )
+    assert KEYS.encode() in out.read_bytes()
+    return out
+
+
+def test_secrets_of_a_capture_are_dropped_unless_asked_for(latpcap: Run, with_keys: Path, tmp_path: Path) -> None:
+    out, merged, kept = (tmp_path / f"{name}.pcapng" for name in ("out", "merged", "kept"))
+    dropped = b"305 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)\n"
+    assert latpcap("annotate", with_keys, out).stderr.endswith(dropped)
+    assert b"2 blocks of decryption secrets were dropped" in latpcap("annotate", with_keys, with_keys, merged).stderr
+    assert not any(KEYS.encode() in file.read_bytes() for file in (out, merged))
+    told = json.loads(latpcap("annotate", with_keys, kept, "--embed-keys", "--json").stdout)
+    assert (told["decryption_secrets"], told["secrets_embedded"]) == (1, True)
+    assert kept.read_bytes().count(KEYS.encode()) == 1
+    both = latpcap("annotate", with_keys, with_keys, merged, "--embed-keys", "--force")
+    assert b"2 blocks of decryption secrets were kept: whoever has the file" in both.stderr
+    assert merged.read_bytes().count(KEYS.encode()) == 2
+    assert tshark(kept, *PACKETS) == tshark(out, *PACKETS) == tshark(with_keys, *PACKETS)
 
 
 def test_nothing_is_written_over(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:

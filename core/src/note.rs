@@ -14,6 +14,8 @@ pub enum NoteCode {
     Stopped,
     /// A packet came from an interface that the file does not describe.
     UnknownInterface,
+    /// The file holds decryption secrets of other protocols than TLS.
+    OtherSecrets,
     /// Packets of a link type that latpcap does not look into.
     UnknownLinkType,
     /// Packets whose content is encrypted below IP.
@@ -82,6 +84,8 @@ pub enum NoteCode {
     TooManyUnfinished,
     /// More pieces of IP datagrams than are kept.
     TooManyFragments,
+    /// More TLS secrets than are kept.
+    TooManyKeys,
 }
 
 impl NoteCode {
@@ -92,6 +96,7 @@ impl NoteCode {
             Self::FileUnreadable => "file-unreadable",
             Self::Stopped => "stopped",
             Self::UnknownInterface => "unknown-interface",
+            Self::OtherSecrets => "other-secrets",
             Self::UnknownLinkType => "unknown-link-type",
             Self::EncryptedPackets => "encrypted-packets",
             Self::MalformedPackets => "malformed-packets",
@@ -126,6 +131,7 @@ impl NoteCode {
             Self::TooManyUnrecognised => "too-many-unrecognised",
             Self::TooManyUnfinished => "too-many-unfinished",
             Self::TooManyFragments => "too-many-fragments",
+            Self::TooManyKeys => "too-many-keys",
         }
     }
 }

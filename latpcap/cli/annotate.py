@@ -17,8 +17,13 @@ __all__ = ["annotate"]
 @click.command(short_help="Write the captures again, with comments for Wireshark.")
 @reading_options
 @click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
+@click.option(
+    "--embed-keys",
+    is_flag=True,
+    help="Keep the decryption secrets that the captures hold: whoever has the new file can read all of it.",
+)
 @json_option
-def annotate(force: bool, as_json: bool, **reading: Any) -> None:
+def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> None:
     """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
 
     The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
@@ -42,13 +47,23 @@ def annotate(force: bool, as_json: bool, **reading: Any) -> None:
     check_output(output, paths, force=force)
     capture = read_capture({**reading, "captures": paths}, None, may_stop=False)
     warn(capture, reading["quiet"])
-    count = watch(
-        lambda progress: write(paths, output, capture.analyze(), capture.exchanges, force=force, progress=progress),
+    written = watch(
+        lambda progress: write(
+            paths,
+            output,
+            capture.analyze(),
+            capture.exchanges,
+            force=force,
+            embed_keys=embed_keys,
+            progress=progress,
+        ),
         quiet=reading["quiet"],
     )
     if as_json:
         from latpcap.report.jsonout import dump
 
-        io.write([dump({"schema": "latpcap.annotation/1", "path": output, "packets_with_comments": count})], None)
+        told = {"path": output, "packets_with_comments": written.packets}
+        told |= {"decryption_secrets": written.secrets, "secrets_embedded": written.embedded}
+        io.write([dump({"schema": "latpcap.annotation/1", **told})], None)
     elif not reading["quiet"]:
-        click.echo(f"latpcap: {output}: {count:,} packets with comments", err=True)
+        click.echo(f"latpcap: {output}: {written.text}", err=True)

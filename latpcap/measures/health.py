@@ -35,6 +35,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "these packets are left out",
         "capture behind the access point or switch that decrypts, or decrypt the file first (`airdecap-ng`)",
     ),
+    "other-secrets": ("none: they open no connection to a database", "nothing"),
     "malformed-packets": ("these packets are left out", "capture again, or copy the file again"),
     "snap-length": (
         "statements and rows in the part that is missing are unknown; times are right where the packets show them",
@@ -94,6 +95,10 @@ ADVICE: dict[str, tuple[str, str]] = {
     "too-many-waiting": (
         "the exchanges that the missing packets touch are incomplete",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
+    ),
+    "too-many-keys": (
+        "connections whose secrets found no room stay timing only",
+        "give more with --memory, or a key log of these connections alone",
     ),
     "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
     # the clock
@@ -196,9 +201,11 @@ GRAVEST_FIRST = (
     # something is left out
     *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
+    *("too-many-keys",),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
     *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
+    *("other-secrets",),
 )
 """The codes by what they do to the figures: of two warnings, the first one here is said first."""
 

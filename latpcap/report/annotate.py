@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from latpcap import _core
 from latpcap.errors import CaptureError, UsageError
@@ -21,10 +22,36 @@ from latpcap.tables import sources
 from latpcap.tables.table import Table
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
-__all__ = ["annotate", "comments"]
+__all__ = ["Annotated", "annotate", "comments"]
 
 MARKED = "latpcap: "
 """How each comment begins: `frame.comment contains "latpcap"` shows all in Wireshark."""
+
+
+class Annotated(Struct, frozen=True):
+    """What was written."""
+
+    packets: int
+    """Packets with comments."""
+    secrets: int
+    """Blocks with decryption secrets that the captures hold."""
+    embedded: bool
+    """They were kept; else dropped."""
+
+    @property
+    def text(self) -> str:
+        """The same in words.
+
+        >>> Annotated(12, 1, embedded=False).text
+        '12 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)'
+        """
+        told = f"{counted(self.packets, 'packet')} with comments"
+        blocks = f"{counted(self.secrets, 'block')} of decryption secrets {'was' if self.secrets == 1 else 'were'}"
+        if self.embedded:
+            return f"{told}; {blocks} kept: whoever has the file can read what it hides"
+        if self.secrets:
+            return f"{told}; {blocks} dropped (--embed-keys keeps {'it' if self.secrets == 1 else 'them'})"
+        return told
 
 
 def annotate(
@@ -34,19 +61,21 @@ def annotate(
     exchanges: Table,
     *,
     force: bool = False,
+    embed_keys: bool = False,
     progress: Any = None,
-) -> int:
-    """Write `captures` (a path, a glob or a list of these) again as pcapng, with comments; return how many packets.
+) -> Annotated:
+    """Write `captures` (a path, a glob or a list of these) again as pcapng, with comments; return what was written.
 
     `result` and `exchanges` are what latpcap made of them. An existing file is written over only with `force`, and one
-    of the captures never.
+    of the captures never. Blocks with decryption secrets are dropped unless `embed_keys` asks for them.
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     check_output(output, paths, force=force)
     by_frame = comments(result, exchanges)
     made = not os.path.exists(output)
     try:
-        return _core.annotate(paths, by_frame, os.fspath(output), progress=progress)
+        done = _core.annotate(paths, by_frame, os.fspath(output), embed_keys=embed_keys, progress=progress)
+        return Annotated(*done, embedded=embed_keys)
     except (_core.CaptureError, OSError) as error:
         if made:
             Path(output).unlink(missing_ok=True)

@@ -9,13 +9,17 @@
 //!
 //! One pcapng file is copied block by block, whatever the blocks are. A pcap file, and several files as one recording,
 //! become one section: an interface for each link type, nanoseconds, and the comments that the packets had before.
+//!
+//! Blocks with decryption secrets open what the packets hide, so they are dropped unless somebody asks for them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks::{Extras, kind};
+use zeroize::Zeroizing;
+
+use super::blocks::{Extras, key_log_body, kind};
 use super::error::CaptureError;
 use super::order::Order;
 use super::reader::Reader;
@@ -26,6 +30,23 @@ use crate::note::Notes;
 
 /// The comments of each frame.
 pub type Comments = BTreeMap<u64, Vec<String>>;
+
+/// What becomes of secrets that open what the packets hide.
+#[derive(Clone, Copy, Debug)]
+pub enum Keys<'a> {
+    Drop,
+    /// The file's blocks stay, and this key log, if it holds anything, becomes one more.
+    Embed(&'a [u8]),
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Annotated {
+    /// Packets that have got a comment.
+    pub packets: u64,
+    /// Blocks with decryption secrets that the captures hold: kept or dropped, as was asked for.
+    pub secrets: u64,
+}
 
 const COMMENT: u16 = 1;
 const RESOLUTION: u16 = 9;
@@ -48,23 +69,24 @@ pub enum AnnotateError {
     Cancelled,
 }
 
-/// Writes the recording of `sources` with `comments` to `output`; returns how many packets have got theirs.
+/// Writes the recording of `sources` with `comments` to `output`.
 pub fn annotate(
     sources: Vec<Source>,
     comments: &Comments,
+    keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
-) -> Result<u64, AnnotateError> {
+) -> Result<Annotated, AnnotateError> {
     let mut sources = sources;
     if let [source] = sources.as_mut_slice() {
-        let mut extras = Extras::keeping_blocks();
+        let mut extras = Extras::keeping_blocks(matches!(keys, Keys::Embed(_)));
         let stream = source.open(&Arc::default(), false, &Stop::default())?;
         let mut reader = Reader::open(&source.name(), stream, &Stop::default())?;
         if reader.order().is_some() {
-            return copy(&mut reader, &mut extras, comments, output, cancel);
+            return copy(&mut reader, &mut extras, comments, keys, output, cancel);
         }
     }
-    merge(Recording::open(sources)?, comments, output, cancel)
+    merge(Recording::open(sources)?, comments, keys, output, cancel)
 }
 
 /// Copies a pcapng file block by block.
@@ -72,21 +94,26 @@ fn copy(
     reader: &mut Reader,
     extras: &mut Extras,
     comments: &Comments,
+    keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
-) -> Result<u64, AnnotateError> {
-    let (mut notes, mut frame, mut written) = (Notes::default(), 0, 0);
+) -> Result<Annotated, AnnotateError> {
+    let (mut notes, mut frame, mut packets) = (Notes::default(), 0, 0);
     loop {
         let next = reader.advance(&mut notes, extras).map(|record| record.length);
         output.write_all(&extras.take_blocks())?;
-        let Some(captured) = next else { return Ok(written) };
+        extras.take_key_log();
+        let Some(captured) = next else { return Ok(Annotated { packets, secrets: extras.secrets }) };
         frame += 1;
         stop_if(cancel)?;
+        if let (1, Keys::Embed(text), Some(order)) = (frame, keys, reader.order()) {
+            write_key_log(text, order, output)?;
+        }
         let block = reader.raw();
         match (comments.get(&frame), reader.order()) {
             (Some(comments), Some(order)) if has_options(block, order) => {
                 output.write_all(&with_comments(block, captured, order, comments))?;
-                written += 1;
+                packets += 1;
             }
             _ => output.write_all(block)?,
         }
@@ -97,15 +124,24 @@ fn copy(
 fn merge(
     mut recording: Recording,
     comments: &Comments,
+    keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
-) -> Result<u64, AnnotateError> {
+) -> Result<Annotated, AnnotateError> {
     let mut interfaces: Vec<u16> = Vec::new();
-    let mut written = 0;
+    let mut packets = 0;
     output.write_all(&section())?;
+    if let Keys::Embed(text) = keys {
+        write_key_log(text, Order::Little, output)?;
+    }
     loop {
         stop_if(cancel)?;
-        let Some(packet) = recording.next_packet() else { return Ok(written) };
+        let more = recording.advance();
+        if let (Some(text), Keys::Embed(_)) = (recording.take_key_log(), keys) {
+            write_key_log(&text, Order::Little, output)?;
+        }
+        let secrets = recording.secrets();
+        let Some(packet) = recording.packet().filter(|_| more) else { return Ok(Annotated { packets, secrets }) };
         let interface = interfaces.iter().position(|&link_type| link_type == packet.link_type);
         let interface = match interface {
             Some(interface) => interface,
@@ -116,7 +152,7 @@ fn merge(
             }
         };
         let new = comments.get(&packet.frame);
-        written += u64::from(new.is_some());
+        packets += u64::from(new.is_some());
         let mut body = Vec::with_capacity(packet.bytes.len() + 128);
         for field in [
             interface as u32,
@@ -136,8 +172,16 @@ fn merge(
             options.extend([0; 4]);
         }
         body.extend(options);
-        output.write_all(&block(kind::PACKET, &body))?;
+        output.write_all(&block(kind::PACKET, Order::Little, &body))?;
     }
+}
+
+/// A key log as a block, or none where it holds nothing.
+fn write_key_log(text: &[u8], order: Order, output: &mut impl Write) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    output.write_all(&Zeroizing::new(block(kind::SECRETS, order, &key_log_body(text, order))))
 }
 
 fn stop_if(cancel: &AtomicBool) -> Result<(), AnnotateError> {
@@ -187,7 +231,7 @@ fn section() -> Vec<u8> {
     body.extend(0x1a2b_3c4d_u32.to_le_bytes());
     body.extend([1, 0, 0, 0]); // version 1.0
     body.extend([0xff; 8]);
-    block(kind::SECTION, &body)
+    block(kind::SECTION, Order::Little, &body)
 }
 
 /// An interface without a snap length, with nanoseconds.
@@ -197,12 +241,12 @@ fn interface(link_type: u16) -> Vec<u8> {
     body.extend([0; 6]);
     option(&mut body, Order::Little, RESOLUTION, &[9]);
     body.extend([0; 4]);
-    block(1, &body)
+    block(kind::INTERFACE, Order::Little, &body)
 }
 
-fn block(kind: u32, body: &[u8]) -> Vec<u8> {
-    let length = ((body.len() + FRAMING) as u32).to_le_bytes();
-    [&kind.to_le_bytes()[..], &length, body, &length].concat()
+fn block(kind: u32, order: Order, body: &[u8]) -> Vec<u8> {
+    let length = order.bytes_u32((body.len() + FRAMING) as u32);
+    [&order.bytes_u32(kind)[..], &length, body, &length].concat()
 }
 
 fn option(to: &mut Vec<u8>, order: Order, code: u16, value: &[u8]) {

@@ -38,14 +38,73 @@ fn big_pcapng(options: &[u8]) -> Vec<u8> {
 }
 
 fn annotated(files: &[Vec<u8>], comments: &[(u64, &str)]) -> Vec<u8> {
+    with_keys(files, comments, Keys::Drop).0
+}
+
+fn with_keys(files: &[Vec<u8>], comments: &[(u64, &str)], keys: Keys<'_>) -> (Vec<u8>, Annotated) {
     let sources = files.iter().map(|file| Source::bytes("some", file.clone())).collect();
     let mut by_frame = Comments::new();
     for (frame, text) in comments {
         by_frame.entry(*frame).or_default().push((*text).to_owned());
     }
     let mut output = Vec::new();
-    annotate(sources, &by_frame, &mut output, &AtomicBool::new(false)).unwrap();
-    output
+    let written = annotate(sources, &by_frame, keys, &mut output, &AtomicBool::new(false)).unwrap();
+    (output, written)
+}
+
+/// A section that holds a key log and SSH secrets before its packet.
+fn with_secrets() -> Vec<u8> {
+    let interface = [0, 1, 0, 0, 0, 0, 0, 0];
+    let packet = [&[0; 11][..], &[9, 0, 0, 0, 3, 0, 0, 0, 3], b"abc\0"].concat();
+    [
+        big_block(kind::SECTION, &BIG_SECTION),
+        big_block(kind::SECRETS, b"TLSK\0\0\0\x03key\0"),
+        big_block(kind::SECRETS, b"SSHK\0\0\0\x04word"),
+        big_block(1, &interface),
+        big_block(kind::PACKET, &packet),
+    ]
+    .concat()
+}
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+/// The key logs of a file before each of its packets, and at its end.
+fn key_logs(file: &[u8]) -> Vec<String> {
+    let mut recording = Recording::open(vec![Source::bytes("out", file.to_vec())]).unwrap();
+    let mut found = Vec::new();
+    while recording.advance() {
+        found.extend(recording.take_key_log());
+    }
+    found.extend(recording.take_key_log());
+    found.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+}
+
+#[test]
+fn secrets_are_dropped_from_one_file_and_from_several() {
+    for files in [vec![with_secrets()], vec![with_secrets(), with_secrets()]] {
+        let (out, written) = with_keys(&files, &[(1, "new")], Keys::Drop);
+        assert!(!contains(&out, b"key") && !contains(&out, b"word"));
+        assert_eq!(written, Annotated { packets: 1, secrets: 2 * files.len() as u64 });
+    }
+}
+
+#[test]
+fn secrets_stay_where_somebody_asks_for_them_and_others_are_added_before_the_first_packet() {
+    let (out, written) = with_keys(&[with_secrets()], &[], Keys::Embed(b"more keys\n"));
+    assert_eq!((written.secrets, key_logs(&out)), (2, vec!["key\nmore keys\n\n".to_owned()]));
+    assert!(contains(&out, b"SSHK\0\0\0\x04word"));
+    let (merged, _) = with_keys(&[with_secrets(), pcap(&[(1, b"one")])], &[], Keys::Embed(b"more keys\n"));
+    assert_eq!(key_logs(&merged), ["more keys\n\nkey\n\n"]);
+}
+
+#[test]
+fn a_pcap_gets_a_key_log_and_none_that_is_empty() {
+    let (out, _) = with_keys(&[pcap(&[(1, b"one")])], &[], Keys::Embed(b"keys"));
+    assert_eq!((key_logs(&out), packets(&out).len()), (vec!["keys\n".to_owned()], 1));
+    let (none, _) = with_keys(&[big_pcapng(&[])], &[], Keys::Embed(b""));
+    assert_eq!(none, annotated(&[big_pcapng(&[])], &[]));
 }
 
 /// Time, bytes, length on the wire, link type and comments of a packet.
@@ -138,6 +197,6 @@ fn what_is_annotated_can_be_annotated_again() {
 #[test]
 fn it_can_be_cancelled() {
     let sources = vec![Source::bytes("some", pcap(&[(1, b"one")]))];
-    let done = annotate(sources, &Comments::new(), &mut Vec::new(), &AtomicBool::new(true));
+    let done = annotate(sources, &Comments::new(), Keys::Drop, &mut Vec::new(), &AtomicBool::new(true));
     assert!(matches!(done, Err(AnnotateError::Cancelled)));
 }

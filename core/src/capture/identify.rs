@@ -56,6 +56,25 @@ pub(super) fn guess(start: &[u8]) -> NotPcap {
     NotPcap::Else(by_content(start))
 }
 
+const CAPTURES: [(&[u8], &str); 5] = [
+    (b"\x0a\x0d\x0d\x0a", "a pcapng capture"),
+    (b"\xa1\xb2\xc3\xd4", "a pcap capture"),
+    (b"\xd4\xc3\xb2\xa1", "a pcap capture"),
+    (b"\xa1\xb2\x3c\x4d", "a pcap capture"),
+    (b"\x4d\x3c\xb2\xa1", "a pcap capture"),
+];
+
+/// What a file is that was given where no capture is wanted.
+pub fn looks_like(start: &[u8]) -> String {
+    if let Some((_, capture)) = CAPTURES.iter().find(|(magic, _)| start.starts_with(magic)) {
+        return (*capture).to_owned();
+    }
+    match guess(start) {
+        NotPcap::OtherCapture(format) => format!("a {format} capture"),
+        NotPcap::Else(kind) => kind.to_owned(),
+    }
+}
+
 fn by_content(start: &[u8]) -> &'static str {
     let tar = start.get(257..262) == Some(b"ustar");
     let lower = start.trim_ascii_start().get(..14).unwrap_or_default();

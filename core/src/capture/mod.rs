@@ -23,8 +23,9 @@ mod summary;
 mod variants;
 mod zstd;
 
-pub use annotate::{AnnotateError, Comments, annotate};
+pub use annotate::{AnnotateError, Annotated, Comments, Keys, annotate};
 pub use error::CaptureError;
+pub use identify::looks_like;
 pub use leap::{Leaps, possible_time};
 pub use recording::{Packet, Recording};
 pub use source::Source;

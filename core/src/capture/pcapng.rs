@@ -6,7 +6,7 @@
 //! type u32 | length u32, counts all | body, padded to 4 | length u32 again
 //! ```
 
-use super::blocks::{self, Extras, Interface, kind};
+use super::blocks::{self, Extras, Interface, Secrets, kind};
 use super::order::Order;
 use super::read_buffer::ReadBuffer;
 use super::record::{Damage, Record};
@@ -96,9 +96,9 @@ impl Pcapng {
                     continue;
                 }
             };
-            match self.take(block, buffer, at, notes) {
+            match self.take(block, buffer, at, notes, extras) {
                 Ok(Some(record)) => return Ok(Some(record)),
-                Ok(None) => extras.keep_block(buffer.slice(0, block.total)),
+                Ok(None) => extras.keep_block(block.kind, buffer.slice(0, block.total)),
                 // The block's own frame holds, so what follows can be trusted.
                 Err(damage) => add_note(notes, &damage),
             }
@@ -156,6 +156,7 @@ impl Pcapng {
         buffer: &ReadBuffer,
         at: u64,
         notes: &mut Notes,
+        extras: &mut Extras,
     ) -> Result<Option<Record>, Damage> {
         let bytes = buffer.slice(BODY, block.total - FRAMING);
         let body = Cursor::new(bytes);
@@ -164,6 +165,7 @@ impl Pcapng {
             kind::SIMPLE_PACKET => self.simple_packet(body),
             kind::OLD_PACKET => self.old_packet(bytes),
             kind::CUSTOM | kind::CUSTOM_NOT_COPIED | kind::JOURNAL => Ok(Record::remark()),
+            kind::SECRETS => return take_secrets(body, block.order, at, notes, extras).map(|()| None),
             _ => return self.describe(block, body, at, notes).map(|()| None),
         };
         let record = record.map_err(|problem| problem.at(at))?;
@@ -332,6 +334,21 @@ impl Problem {
             },
         }
     }
+}
+
+/// Those of TLS are kept for whoever reads the packets that follow.
+fn take_secrets(body: Cursor<'_>, order: Order, at: u64, notes: &mut Notes, extras: &mut Extras) -> Result<(), Damage> {
+    extras.secrets += 1;
+    match blocks::secrets(body, order).map_err(|error| Damage::short(at, error))? {
+        Secrets::TlsKeyLog(text) if extras.keep_key_log(text) => {}
+        Secrets::TlsKeyLog(text) => notes.add(NoteCode::TooManyKeys, || {
+            format!("a key log of {} bytes at byte {at} finds no room and is left out", text.len())
+        }),
+        Secrets::Other(whose) => notes.add(NoteCode::OtherSecrets, || {
+            format!("blocks with decryption secrets are not for TLS and not used (first: {whose}, at byte {at})")
+        }),
+    }
+    Ok(())
 }
 
 fn add_note(notes: &mut Notes, damage: &Damage) {

@@ -71,6 +71,24 @@ fn a_simple_packet_has_no_time_and_is_as_long_as_the_snap_length() {
 }
 
 #[test]
+fn secrets_that_lie_about_their_length_are_left_out_and_nothing_else() {
+    let secrets = |length: u8| block(kind::SECRETS, &[b"KSLT", &[length, 0, 0, 0][..], b"key\n"].concat());
+    for (length, notes) in [(4, vec![]), (5, vec![NoteCode::FileDamaged]), (255, vec![NoteCode::FileDamaged])] {
+        let read = read(&[section(-1), interface(1, 0), secrets(length), packet(0, 7, 2)]);
+        assert_eq!((read.packets.len(), read.notes), (1, notes));
+    }
+    let headless = read(&[section(-1), interface(1, 0), block(kind::SECRETS, b"KSLT"), packet(0, 7, 2)]);
+    assert_eq!((headless.packets.len(), headless.notes), (1, vec![NoteCode::FileDamaged]));
+}
+
+#[test]
+fn secrets_of_other_protocols_are_named() {
+    let ssh = block(kind::SECRETS, b"KHSS\x04\0\0\0word");
+    let read = read(&[section(-1), ssh.clone(), ssh, interface(1, 0), packet(0, 7, 2)]);
+    assert_eq!((read.packets.len(), read.notes), (1, vec![NoteCode::OtherSecrets]));
+}
+
+#[test]
 fn the_obsolete_packet_block_is_read() {
     let body = [&[0; 8][..], &[9, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0x55, 0x55]].concat();
     let read = read(&[section(-1), interface(1, 0), block(kind::OLD_PACKET, &body)]);

@@ -6,6 +6,8 @@ use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use zeroize::Zeroizing;
+
 use super::blocks::Extras;
 use super::error::CaptureError;
 use super::reader::Reader;
@@ -141,16 +143,37 @@ impl Recording {
     /// The next packet in time order; frame numbers count from 1.
     #[inline]
     pub fn next_packet(&mut self) -> Option<Packet<'_>> {
-        let file = loop {
-            let number = self.next_file()?;
+        if self.advance() { self.packet() } else { None }
+    }
+
+    /// Steps to the next packet; `false` where there is none.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        loop {
+            let Some(file) = self.next_file().and_then(|number| self.files.get_mut(number)) else { return false };
             self.frames += 1;
-            let file = self.files.get_mut(number)?;
             file.frames += 1;
             if file.has_packet() {
-                break number;
+                return true;
             }
-        };
-        self.files.get_mut(file)?.packet(self.frames)
+        }
+    }
+
+    /// The packet that was stepped to, asked for once.
+    #[inline]
+    pub fn packet(&mut self) -> Option<Packet<'_>> {
+        self.files.get_mut(self.current?)?.packet(self.frames)
+    }
+
+    /// The TLS key logs that the files hold before the packet that was stepped to, since somebody asked last.
+    #[inline]
+    pub fn take_key_log(&mut self) -> Option<Zeroizing<Vec<u8>>> {
+        self.extras.take_key_log()
+    }
+
+    /// How many blocks with decryption secrets have been passed.
+    pub fn secrets(&self) -> u64 {
+        self.extras.secrets
     }
 
     /// Whether to end here because that was asked for: between packets of files, while pipes end by themselves.

@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use super::CaptureError;
 use super::progress::Progress;
 use super::tables::{Recording, python_error};
-use crate::capture::{self, AnnotateError, Comments, Recording as Packets, Source, Stop};
+use crate::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
 use crate::conversation::Forced;
 use crate::disk::Room;
 use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
@@ -64,23 +64,26 @@ pub fn read(
     recording.map_err(python_error)
 }
 
-/// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs.
+/// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs, and how
+/// many blocks of decryption secrets there were: dropped unless `embed_keys`.
 #[pyfunction]
-#[pyo3(signature = (sources, comments, output, *, progress=None))]
+#[pyo3(signature = (sources, comments, output, *, embed_keys=false, progress=None))]
 pub fn annotate(
     py: Python<'_>,
     sources: Vec<std::path::PathBuf>,
     comments: Comments,
     output: std::path::PathBuf,
+    embed_keys: bool,
     progress: Option<Bound<'_, Progress>>,
-) -> PyResult<u64> {
+) -> PyResult<(u64, u64)> {
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
     let sources = sources.into_iter().map(Source::path).collect();
     py.detach(|| {
+        let keys = if embed_keys { Keys::Embed(&[]) } else { Keys::Drop };
         let mut file = BufWriter::new(File::create(output)?);
-        let count = capture::annotate(sources, &comments, &mut file, &cancel)?;
+        let written = capture::annotate(sources, &comments, keys, &mut file, &cancel)?;
         file.flush()?;
-        Ok(count)
+        Ok((written.packets, written.secrets))
     })
     .map_err(|error: AnnotateError| match error {
         AnnotateError::Write(error) => PyErr::from(error),

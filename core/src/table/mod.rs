@@ -261,6 +261,7 @@ fn severity(note: &Note) -> &'static str {
         | NoteCode::DuplicatePackets
         | NoteCode::Reordered
         | NoteCode::Offloaded
+        | NoteCode::OtherSecrets
         | NoteCode::ProxyHeader
         | NoteCode::OtherDatabase => "info",
         _ => "warning",
