@@ -34,6 +34,17 @@ class Progress:
     def cancel(self) -> None:
         """Stop at once: nobody wants the result."""
 
+class KeyLog:
+    """Secrets of TLS sessions; `len()` says of how many."""
+
+    def __init__(self, sources: list[tuple[str, str | bytes]], *, memory: int = 1_000_000_000) -> None:
+        """Read key logs, each with the name that messages call it by: a path, `-`, or its content.
+
+        `ValueError` where one cannot be read, or holds no secret.
+        """
+
+    def __len__(self) -> int: ...
+
 def read(
     sources: list[str | bytes | _Readable],
     *,
@@ -43,6 +54,7 @@ def read(
     disk: tuple[str, int] | None = None,
     in_memory: int | None = None,
     threads: int | None = None,
+    keylog: KeyLog | None = None,
     progress: Progress | None = None,
 ) -> Recording:
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content.

@@ -24,6 +24,7 @@ from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables import columns, sources
+from latpcap.tables.keys import key_log, reads_standard_input
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
 from latpcap.tables.scratch import scratch_within
@@ -63,6 +64,7 @@ def read(
     disk: int | str = DEFAULT_DISK,
     temp_folder: str | os.PathLike[str] | None = None,
     threads: int | None = None,
+    keylog: Any = None,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -74,8 +76,10 @@ def read(
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
     `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than `disk`
     bytes (0 for none) and never all that is free there; what has no room is left out, and `health` says what that is;
-    reading takes as many `threads` as there are processors (what is read does not depend on it); `progress` (a
-    `latpcap.Progress`) can be watched and cancelled from another thread.
+    reading takes as many `threads` as there are processors (what is read does not depend on it); `keylog` is a path to
+    the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a file object, or a list of these),
+    with which their statements are read as if nobody had encrypted them; `progress` (a `latpcap.Progress`) can be
+    watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
     where temporary files have no room.
@@ -89,6 +93,9 @@ def read(
     resolved = sources.resolve(source)
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory = parse_size(memory) if isinstance(memory, str) else memory
+    if "-" in resolved and reads_standard_input(keylog):
+        raise UsageError("standard input is either the capture or the key log: name a file for one of them")
+    keys = key_log(keylog, memory=memory, show_names=names is None)
     scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
     try:
         core = _core.read(
@@ -98,6 +105,7 @@ def read(
             memory=memory,
             disk=(scratch.folder, scratch.most) if scratch else None,
             threads=threads,
+            keylog=keys,
             progress=progress,
         )
     except _core.CaptureError as error:

@@ -10,6 +10,7 @@ from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
 from latpcap.tables import sources
+from latpcap.tables.keys import key_log
 from latpcap.tables.pseudonyms import Pseudonyms, without_paths
 from latpcap.tables.table import Table
 
@@ -49,12 +50,14 @@ class Ranking:
         selected: Mapping[str, Any] | None = None,
         *,
         pseudonymise: bool | Pseudonyms = False,
+        keylog: Any = None,
         **reading: Any,
     ) -> None:
         """Take what `Capture.select` and `read` take for each file; names get the same pseudonyms in all."""
         self._asked = asked
         self._selected = dict(selected or {})
         self._names = Pseudonyms() if pseudonymise is True else pseudonymise or None
+        self._keys = key_log(keylog, show_names=self._names is None)
         self._reading = reading
         self._rows: list[RankRow] = []
         self.files = 0
@@ -76,7 +79,8 @@ class Ranking:
         return rank_table(self._rows, self._asked)
 
     def _read(self, path: str, progress: Any) -> Iterator[RankRow]:
-        capture = read(path, pseudonymise=self._names or False, progress=progress, **self._reading).select(
+        names = self._names or False
+        capture = read(path, pseudonymise=names, keylog=self._keys, progress=progress, **self._reading).select(
             **self._selected
         )
         yield from rank_rows(capture.measures, self._called(path), self._asked)

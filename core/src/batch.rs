@@ -109,7 +109,6 @@ impl Batch {
     }
 
     /// Secrets that stand between the packets.
-    #[allow(dead_code)]
     pub fn add_secrets(&mut self, text: Zeroizing<Vec<u8>>) {
         self.next_turn();
         self.events.push(Event { connection: NO_CONNECTION, turn: self.turn, what: What::Secrets(text) });

@@ -111,6 +111,16 @@ impl Ending<'_> {
                 dissector.fragments_given_up(),
                 "IP datagrams in pieces were given up, as too many were incomplete at once",
             ),
+            (
+                NoteCode::KeyLogDamaged,
+                self.conversations.keys.damaged(),
+                "lines of the key log are cut or no secrets: they are left out",
+            ),
+            (
+                NoteCode::TooManyKeys,
+                self.conversations.keys.left_out(),
+                "secrets of the key log found no room and are left out",
+            ),
         ];
         for (code, count, what) in limits {
             self.notes.add_several(code, count, || format!("{count} {what}"));

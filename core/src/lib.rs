@@ -11,6 +11,7 @@ pub mod disk;
 mod ending;
 pub mod exchange;
 mod flows;
+pub mod given_keys;
 pub mod health;
 pub mod json;
 pub mod layers;

@@ -84,6 +84,8 @@ pub enum NoteCode {
     TooManyUnfinished,
     /// More pieces of IP datagrams than are kept.
     TooManyFragments,
+    /// Lines of key logs that are none, or cut.
+    KeyLogDamaged,
     /// More TLS secrets than are kept.
     TooManyKeys,
 }
@@ -131,6 +133,7 @@ impl NoteCode {
             Self::TooManyUnrecognised => "too-many-unrecognised",
             Self::TooManyUnfinished => "too-many-unfinished",
             Self::TooManyFragments => "too-many-fragments",
+            Self::KeyLogDamaged => "key-log-damaged",
             Self::TooManyKeys => "too-many-keys",
         }
     }

@@ -81,7 +81,11 @@ impl Packets<'_> {
     /// False where the recording ends, or is to end, before the batch is full.
     fn fill(&mut self, batch: &mut Batch) -> bool {
         let Packets { recording, leaps, dissector, flows, .. } = self;
-        while let Some(mut packet) = recording.next_packet() {
+        while recording.advance() {
+            if let Some(key_log) = recording.take_key_log() {
+                batch.add_secrets(key_log);
+            }
+            let Some(mut packet) = recording.packet() else { return false };
             let is_time = packet.frame % CANCEL_INTERVAL == 0;
             if is_time && self.options.cancel.load(Ordering::Relaxed) {
                 return false;

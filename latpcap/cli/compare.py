@@ -57,8 +57,9 @@ def validate(
 
 
 def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:
-    """Read both captures; under `--pseudonymise` a host has the same name in both."""
+    """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""
     from latpcap.tables import sources
+    from latpcap.tables.keys import key_log
 
     given = reading.pop("rtt_baseline", None)
     names = reading["pseudonymise"]
@@ -67,6 +68,7 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
 
         reading["pseudonymise"] = Pseudonyms()
     sources.check_output(output, [first, second])
+    reading["keylog"] = key_log(reading["keylog"], memory=reading["memory"], show_names=not names)
     return tuple(
         read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output, may_stop=False)
         for path, baseline in ((first, given), (second, rtt))

@@ -68,6 +68,7 @@ def read_options(reading: dict[str, Any]) -> dict[str, Any]:
     return {
         "show_literals": reading["show_literals"],
         "decode_as": dict(reading["decode_as"]),
+        "keylog": reading["keylog"],
         "think_s": reading["think"] / 1000,
         "rtt_baseline_ms": reading["rtt_baseline"],
         "memory": reading["memory"],

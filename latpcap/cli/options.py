@@ -41,6 +41,7 @@ __all__ = [
     "fix_option",
     "format_options",
     "json_option",
+    "keylog_option",
     "memory_option",
     "output_option",
     "output_options",
@@ -187,9 +188,18 @@ disk_options = _all_of(
                  help="Where they are written; by default $TMPDIR, else /var/tmp."),
 )  # fmt: skip
 
+keylog_option = click.option(
+    "--keylog",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
+)
+
 _reading_options = (
     *selection_options,
     decode_as_option,
+    keylog_option,
     memory_option,
     disk_options,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,

@@ -1,6 +1,7 @@
 //! The Python module `latpcap._core`: the only folder that knows Python.
 
 mod json;
+mod keys;
 mod passes;
 mod progress;
 mod read;
@@ -19,6 +20,8 @@ mod _core {
     use super::CaptureError;
     #[pymodule_export]
     use super::json::json_rows;
+    #[pymodule_export]
+    use super::keys::KeyLog;
     #[pymodule_export]
     use super::passes::{
         SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving,

@@ -12,11 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::CaptureError;
+use super::keys::KeyLog;
 use super::progress::Progress;
 use super::tables::{Recording, python_error};
 use crate::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
 use crate::conversation::Forced;
 use crate::disk::Room;
+use crate::layers::tls;
 use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use crate::pipeline::{self, Options};
 use crate::protocols::{REGISTRY, opaque};
@@ -24,7 +26,7 @@ use crate::protocols::{REGISTRY, opaque};
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
 /// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not.
 #[pyfunction]
-#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, progress=None))]
+#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
 pub fn read(
     py: Python<'_>,
@@ -35,6 +37,7 @@ pub fn read(
     disk: Option<(std::path::PathBuf, u64)>,
     in_memory: Option<usize>,
     threads: Option<NonZeroUsize>,
+    keylog: Option<Bound<'_, KeyLog>>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
     if memory < LEAST_MEMORY {
@@ -47,7 +50,8 @@ pub fn read(
     let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
     let mut limits = Limits::of(memory);
     limits.rows = in_memory.unwrap_or(limits.rows);
-    let options = Options { show_literals, decode_as, cancel, limits, disk, threads, ..Options::default() };
+    let keys = keylog.map_or_else(|| Arc::new(tls::KeyLog::within(limits.keys)), |log| Arc::clone(&log.get().0));
+    let options = Options { show_literals, decode_as, cancel, limits, keys, disk, threads };
     let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
     let packets = py.detach(|| Packets::open_until(sources, stop));
     interruption.raise()?;

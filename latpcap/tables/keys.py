@@ -1,0 +1,70 @@
+"""Key logs: the secrets of TLS sessions as clients write them (SSLKEYLOGFILE), from files, bytes or file objects.
+
+The core reads them; of a secret nothing but whether it opened a session comes back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from latpcap import _core
+from latpcap.errors import UsageError
+from latpcap.tables.sources import shown
+from latpcap.units import DEFAULT_MEMORY
+
+__all__ = ["key_log", "reads_standard_input"]
+
+NAMELESS = "the key log"
+
+
+def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = True) -> _core.KeyLog | None:
+    """Read what `keylog` of `latpcap.read` may be: a path, `-`, bytes, a file object, a list of these, or what was read.
+
+    Raises `UsageError` where one is not there, is empty or is no key log; it names the file only with `show_names`.
+    """
+    if source is None or isinstance(source, _core.KeyLog):
+        return source
+    given = list(_each(source))
+    if not given:
+        return None
+    named = [(name if show_names or name == "standard input" else NAMELESS, content) for name, content in given]
+    for name, content in named:
+        if isinstance(content, str) and content != "-":
+            _check(name, content)
+    try:
+        return _core.KeyLog(named, memory=memory)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def reads_standard_input(source: Any) -> bool:
+    """Whether a key log is read from there."""
+    if isinstance(source, list | tuple):
+        return any(map(reads_standard_input, source))
+    return isinstance(source, str) and source == "-"
+
+
+def _each(source: Any) -> Iterator[tuple[str, str | bytes]]:
+    """The key logs, and what messages call them."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fsdecode(source)
+        yield ("standard input" if path == "-" else shown(path)), path
+    elif isinstance(source, bytes | bytearray | memoryview):
+        yield NAMELESS, bytes(source)
+    elif hasattr(source, "read"):
+        content = source.read()
+        yield NAMELESS, content.encode() if isinstance(content, str) else bytes(content)
+    elif isinstance(source, Iterable) and not isinstance(source, dict):
+        for item in source:
+            yield from _each(item)
+    else:
+        raise UsageError(f"a {type(source).__name__} is no key log: give a path, bytes, a file object, or a list of these")
+
+
+def _check(name: str, path: str) -> None:
+    if not os.path.exists(path):
+        raise UsageError(f"{name}: no such file: name the key log that the client writes (docs/keys.md)")
+    if os.path.isdir(path):
+        raise UsageError(f"{name}: is a directory; name the key log in it")
