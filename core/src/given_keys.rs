@@ -89,7 +89,7 @@ fn what_else(start: &[u8]) -> Option<(String, &'static str)> {
     }
     match looks_like(start) {
         capture if capture.ends_with(" capture") => Some((capture, "captures go without --keylog")),
-        text if text == "text" => start.split(|byte| *byte == b'\n').any(is_other_text).then(|| (text, WRITTEN)),
+        text if text == "text" => start.split(|byte| *byte == b'\n').any(is_other_text).then_some((text, WRITTEN)),
         other => Some((other, WRITTEN)),
     }
 }

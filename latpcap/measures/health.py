@@ -96,6 +96,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the exchanges that the missing packets touch are incomplete",
         "capture less (`port 3306`) into a larger buffer (`-B 64`)",
     ),
+    "key-log-damaged": (
+        "connections whose secrets stand in these lines stay timing only",
+        "copy the key log again when the client has ended; a line is cut while it is being written",
+    ),
     "too-many-keys": (
         "connections whose secrets found no room stay timing only",
         "give more with --memory, or a key log of these connections alone",
@@ -201,7 +205,7 @@ GRAVEST_FIRST = (
     # something is left out
     *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
-    *("too-many-keys",),
+    *("key-log-damaged", "too-many-keys"),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
     *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),

@@ -20,7 +20,7 @@ NAMELESS = "the key log"
 
 
 def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = True) -> _core.KeyLog | None:
-    """Read what `keylog` of `latpcap.read` may be: a path, `-`, bytes, a file object, a list of these, or what was read.
+    """Return what is read of `keylog`: a path, `-`, bytes, a file object, a list of these, or what was read before.
 
     Raises `UsageError` where one is not there, is empty or is no key log; it names the file only with `show_names`.
     """
@@ -60,7 +60,9 @@ def _each(source: Any) -> Iterator[tuple[str, str | bytes]]:
         for item in source:
             yield from _each(item)
     else:
-        raise UsageError(f"a {type(source).__name__} is no key log: give a path, bytes, a file object, or a list of these")
+        raise UsageError(
+            f"a {type(source).__name__} is no key log: give a path, bytes, a file object, or a list of these"
+        )
 
 
 def _check(name: str, path: str) -> None:
