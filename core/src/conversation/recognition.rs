@@ -196,7 +196,7 @@ impl Recognition {
                 return Some(Recognised { contradicts: spoken, ..recognised });
             }
             Some(Forced::Opaque(name)) => {
-                let start = Start { decoder: Box::new(Opaque::default()), layer: None };
+                let start = Start { decoder: Box::new(Opaque::unknown(self.hints.from_start)), layer: None };
                 return Some(self.recognised(name, start, false));
             }
             None => {}

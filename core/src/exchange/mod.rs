@@ -3,6 +3,7 @@
 mod pairing;
 mod queue;
 mod trust;
+mod turns;
 
 pub use pairing::Pairing;
 

@@ -16,21 +16,26 @@ use crate::stream::Mark;
 #[derive(Default)]
 pub struct Pairing {
     /// Under way, and over: whether the client waited for those shows when it speaks again.
-    open: Queue,
+    pub(super) open: Queue,
     /// How many of them the client waits for.
-    awaited: usize,
+    pub(super) awaited: usize,
     /// The client has spoken since, or never will.
     spoke: bool,
     /// The last exchange with a wait of its own, and what the client had received when it asked.
-    own: Option<(u32, u64)>,
+    pub(super) own: Option<(u32, u64)>,
     /// What the client had received when it hung up.
     hung_up: Option<u64>,
     next_number: u32,
     previous_request_ns: Option<i64>,
-    previous_response: Option<Mark>,
+    pub(super) previous_response: Option<Mark>,
     /// Where the last whole response ends in the server's stream.
-    answered_until: u64,
-    trust: Trust,
+    pub(super) answered_until: u64,
+    /// What is under way cannot be read: see [`super::turns`].
+    pub(super) turns: bool,
+    /// Where the client's last turn ends, and how much of it the server had when it spoke last.
+    pub(super) sent: u64,
+    pub(super) heard: u64,
+    pub(super) trust: Trust,
     /// What the server last said of its transaction.
     pub transaction: Option<&'static str>,
     /// The server spoke first.
@@ -44,6 +49,7 @@ impl Pairing {
         self.spoke = span.side == Side::Client;
         match meaning {
             Meaning::Request(request) => self.request(request, span),
+            Meaning::Turn(request) => self.turn(request, span),
             Meaning::More => self.more(span),
             Meaning::MoreWithoutWait => self.unwaited(span),
             Meaning::Becomes { command, purpose, sql } => self.becomes(command, purpose, sql, span),
@@ -133,7 +139,7 @@ impl Pairing {
 
     /// A packet was sent again while these exchanges were under way.
     pub fn retransmission(&mut self) {
-        if let Some(open) = self.open.oldest_mut() {
+        if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
             open.exchange.retransmissions += 1;
         }
     }
@@ -189,6 +195,7 @@ impl Pairing {
 
     /// Pairing was lost: what is open stays open until the client speaks anew, but is marked.
     pub fn lose(&mut self) {
+        self.end_turned();
         for open in self.open.iter_mut() {
             open.exchange.complete = false;
             open.ends_with_next = true;
@@ -268,7 +275,7 @@ impl Pairing {
     }
 
     fn request(&mut self, request: Request, span: &MessageSpan) {
-        if request.ends_previous {
+        if request.ends_previous || std::mem::take(&mut self.turns) {
             self.end_all();
         }
         if request.purpose == Purpose::Disconnect {
@@ -286,7 +293,7 @@ impl Pairing {
         }
     }
 
-    fn begin(&mut self, request: Request, span: Option<&MessageSpan>) -> Open {
+    pub(super) fn begin(&mut self, request: Request, span: Option<&MessageSpan>) -> Open {
         let start_ns = span.map(|span| span.first.time_ns);
         let since = |before: Option<i64>| Some(start_ns?.saturating_sub(before?).max(0));
         let wait = self.wait_of(request.awaits, span);
@@ -326,11 +333,12 @@ impl Pairing {
             waiting_since: span.map(|span| span.last),
             answered: false,
             ends_with_next: request.ends_previous,
+            turned: false,
         }
     }
 
     #[inline]
-    fn push(&mut self, open: Open) {
+    pub(super) fn push(&mut self, open: Open) {
         self.awaited += usize::from(open.is_awaited());
         self.open.push(open);
     }
@@ -348,14 +356,16 @@ impl Pairing {
 
     fn more(&mut self, span: &MessageSpan) {
         match span.side {
+            Side::Client if self.turns => self.goes_on_turn(span),
             Side::Client => self.client_goes_on(span),
+            Side::Server if self.turns => self.answers_turn(span),
             Side::Server => {
                 self.server_answers(span);
             }
         }
     }
 
-    fn client_goes_on(&mut self, span: &MessageSpan) {
+    pub(super) fn client_goes_on(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.newest_mut() else { return };
         open.waiting_since = Some(span.last);
         open.exchange.request_bytes += span.length;
@@ -390,7 +400,7 @@ impl Pairing {
     }
 
     /// More of the oldest open response.
-    fn server_answers(&mut self, span: &MessageSpan) -> Option<&mut Open> {
+    pub(super) fn server_answers(&mut self, span: &MessageSpan) -> Option<&mut Open> {
         let previous = self.previous_response;
         let trust = &self.trust;
         let open = self.open.oldest_mut()?;
@@ -453,7 +463,7 @@ impl Pairing {
     }
 
     #[inline]
-    fn finish_oldest(&mut self) {
+    pub(super) fn finish_oldest(&mut self) {
         let Some(open) = self.open.oldest_mut() else { return };
         self.awaited -= usize::from(open.is_awaited());
         let exchange = &mut open.exchange;

@@ -25,6 +25,8 @@ pub struct Open {
     pub answered: bool,
     /// It ends when the client speaks again.
     pub ends_with_next: bool,
+    /// The client has spoken again, in a stream that cannot be read: what the server sends next shows whether it was over.
+    pub turned: bool,
 }
 
 impl Open {
@@ -62,6 +64,12 @@ impl Queue {
     #[inline]
     pub fn oldest_mut(&mut self) -> Option<&mut Open> {
         self.all.get_mut(self.over)
+    }
+
+    /// The one after the oldest.
+    #[inline]
+    pub fn second(&self) -> Option<&Open> {
+        self.all.get(self.over + 1)
     }
 
     /// The newest one under way: the client goes on with it.
@@ -197,6 +205,7 @@ mod tests {
             waiting_since: None,
             answered: false,
             ends_with_next: false,
+            turned: false,
         }
     }
 

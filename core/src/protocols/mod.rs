@@ -197,6 +197,8 @@ pub struct Message<'a> {
 pub enum Meaning {
     /// From the client: a new exchange begins.
     Request(Request),
+    /// From the client: a new exchange begins in a stream that cannot be read, as the server has spoken since.
+    Turn(Request),
     /// More of what this side is busy with: the newest exchange for the client, the oldest open one for the server.
     /// A client that goes on after the server has spoken inside one exchange waits once more (authentication,
     /// LOCAL INFILE): that is counted from the order, not by the decoder.
@@ -231,7 +233,7 @@ pub struct Request {
     pub purpose: Purpose,
     pub sql: Option<Sql>,
     pub awaits: Awaits,
-    /// A client that speaks has read the whole answer to what it asked before: only opaque streams say so.
+    /// A client that speaks has read the whole answer to what it asked before, whose end could not be read.
     pub ends_previous: bool,
 }
 

@@ -7,7 +7,7 @@
 //! distinguished from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
 //! tickets come unasked.
 
-use super::{Context, Decoder, Frame, Meaning, Message, Purpose, Request};
+use super::{Context, Decoder, Frame, Meaning, Message, Outcome, Purpose, Request};
 use crate::cursor::Lost;
 use crate::layers::tls::record::{self, ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE};
 use crate::layers::tls::{Handshake, TlsFacts};
@@ -25,32 +25,43 @@ const SEALED_ALERT: u64 = record::HEADER as u64 + 2 + 1 + 16;
 pub struct Opaque {
     server_spoke: bool,
     client_spoke: bool,
+    /// What the server says before the client does is a greeting.
+    greets: bool,
 }
 
 impl Opaque {
     /// `opened`: an exchange is open already, and the server's next bytes answer it.
     pub fn new(opened: bool) -> Opaque {
-        Opaque { server_spoke: false, client_spoke: opened }
+        Opaque { client_spoke: opened, ..Opaque::default() }
+    }
+
+    /// A stream of which nothing is known. `from_start`: its first byte is the first that was captured.
+    pub fn unknown(from_start: bool) -> Opaque {
+        Opaque { greets: from_start, ..Opaque::default() }
     }
 
     fn turn(&mut self, side: Side) -> Meaning {
         match side {
             Side::Server => {
                 self.server_spoke = true;
-                if self.client_spoke { Meaning::More } else { Meaning::Unrelated }
+                match std::mem::take(&mut self.greets) {
+                    true if !self.client_spoke => Meaning::Greeting(Outcome::default()),
+                    _ if self.client_spoke => Meaning::More,
+                    _ => Meaning::Unrelated,
+                }
             }
             Side::Client => {
                 let asks = self.server_spoke || !self.client_spoke;
                 self.server_spoke = false;
                 self.client_spoke = true;
-                if asks { unreadable("unreadable") } else { Meaning::More }
+                if asks { unreadable() } else { Meaning::More }
             }
         }
     }
 }
 
-fn unreadable(command: &'static str) -> Meaning {
-    Meaning::Request(Request { ends_previous: true, ..Request::new(command, Purpose::Unreadable) })
+fn unreadable() -> Meaning {
+    Meaning::Turn(Request { ends_previous: true, ..Request::new("unreadable", Purpose::Unreadable) })
 }
 
 impl Decoder for Opaque {
@@ -228,7 +239,7 @@ mod tests {
             let message = Message { side, bytes: &bytes, length: 5 + u64::from(length), cut: false };
             let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
             told.push(match decoder.message(&message, &mut context).unwrap() {
-                Meaning::Request(_) => 'R',
+                Meaning::Request(_) | Meaning::Turn(_) => 'R',
                 Meaning::More => 'M',
                 Meaning::Ended => 'E',
                 _ => 'U',

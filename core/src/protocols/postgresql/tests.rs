@@ -152,7 +152,7 @@ impl Fed {
     /// A meaning as a test wants to read it; what only goes on is left out.
     fn words(&self, meaning: &Meaning) -> Vec<String> {
         match meaning {
-            Meaning::Request(request) => {
+            Meaning::Request(request) | Meaning::Turn(request) => {
                 vec![format!("{} {:?}{}", request.command, request.awaits, self.text(request.sql))]
             }
             Meaning::Becomes { command, sql, .. } => vec![format!("becomes {command}{}", self.text(*sql))],
