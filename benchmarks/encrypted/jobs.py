@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ways import AGAIN, CBC, CLEAR, KEY_UPDATES, RESUMED12, RESUMED13, TLS12, TLS13, Way
+from ways import AGAIN, CBC, CLEAR, KEY_UPDATES, RESUMED12, RESUMED13, TLS12, TLS13, WIRE, Way
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
 
@@ -26,9 +26,9 @@ class Work:
     ways: tuple[Way, ...] = EVERY
 
 
-def several(driver: str, share: float) -> list[Job]:
+def several(driver: str, share: float, *, slow: bool = True) -> list[Job]:
     """The shapes that every server has, but for those that do nothing but pause."""
-    return [job for job in shapes(driver, share) if not job.name.endswith("_pauses")]
+    return [job for job in shapes(driver, share, slow=slow) if not job.name.endswith("_pauses")]
 
 
 JOBS = (
@@ -93,6 +93,18 @@ JOBS = (
     *several("postgresql:psycopg3", 0.5),
 )
 
+FIREBIRD = (
+    *(Job(f"firebird:{driver}_nplus1", 100, WAIT) for driver in ("fbclient", "firebirdsql")),
+    Job("firebird:fbclient_prepared", 150, WAIT),
+    Job("firebird:fbclient_transactions", 100, WAIT),
+    Job("firebird:fbclient_errors", 60, WAIT),
+    Job("firebird:fbclient_executemany", 150, PIPELINE),
+    Job("firebird:fbclient_cursors", 40, READ_AHEAD),
+    Job("firebird:fbclient_blobs", 60, CURSOR),
+    Job("firebird:firebirdsql_blobs", 60, CURSOR),
+    *several("firebird:fbclient", 0.3, slow=False),
+    *several("firebird:firebirdsql", 0.15, slow=False),
+)
 SPECIAL = (
     Work(Job("pymysql_nplus1", 200, WAIT), (CBC,)),
     Work(Job("pymysql_hundreds", 40, BULK), (CBC,)),
@@ -107,5 +119,9 @@ SPECIAL = (
 def works(rtt_ms: float, far_ms: float) -> list[Work]:
     """Everything that is run at this RTT."""
     if rtt_ms == far_ms:
-        return [Work(job, FAR) for job in JOBS]
-    return [Work(job) for job in JOBS] + [replace(work) for work in SPECIAL]
+        return [Work(job, FAR) for job in JOBS] + [Work(job, (CLEAR, WIRE)) for job in FIREBIRD]
+    return [
+        *(Work(job) for job in JOBS),
+        *(Work(job, (CLEAR, AGAIN, WIRE)) for job in FIREBIRD),
+        *map(replace, SPECIAL),
+    ]

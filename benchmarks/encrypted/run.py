@@ -30,7 +30,7 @@ from metronome import Metronome, metronome
 from recorder import lab
 
 NEAR_MS, FAR_MS = 1.0, 15.0
-PORTS = {"mysql": 3306, "postgresql": 5432}
+PORTS = {"mysql": "port 3306", "postgresql": "port 5432", "firebird": "portrange 3050-3051"}
 PATIENCE_S = 120
 STILL, ATTEMPTS = 0.02, 2
 """A run during which a CPU stood still for a larger share is recorded again, so often."""
@@ -128,7 +128,7 @@ def attempt(run: Run, folder: Path, ticking: Metronome) -> dict[str, Any]:
     with lab.workload(run.job.command, run.job.n, keys=keys, environment=environment) as process:
         watchdog = threading.Timer(PATIENCE_S, process.kill)
         watchdog.start()
-        with lab.capturing(lab.CLIENT, capture, f"tcp port {PORTS[run.job.protocol]}"):
+        with lab.capturing(lab.CLIENT, capture, f"tcp {PORTS[run.job.protocol]}"):
             begin = time.time_ns()
             counted = lab.go(process)
             end = time.time_ns()

@@ -40,9 +40,13 @@ class Way:
     """Each connection resumes the session of the one before it."""
     key_limit: str = ""
     """JSSE asks for new keys after so many bytes."""
+    wire: bool = False
+    """The protocol's own encryption, without TLS."""
 
     def environment(self, folder: Path) -> dict[str, str]:
         """What a workload is started with; its files go to the folder."""
+        if self.wire:
+            return {"LATPCAP_TLS": "1"}
         if not self.version:
             return {}
         openssl, java = folder / f"{self.name}.cnf", folder / f"{self.name}.properties"
@@ -61,6 +65,8 @@ CLEAR, AGAIN = Way("clear"), Way("again")
 TLS12, TLS13 = Way("tls12", "TLSv1.2"), Way("tls13", "TLSv1.3")
 CBC = Way("cbc", "TLSv1.2", "ECDHE-RSA-AES256-SHA384", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256")
 """OpenSSL encrypts, then authenticates; Java's has no such extension and does it the other way round."""
+WIRE = Way("wire", wire=True)
+"""Firebird's: Arc4 with Firebird 3."""
 RESUMED12, RESUMED13 = Way("resumed12", "TLSv1.2", resumes=True), Way("resumed13", "TLSv1.3", resumes=True)
 KEY_UPDATES = Way("key_updates", "TLSv1.3", key_limit="2^14")
 

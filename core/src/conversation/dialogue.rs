@@ -291,10 +291,10 @@ impl Dialogue {
                 self.pairing.end_with_next();
                 self.decoder = Box::new(Tls::new(self.pairing.is_open()));
             }
-            Layer::Encrypted => {
+            Layer::Encrypted { login } => {
                 self.session.encryption = Some("wire encryption");
                 self.pairing.end_with_next();
-                self.decoder = Box::new(Opaque::new(self.pairing.is_open()));
+                self.decoder = Box::new(Opaque::new(self.pairing.is_open(), login));
                 self.wrap(|| None);
             }
             Layer::Push => {

@@ -299,8 +299,8 @@ pub enum Layer {
     Wrapped(Wrapping),
     /// TLS: opaque without the keys. The exchange that is open goes on with the TLS handshake.
     Tls,
-    /// Wire encryption of the protocol's own.
-    Encrypted,
+    /// Wire encryption of the protocol's own, which begins with so many exchanges of the login, by their names.
+    Encrypted { login: &'static [&'static str] },
     /// A stream that is no dialogue (replication, events): kept out of the counts.
     Push,
 }

@@ -27,12 +27,15 @@ pub struct Opaque {
     client_spoke: bool,
     /// What the server says before the client does is a greeting.
     greets: bool,
+    /// The exchanges of the login that are still to come.
+    login: &'static [&'static str],
 }
 
 impl Opaque {
-    /// `opened`: an exchange is open already, and the server's next bytes answer it.
-    pub fn new(opened: bool) -> Opaque {
-        Opaque { client_spoke: opened, ..Opaque::default() }
+    /// `opened`: an exchange is open already, and the server's next bytes answer it. `login`: what the client's first turns
+    /// certainly are.
+    pub fn new(opened: bool, login: &'static [&'static str]) -> Opaque {
+        Opaque { client_spoke: opened, login, ..Opaque::default() }
     }
 
     /// A stream of which nothing is known. `from_start`: its first byte is the first that was captured.
@@ -54,14 +57,21 @@ impl Opaque {
                 let asks = self.server_spoke || !self.client_spoke;
                 self.server_spoke = false;
                 self.client_spoke = true;
-                if asks { unreadable() } else { Meaning::More }
+                if asks { Meaning::Turn(self.request()) } else { Meaning::More }
             }
         }
     }
-}
 
-fn unreadable() -> Meaning {
-    Meaning::Turn(Request { ends_previous: true, ..Request::new("unreadable", Purpose::Unreadable) })
+    fn request(&mut self) -> Request {
+        let (command, purpose) = match self.login.split_first() {
+            Some((command, left)) => {
+                self.login = left;
+                (*command, Purpose::Setup)
+            }
+            None => ("unreadable", Purpose::Unreadable),
+        };
+        Request { ends_previous: true, ..Request::new(command, purpose) }
+    }
 }
 
 impl Decoder for Opaque {

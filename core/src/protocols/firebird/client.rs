@@ -145,7 +145,8 @@ impl Firebird {
                 connect::database(packet.buffers[0], context.session);
                 connect::parameters(packet.buffers[1], code == op::SERVICE_ATTACH, context.session);
             }
-            op::CRYPT => context.switch = Some(Layer::Encrypted),
+            // Whoever has agreed on keys attaches.
+            op::CRYPT => context.switch = Some(Layer::Encrypted { login: &["attach"] }),
             _ => {}
         }
     }

@@ -28,7 +28,7 @@ pub fn layer(opening: &Opening<'_>) -> Option<Layer> {
         return Some(Layer::Push);
     }
     let encrypted = !opening.from_start && looks_encrypted(opening) && reading(opening.client) == Plausibility::No;
-    encrypted.then_some(Layer::Encrypted)
+    encrypted.then_some(Layer::Encrypted { login: &[] })
 }
 
 fn is_connect(client: &[u8]) -> Verdict {

@@ -493,7 +493,7 @@ fn after_crypt_nothing_can_be_read() {
     ];
     let reader = Reader::new(Firebird::default()).read_all(&packets);
     assert_eq!(reader.requests(), ["connect Answer", "authenticate Answer", "crypt Answer"]);
-    assert_eq!(reader.switched, Some(Layer::Encrypted));
+    assert_eq!(reader.switched, Some(Layer::Encrypted { login: &["attach"] }));
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn decoder(opening: &Opening<'_>) -> Start {
-    let layer = recognise::is_encrypted(opening).then_some(Layer::Encrypted);
+    let layer = recognise::is_encrypted(opening).then_some(Layer::Encrypted { login: &[] });
     let cursors = if opening.from_start { Cursors::default() } else { Cursors::unseen() };
     Start { decoder: Box::new(Oracle { cursors, ..Oracle::default() }), layer }
 }

@@ -9,6 +9,8 @@ use super::{Answer, Call, Following, Oracle, RESPONSE_KEPT, logon, native};
 use crate::protocols::{Context, Error, Layer, Meaning, Message, Outcome};
 use crate::sql::Statements;
 
+/// What follows an agreement on encryption; the client's keys go with the first of it.
+const LOGIN: [&str; 4] = ["protocol", "data_types", "authenticate", "authenticate"];
 /// 23ai: the last byte of a response.
 const END_OF_RESPONSE: u8 = 0x1d;
 /// REFUSE begins with two bytes that say who refused.
@@ -182,7 +184,7 @@ impl Oracle {
         let chosen = native::chosen(&self.response);
         self.keys_follow = chosen.encryption || chosen.integrity;
         if chosen.encryption {
-            context.switch = Some(Layer::Encrypted);
+            context.switch = Some(Layer::Encrypted { login: &LOGIN });
         }
         Outcome::default()
     }

@@ -91,7 +91,7 @@ impl Postgresql {
         let (first, _) = startup::first(message.bytes)?;
         Ok(match first {
             First::Tls => self.ask("tls", Layer::Tls),
-            First::Gss => self.ask("gss", Layer::Encrypted),
+            First::Gss => self.ask("gss", Layer::Encrypted { login: &["startup"] }),
             First::Cancel => {
                 context.session.cancels = message.bytes.get(CANCEL_KEY..).map(hash);
                 Meaning::Request(Request { awaits: Awaits::Nothing, ..Request::new("cancel", Purpose::Cancel) })
@@ -102,7 +102,7 @@ impl Postgresql {
                 self.requests.startup(&mut self.answers)?
             }
             First::Version2 => {
-                self.phase = Phase::Version2(Opaque::new(true));
+                self.phase = Phase::Version2(Opaque::new(true, &[]));
                 Meaning::Request(Request { ends_previous: true, ..Request::new("authenticate", Purpose::Setup) })
             }
         })

@@ -208,7 +208,7 @@ fn accepted_gss_encryption_cannot_be_read() {
     let mut fed = Fed::new(Phase::Startup);
     fed.client(&untagged(80_877_104, b""));
     fed.server(b"G");
-    assert_eq!(fed.switched, Some(Layer::Encrypted));
+    assert_eq!(fed.switched, Some(Layer::Encrypted { login: &["startup"] }));
 }
 
 #[test]
