@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ways import AGAIN, CBC, CLEAR, KEY_UPDATES, RESUMED12, RESUMED13, TLS12, TLS13, WIRE, Way
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "accuracy"))
 
 from matrix import BULK, CHURN, CURSOR, PARALLEL, PIPELINE, WAIT, Job, shapes
 
@@ -105,6 +105,7 @@ FIREBIRD = (
     *several("firebird:fbclient", 0.3, slow=False),
     *several("firebird:firebirdsql", 0.15, slow=False),
 )
+
 SPECIAL = (
     Work(Job("pymysql_nplus1", 200, WAIT), (CBC,)),
     Work(Job("pymysql_hundreds", 40, BULK), (CBC,)),
@@ -123,5 +124,5 @@ def works(rtt_ms: float, far_ms: float) -> list[Work]:
     return [
         *(Work(job) for job in JOBS),
         *(Work(job, (CLEAR, AGAIN, WIRE)) for job in FIREBIRD),
-        *map(replace, SPECIAL),
+        *SPECIAL,
     ]

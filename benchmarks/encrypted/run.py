@@ -64,7 +64,9 @@ def main() -> None:
     (arguments.folder / "caps").mkdir(parents=True, exist_ok=True)
     with metronome() as ticking:
         for rtt_ms in (arguments.rtt,) if arguments.rtt else (NEAR_MS, FAR_MS):
-            done = {(line["workload"], line["way"], line["rtt_ms"]) for line in recorded(arguments.folder)}
+            done = {
+                (line["workload"], line["way"], line["rtt_ms"]) for line in read_lines(arguments.folder / "truth.jsonl")
+            }
             runs = [run for run in planned(rtt_ms, arguments.only) if run.key not in done]
             lab.set_link(rtt_ms)
             together = [run for run in runs if rtt_ms == FAR_MS and not run.job.alone]
@@ -80,8 +82,7 @@ def planned(rtt_ms: float, only: str) -> Iterator[Run]:
                 yield Run(work.job, way, rtt_ms)
 
 
-def recorded(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "truth.jsonl"
+def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 

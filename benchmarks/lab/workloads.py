@@ -125,13 +125,17 @@ def remembering() -> Any:
     """One context for all connections, each of which resumes the session of the one before it."""
     import ssl
 
+    class Socket(ssl.SSLSocket):
+        def close(self) -> None:
+            self.context.kept = self.session  # a closed socket has none
+            super().close()
+
     class Remembering(ssl.SSLContext):
-        last: Any = None
+        sslsocket_class = Socket
+        kept: Any = None
 
         def wrap_socket(self, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
-            session = self.last.session if self.last else None
-            self.last = super().wrap_socket(*arguments, session=session, **options)
-            return self.last
+            return super().wrap_socket(*arguments, session=self.kept, **options)
 
     return Remembering(ssl.PROTOCOL_TLS_CLIENT)
 
