@@ -69,11 +69,14 @@ def annotate(
     output: str,
     *,
     embed_keys: bool = False,
+    keylog: KeyLog | None = None,
+    recording: Recording | None = None,
     progress: Progress | None = None,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Write captures again as pcapng with comments by frame; return how many frames got theirs.
 
-    The second number is that of the blocks of decryption secrets: dropped unless `embed_keys`.
+    The second number is that of the blocks of decryption secrets: dropped unless `embed_keys`, which also adds the
+    secrets of `keylog` that are of sessions in `recording`; of how many, is the third.
     """
 
 def protocols() -> list[str]:
@@ -107,8 +110,8 @@ class SharedTime:
 def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, separator: str) -> bytes:
     """The rows from `start` to `stop` as JSON objects, as `json` writes them with fractions rounded to nine digits.
 
-    A column is `{"truths": …}`, `{"numbers": …, "known": …}`, `{"fractions": …}`, `{"times": …}` (ns since 1970),
-    `{"starts": …, "bytes": …, "rows": …}` (texts, and which of them each row has) or `{"object": columns}`.
+    A column is `{"truths": …, "known": …}`, `{"numbers": …, "known": …}`, `{"fractions": …}`, `{"times": …}` (ns since
+    1970), `{"starts": …, "bytes": …, "rows": …}` (texts, and which of them each row has) or `{"object": columns}`.
     """
 
 class Recording:

@@ -79,6 +79,9 @@ class Ex:
     transaction: str | None = None
 
 
+TLS = ("tls_version", "tls_cipher", "server_name", "certificate_subject", "tls_resumed", "tls_reading")
+
+
 @dataclass
 class Conn:
     """One connection: SYN at `at_ms`, then its exchanges, as seen by whoever captured it."""
@@ -101,6 +104,8 @@ class Conn:
     replication: bool = False
     state: str = "complete"
     encryption: str | None = None
+    tls: dict[str, Any] = field(default_factory=dict)
+    """What the core says of it: `tls_version`, `server_name`, …; `tls_reading` is `no-keys` unless said."""
     user: str | None = "app"
     database: str | None = "shop"
     application: str | None = None
@@ -218,6 +223,10 @@ class Tables:
                 "application": c.application,
                 "encryption": c.encryption,
                 "compression": None,
+                **dict.fromkeys(TLS),
+                "tls_reading": "no-keys" if c.encryption == "tls" else None,
+                "timing_only": c.encryption is not None and c.tls.get("tls_reading") != "decrypted",
+                **c.tls,
                 "state": c.state,
                 "replication": c.replication,
                 "first_frame": 2 * first + 1,
@@ -340,6 +349,7 @@ class Tables:
         types: dict[str, Any] = dict.fromkeys(
             ("client", "server", "protocol", "server_version", "user", "database", "application", "encryption"), TEXT
         )
+        types |= dict.fromkeys(TLS, TEXT) | {"tls_resumed": BOOL, "timing_only": BOOL}
         types |= {"compression": TEXT, "state": TEXT, "replication": BOOL, "first_frame": U64, "last_frame": U64}
         types |= dict.fromkeys(("start", "end", "data_end", "syn_time", "syn_ack_time", "ack_time"), TIME)
         types |= dict.fromkeys(("client_fin_time", "server_fin_time"), TIME)

@@ -8,8 +8,11 @@ use chrono::DateTime;
 
 /// Values of one kind, one a row.
 pub enum Column<'a> {
-    Truths(&'a [bool]),
-    /// Null where it is not known.
+    /// Null where it is not known; likewise the next.
+    Truths {
+        values: &'a [bool],
+        known: Option<&'a [bool]>,
+    },
     Numbers {
         values: &'a [i64],
         known: Option<&'a [bool]>,
@@ -69,7 +72,8 @@ fn object(fields: &[Field<'_>], row: usize, out: &mut Vec<u8>) {
 
 fn value(column: &Column<'_>, row: usize, out: &mut Vec<u8>) {
     match column {
-        Column::Truths(values) => out.extend(if values[row] { &b"true"[..] } else { b"false" }),
+        Column::Truths { known: Some(known), .. } if !known[row] => out.extend(b"null"),
+        Column::Truths { values, .. } => out.extend(if values[row] { &b"true"[..] } else { b"false" }),
         Column::Numbers { known: Some(known), .. } if !known[row] => out.extend(b"null"),
         Column::Numbers { values, .. } => number(values[row], out),
         Column::Fractions(values) => fraction(values[row], out),
@@ -207,16 +211,18 @@ mod tests {
             Field::new("rows", Column::Numbers { values: &[7, 8], known: Some(&[false, true]) }),
             Field::new("text", Column::Texts(texts)),
             Field::new("pace", Column::Object(vec![pace])),
-            Field::new("whole", Column::Truths(&[true, false])),
+            Field::new("whole", Column::Truths { values: &[true, false], known: None }),
+            Field::new("part", Column::Truths { values: &[false, true], known: Some(&[true, false]) }),
             Field::new("seen", Column::Times(&[1_600_000_000_123_456_789, i64::MIN])),
         ];
         assert_eq!(
             written(|out| rows(&fields, 0..2, ",\n", out)),
             concat!(
-                r#"{"rows": null, "text": "\"\n", "pace": {"p50": 0.5}, "whole": true, "#,
+                r#"{"rows": null, "text": "\"\n", "pace": {"p50": 0.5}, "whole": true, "part": false, "#,
                 r#""seen": "2020-09-13T12:26:40.123456789Z"},"#,
                 "\n",
-                r#"{"rows": 8, "text": null, "pace": {"p50": null}, "whole": false, "seen": null}"#,
+                r#"{"rows": 8, "text": null, "pace": {"p50": null}, "whole": false, "part": null, "#,
+                r#""seen": null}"#,
             )
         );
     }

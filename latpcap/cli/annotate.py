@@ -20,7 +20,7 @@ __all__ = ["annotate"]
 @click.option(
     "--embed-keys",
     is_flag=True,
-    help="Keep the decryption secrets that the captures hold: whoever has the new file can read all of it.",
+    help="Keep decryption secrets that the captures hold, and add those of --keylog that open their sessions.",
 )
 @json_option
 def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> None:
@@ -37,6 +37,7 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
     from latpcap.report.annotate import annotate as write
     from latpcap.report.annotate import check_output
     from latpcap.tables import sources
+    from latpcap.tables.keys import key_log
 
     if reading["pseudonymise"]:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
@@ -45,6 +46,8 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
         raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
     paths = [path for given in captures for path in sources.paths(given)]
     check_output(output, paths, force=force)
+    keys = key_log(reading["keylog"], memory=reading["memory"])
+    reading["keylog"] = keys
     capture = read_capture({**reading, "captures": paths}, None, may_stop=False)
     warn(capture, reading["quiet"])
     written = watch(
@@ -55,6 +58,8 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
             capture.exchanges,
             force=force,
             embed_keys=embed_keys,
+            keylog=keys,
+            recording=capture.measures.recording.core,
             progress=progress,
         ),
         quiet=reading["quiet"],
@@ -63,7 +68,8 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
         from latpcap.report.jsonout import dump
 
         told = {"path": output, "packets_with_comments": written.packets}
-        told |= {"decryption_secrets": written.secrets, "secrets_embedded": written.embedded}
+        told |= {"decryption_secrets": written.secrets, "tls_sessions_added": written.sessions}
+        told |= {"secrets_embedded": written.embedded}
         io.write([dump({"schema": "latpcap.annotation/1", **told})], None)
     elif not reading["quiet"]:
         click.echo(f"latpcap: {output}: {written.text}", err=True)

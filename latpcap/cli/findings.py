@@ -46,7 +46,8 @@ def findings(
         result = capture.analyze(rtts)
         shown = in_order_of(result.findings, lambda: capture.findings_at(rtts))
         told = result.projection.told_rtt_ms
-        write([findings_text(shown, result.fixes_together, told, whole_filters=filters)], output)
+        text = findings_text(shown, result.fixes_together, told, whole_filters=filters, timing_only=result.timing_only)
+        write([text], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output)
     check_gates(fail_if, capture)

@@ -153,6 +153,7 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
     """Say on standard error what limits the trust in the rows that follow, and (unless `told`) of what they are."""
     if quiet:
         return
+    from latpcap.measures.timing_only import KEYS_PAGE
     from latpcap.report.text import printable
 
     if capture.selected and not told:
@@ -160,6 +161,8 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
     for note in capture.health.to_dicts():
         if note["severity"] != "info":
             click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
+        elif note["code"] == "encrypted":
+            click.echo(f"latpcap: {printable(note['message'])} ({KEYS_PAGE})", err=True)
 
 
 def check_gates(

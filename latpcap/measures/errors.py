@@ -166,8 +166,8 @@ def _unanswered(recording: Recording) -> Bools:
 
 
 def _is_hidden(recording: Recording) -> Bools:
-    """The connections that are encrypted from their login on."""
-    return recording.said("encryption").where("tls".__eq__)
+    """The connections that are encrypted from their login on, and were not opened."""
+    return np.asarray(recording.said("encryption").where("tls".__eq__) & recording.timing_only, bool)
 
 
 def _logins(recording: Recording) -> tuple[Bools, Bools]:

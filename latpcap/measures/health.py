@@ -11,6 +11,7 @@ from msgspec.structs import force_setattr
 
 from latpcap.measures.budget import Timeline
 from latpcap.measures.changed_paths import changed_paths
+from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
@@ -21,6 +22,8 @@ __all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
 NEAR_ZERO_NS = 100_000
+NAMED_CIPHERS = 3
+"""Of those that are not read."""
 
 
 ADVICE: dict[str, tuple[str, str]] = {
@@ -161,8 +164,22 @@ ADVICE: dict[str, tuple[str, str]] = {
         "with --decode-as PORT=opaque their round trips and times are counted, without statements",
     ),
     "encrypted": (
-        "round trips are counted by changes of direction: requests sent without waiting count as one",
-        "capture behind the TLS end point, or switch encryption off for the test",
+        "timing only: no statements, rows or errors; round trips are counted by who speaks when, so requests that are "
+        "sent without waiting may count as one",
+        f"give the client's keys with --keylog ({KEYS_PAGE}), capture behind the TLS end point, or switch encryption "
+        "off for the test",
+    ),
+    "keys-missing": (
+        "these connections stay timing only",
+        f"log the keys of all clients, from before they connect; not every driver logs resumed sessions ({KEYS_PAGE})",
+    ),
+    "keys-wrong": (
+        "from that record on these connections are timing only; what was read before is right",
+        "take the key log of the same run, whole; packets that were lost or cut do the same harm",
+    ),
+    "tls-suite-unsupported": (
+        "these connections stay timing only",
+        "let client or server use AES-GCM, ChaCha20-Poly1305 or AES-CBC for the measurement",
     ),
     "replication": ("what is pushed is in no count", "nothing"),
     "unreadable": (
@@ -205,7 +222,7 @@ GRAVEST_FIRST = (
     # something is left out
     *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
-    *("key-log-damaged", "too-many-keys"),
+    *("keys-wrong", "keys-missing", "tls-suite-unsupported", "key-log-damaged", "too-many-keys"),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
     *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
@@ -274,20 +291,20 @@ def _about_selection(recording: Recording) -> Iterator[HealthNote]:
 def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
     total = len(baselines.method)
     if unknown := int((baselines.method == Method.UNKNOWN).sum()):
-        text = f"no RTT is known of {_part(unknown, total)}; give it with --rtt-baseline"
+        text = f"no RTT is known of {part_of(unknown, total)}; give it with --rtt-baseline"
         yield HealthNote("baseline-unknown", "error" if unknown == total else "warning", text, unknown)
     if bounded := int((baselines.reason == Reason.FLOOR).sum()):
-        text = f"the RTT of {_part(bounded, total)} is an upper bound, the fastest responses"
+        text = f"the RTT of {part_of(bounded, total)} is an upper bound, the fastest responses"
         yield HealthNote("baseline-upper-bound", "warning", text, bounded)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
         text = (
-            f"client and server of {_part(shared, total)} are one machine and share its processors: "
+            f"client and server of {part_of(shared, total)} are one machine and share its processors: "
             "a projection from there can be wrong by a third"
         )
         yield HealthNote("loopback", "warning", text, shared)
     if tiny := int(((baselines.baseline < NEAR_ZERO_NS) & ~local).sum()):
-        text = f"the RTT of {_part(tiny, total)} is below 0.1 ms, about what hosts and clocks can resolve"
+        text = f"the RTT of {part_of(tiny, total)} is below 0.1 ms, about what hosts and clocks can resolve"
         yield HealthNote("near-zero-baseline", "info", text, tiny)
 
 
@@ -299,14 +316,12 @@ def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:
     table = recording.all_connections_table
     total = len(recording.connections)
-    encryption = columns.codes(table, "encryption")
-    if encrypted := int(np.count_nonzero(encryption.codes >= 0)):
-        kinds = ", ".join(sorted(encryption.names))
-        text = f"statements are hidden by encryption ({kinds}) on {_part(encrypted, total)}"
-        yield HealthNote("encrypted", "info", text, encrypted)
+    if hidden := timing_only(recording):
+        yield HealthNote("encrypted", "info", hidden.text[0].lower() + hidden.text[1:], hidden.connections)
+    yield from _about_keys(recording)
     pushed = int(np.count_nonzero(columns.column(table, "replication").values))
     if pushed:
-        text = f"what the server pushes (replication, events) is not counted on {_part(pushed, total)}"
+        text = f"what the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
         yield HealthNote("replication", "info", text, pushed)
     yield from _about_states(recording, total)
     partial = int(np.count_nonzero(~recording.exchanges.complete))
@@ -320,7 +335,7 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
     table = recording.all_connections_table
     if running := int(np.count_nonzero(recording.said("state").where("running".__eq__))):
-        text = f"the capture began in the middle of {_part(running, total)}: logins and earlier prepares are unknown"
+        text = f"the capture began in the middle of {part_of(running, total)}: logins and earlier prepares are unknown"
         yield HealthNote("missing-handshake", "info", text, running)
     lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())
     if lost:
@@ -332,15 +347,24 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
         yield HealthNote("retransmissions", "info", text, retransmissions)
 
 
-def _part(count: int, total: int) -> str:
-    """A number of connections out of all.
-
-    >>> _part(1, 1), _part(3, 3), _part(1, 3)
-    ('the connection', 'all 3 connections', '1 of 3 connections')
-    """
-    if count == total:
-        return "the connection" if total == 1 else f"all {total:,} connections"
-    return f"{count:,} of {total:,} connections"
+def _about_keys(recording: Recording) -> Iterator[HealthNote]:
+    """What the keys that were given did not open."""
+    readings = tls_readings(recording)
+    total = sum(readings.values())
+    of = f"of {counted(total, 'TLS connection')}"
+    if missing := readings.get("no-secret", 0):
+        text = f"the keys that were given hold no secret of {missing:,} {of}"
+        yield HealthNote("keys-missing", "warning", text, missing)
+    if wrong := readings.get("wrong-secret", 0):
+        text = f"a record of {wrong:,} {of} is not authentic under the secret that was given: the rest is not read"
+        yield HealthNote("keys-wrong", "warning", text, wrong)
+    if unsupported := readings.get("unsupported-suite", 0):
+        ciphers = recording.said("tls_cipher").picked(
+            np.flatnonzero(recording.said("tls_reading").where("unsupported-suite".__eq__))
+        )
+        named = ", ".join(sorted(name or "unknown" for name in set(ciphers.texts()))[:NAMED_CIPHERS])
+        text = f"{unsupported:,} {of} {'uses' if unsupported == 1 else 'use'} a cipher suite that is not read ({named})"
+        yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
 
 
 def _about_time(timeline: Timeline) -> Iterator[HealthNote]:

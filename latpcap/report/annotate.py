@@ -35,23 +35,30 @@ class Annotated(Struct, frozen=True):
     """Packets with comments."""
     secrets: int
     """Blocks with decryption secrets that the captures hold."""
+    sessions: int
+    """TLS sessions whose secrets were added from the key log."""
     embedded: bool
-    """They were kept; else dropped."""
+    """Secrets were kept and added; else dropped."""
 
     @property
     def text(self) -> str:
         """The same in words.
 
-        >>> Annotated(12, 1, embedded=False).text
+        >>> Annotated(12, 1, 0, embedded=False).text
         '12 packets with comments; 1 block of decryption secrets was dropped (--embed-keys keeps it)'
+        >>> Annotated(12, 0, 3, embedded=True).text
+        '12 packets with comments; secrets of 3 TLS sessions were added: whoever has the file can read what it hides'
         """
         told = f"{counted(self.packets, 'packet')} with comments"
         blocks = f"{counted(self.secrets, 'block')} of decryption secrets {'was' if self.secrets == 1 else 'were'}"
-        if self.embedded:
-            return f"{told}; {blocks} kept: whoever has the file can read what it hides"
-        if self.secrets:
-            return f"{told}; {blocks} dropped (--embed-keys keeps {'it' if self.secrets == 1 else 'them'})"
-        return told
+        if not self.embedded:
+            keeps = "it" if self.secrets == 1 else "them"
+            return f"{told}; {blocks} dropped (--embed-keys keeps {keeps})" if self.secrets else told
+        added = f"secrets of {counted(self.sessions, 'TLS session')} were added"
+        what = [f"{blocks} kept"] * (self.secrets > 0) + [added] * (self.sessions > 0)
+        if not what:
+            return f"{told}; there are no decryption secrets to embed"
+        return f"{told}; {' and '.join(what)}: whoever has the file can read what it hides"
 
 
 def annotate(
@@ -62,19 +69,30 @@ def annotate(
     *,
     force: bool = False,
     embed_keys: bool = False,
+    keylog: Any = None,
+    recording: Any = None,
     progress: Any = None,
 ) -> Annotated:
     """Write `captures` (a path, a glob or a list of these) again as pcapng, with comments; return what was written.
 
     `result` and `exchanges` are what latpcap made of them. An existing file is written over only with `force`, and one
-    of the captures never. Blocks with decryption secrets are dropped unless `embed_keys` asks for them.
+    of the captures never. Blocks with decryption secrets are dropped unless `embed_keys` asks for them; then
+    those secrets of `keylog` that open a session of the `recording` (a `latpcap._core.Recording`) become one more.
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     check_output(output, paths, force=force)
     by_frame = comments(result, exchanges)
     made = not os.path.exists(output)
     try:
-        done = _core.annotate(paths, by_frame, os.fspath(output), embed_keys=embed_keys, progress=progress)
+        done = _core.annotate(
+            paths,
+            by_frame,
+            os.fspath(output),
+            embed_keys=embed_keys,
+            keylog=keylog,
+            recording=recording,
+            progress=progress,
+        )
         return Annotated(*done, embedded=embed_keys)
     except (_core.CaptureError, OSError) as error:
         if made:

@@ -26,6 +26,7 @@ from typing import Any
 from latpcap.report.network import network_in_all
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
+from latpcap.report.timing_only import about_budget, about_findings, about_statements
 from latpcap.result.exploration import Exploration
 
 __all__ = ["MODULES", "render"]
@@ -51,6 +52,9 @@ def render(explored: Exploration) -> str:
         "TITLE": html.escape(_title(data["analysis"])),
         "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
         "NETWORK": html.escape(network_in_all(explored.analysis)),
+        "HIDDENBUDGET": _note(about_budget(explored.analysis.timing_only)),
+        "HIDDENFINDINGS": _note(about_findings(explored.analysis.timing_only)),
+        "HIDDENSTATEMENTS": _note(about_statements(explored.analysis.timing_only)),
         "PROGRAM": html.escape(data["program"]),
         "STYLE": style,
         "CHARTS": charts,
@@ -68,7 +72,12 @@ def _title(result: dict[str, Any]) -> str:
 
 def _selection(selected: dict[str, Any] | None) -> str:
     """What the page is of, where that is not all."""
-    return f'<p class="note">Selected: {html.escape(printable(selected["text"]))}</p>\n' if selected else ""
+    return _note(f"Selected: {selected['text']}") if selected else ""
+
+
+def _note(text: str) -> str:
+    """A paragraph beside the figures; nothing where there is nothing to say."""
+    return f'<p class="note">{html.escape(printable(text))}</p>\n' if text else ""
 
 
 def _verdict(text: str) -> str:

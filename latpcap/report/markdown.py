@@ -17,6 +17,7 @@ from latpcap.report.chattiness import chattiness_rows
 from latpcap.report.network import network_in_all
 from latpcap.report.terminal import PARTS
 from latpcap.report.text import TOP, number, printable, top
+from latpcap.report.timing_only import about_budget, about_findings, about_statements
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.result.connections import busiest
@@ -42,13 +43,13 @@ def render(result: Analysis) -> str:
         _selection(plain["selection"]),
         _settings(result.settings),
         _health(plain["health"]),
-        _budget(result.budget.parts(), network_in_all(result)),
+        _budget(result.budget.parts(), network_in_all(result), about_budget(result.timing_only)),
         _projection(plain["projection"]),
         _chattiness(result.chattiness),
         _errors(result.errors),
         _minutes(result.minutes),
-        _findings(plain["findings"]),
-        _statements(plain["statements"], len(result.statements)),
+        _findings(plain["findings"], about_findings(result.timing_only)),
+        _statements(plain["statements"], len(result.statements), about_statements(result.timing_only)),
         _connections(plain["connections"], len(result.connections)),
         _captures(plain["captures"]),
     )
@@ -81,7 +82,7 @@ def _health(notes: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"- {note['severity']}: {text_of(note['message'])} ({text_of(note['code'])})"
 
 
-def _budget(parts: dict[str, float], besides: str) -> Iterator[str]:
+def _budget(parts: dict[str, float], *besides: str) -> Iterator[str]:
     total = sum(parts.values())
     if total > 0:
         yield "## Where the time went\n"
@@ -94,8 +95,7 @@ def _budget(parts: dict[str, float], besides: str) -> Iterator[str]:
             ),
             left=(0, 3),
         )
-        if besides:
-            yield f"\n{text_of(besides)}"
+        yield from (f"\n{text_of(text)}" for text in besides if text)
 
 
 def _projection(projection: dict[str, Any]) -> Iterator[str]:
@@ -172,8 +172,8 @@ def _minutes(result: MinutesResult | None) -> Iterator[str]:
         )
 
 
-def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
-    if findings:
+def _findings(findings: Sequence[dict[str, Any]], besides: str) -> Iterator[str]:
+    if findings or besides:
         yield "## Findings"
     for finding in findings:
         yield f"\n### {text_of(finding['title'])}\n"
@@ -193,13 +193,17 @@ def _findings(findings: Sequence[dict[str, Any]]) -> Iterator[str]:
             frames = [Frames(**each) for each in finding.get("frames", ())]
             shown, more = short_filter(finding["display_filter"], frames)
             more += finding.get("frames_left_out", 0)
-            besides = f", … {more:,} more (`latpcap findings --filters`)" if more else ""
-            yield f"- in Wireshark: {code_of(shown)}{besides}"
+            further = f", … {more:,} more (`latpcap findings --filters`)" if more else ""
+            yield f"- in Wireshark: {code_of(shown)}{further}"
+    if besides:
+        yield f"\n{text_of(besides)}"
 
 
-def _statements(costliest: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
+def _statements(costliest: Sequence[dict[str, Any]], count: int, besides: str) -> Iterator[str]:
     if costliest:
         yield f"## {top('Statements', count)}\n"
+        if besides:
+            yield f"{text_of(besides)}\n"
         yield from _table(
             (
                 *("share", "network s", "service s", "runs", "round trips", "p50 ms", "p95 ms"),
@@ -245,12 +249,17 @@ def _connections(shown: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
                     *(number(each["rtt"][name]) for name in ("baseline_ms", "handshake_ms", "in_stream_median_ms")),
                     *_pace(each["chattiness"]),
                     text_of(f"{each['rtt']['method']}: {each['rtt']['reason']}"),
-                    text_of(f"{each['client']} → {each['server']} {each['protocol']}"),
+                    text_of(f"{each['client']} → {each['server']} {each['protocol']}{_hidden(each)}"),
                 )
                 for each in shown
             ),
             left=(9, 10),
         )
+
+
+def _hidden(connection: dict[str, Any]) -> str:
+    version = f", {connection['tls_version']}" if connection["tls_version"] else ""
+    return f"{version}, timing only" if connection["timing_only"] else version
 
 
 def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.report.chattiness import chattiness_rows
+from latpcap.report.timing_only import about_findings
 from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms, significant
@@ -25,10 +26,11 @@ def render(result: Analysis) -> str:
     """Return the verdict, what limits it, the budget, chattiness, findings and the projection."""
     verdict = "".join(f"<p>{html.escape(line)}</p>" for line in result.summary.verdict.split("\n"))
     notes = "".join(f"<li>{_note(note)}</li>" for note in result.health)
+    unread = about_findings(result.timing_only)
     parts = (
         render_budget(result.budget),
         render_chattiness(result.chattiness),
-        render_findings(result.findings),
+        render_findings(result.findings) + (f"<p>{html.escape(unread)}</p>" if unread else ""),
         render_projection(result.projection),
     )
     return f"<div>{verdict}<ul>{notes}</ul>{''.join(parts)}</div>"

@@ -102,6 +102,7 @@ def _columns(asked: RankOrder, folder: str, file_cells: int) -> list[Shown]:
         (Heading("network", optional=True), lambda row: _share(row["network_share"])),
         (Heading(f"s at {at}", optional=True), lambda row: _number(row["projected_s"])),
         (Heading("think s", optional=True), lambda row: _number(row["think_s"] or None)),
+        (Heading("timing only", optional=True), _timing_only),
         (Heading("notes", "left", optional=True), lambda row: row["health"] or ""),
         (Heading("file", "left", least=max(file_cells, 20)), lambda row: printable(_called(row["file"], folder))),
     ]
@@ -133,6 +134,12 @@ def _name(row: Row, by: str) -> str:
 def _fitted(name: str) -> str:
     cut = going_to().bounds_lines and len(name) > NAME_CELLS
     return f"{name[: NAME_CELLS - 1]}…" if cut else name
+
+
+def _timing_only(row: Row) -> str:
+    """How many of its connections could not be read."""
+    hidden = row["timing_only"] or 0
+    return "" if hidden == 0 else "all" if hidden == row["connections"] else f"{hidden:,} of {row['connections']:,}"
 
 
 def _percent(share: float | None) -> str:

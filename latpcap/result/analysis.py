@@ -23,6 +23,7 @@ from latpcap.measures.routes import RouteResult, route_results
 from latpcap.measures.statements import StatementGroups, group
 from latpcap.measures.tasks import Tasks, count_tasks, tasks
 from latpcap.measures.tcp import TcpResult
+from latpcap.measures.timing_only import TimingOnly, timing_only, tls_readings
 from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
@@ -31,7 +32,7 @@ from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.minutes import MinutesResult, minutes_result
-from latpcap.result.settings import THINK_S, Settings
+from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
@@ -110,6 +111,8 @@ class Analysis(Displayed, Struct, frozen=True):
     waits: Waits
     """What the network's time consists of: round trips, TCP handshakes, greetings, and how long they waited."""
     purposes: tuple[PurposeResult, ...]
+    timing_only: TimingOnly | None
+    """Connections of which nothing that was said could be read; null where there is none."""
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
     connections: Sequence[ConnectionResult]
@@ -141,7 +144,7 @@ class Measures:
         """Measure `recording`."""
         self.recording = recording
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
-        self.settings = Settings(think_s, rtt_baseline_ms, ports)
+        self.settings = Settings(think_s, rtt_baseline_ms, ports, _keys_used(recording))
         self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
@@ -171,6 +174,11 @@ class Measures:
     def errors(self) -> ErrorsResult:
         """What the server answered with an error."""
         return errors_result(self.evidence)
+
+    @cached_property
+    def timing_only(self) -> TimingOnly | None:
+        """What of the recording could not be read."""
+        return timing_only(self.recording)
 
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
@@ -249,6 +257,7 @@ class Measures:
             budget=self.budget,
             waits=self.timeline.waits,
             purposes=purposes,
+            timing_only=self.timing_only,
             chattiness=made_for,
             paths=tuple(path_results(recording, rtt)),
             connections=connections,
@@ -301,6 +310,7 @@ class Measures:
                     health=self.health,
                     errors=self.errors,
                     doubt=self.doubt,
+                    timing_only=self.timing_only,
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),
@@ -324,6 +334,14 @@ class Measures:
         if seen >= FEWEST_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
             return None
         return Doubt.FEW_RESPONSES if seen else Doubt.NO_RESPONSE
+
+
+def _keys_used(recording: Recording) -> KeysUsed | None:
+    """What keys did, where some were given."""
+    readings = tls_readings(recording)
+    if not set(readings) - {"no-keys"}:
+        return None
+    return KeysUsed(connections=sum(readings.values()), opened=readings.get("decrypted", 0))
 
 
 def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:

@@ -28,7 +28,7 @@ __all__ = [
 
 CONNECTION_TEXTS = (
     *("client", "server", "protocol", "server_version", "user", "database", "application"),
-    *("encryption", "compression", "state"),
+    *("encryption", "compression", "tls_version", "tls_cipher", "server_name", "certificate_subject", "state"),
 )
 
 
@@ -84,6 +84,18 @@ class ConnectionResult(Struct, frozen=True):
     application: str | None
     encryption: str | None
     compression: str | None
+    tls_version: str | None
+    """As far as the handshake says it in clear; likewise the next four."""
+    tls_cipher: str | None
+    """The cipher suite, by its IANA name."""
+    server_name: str | None
+    """The host that the client asked for (SNI)."""
+    certificate_subject: str | None
+    """Of the server's certificate: TLS 1.3 encrypts it."""
+    tls_resumed: bool | None
+    """It goes on with an earlier session, with a shorter handshake."""
+    timing_only: bool
+    """Round trips and times are known, and nothing of what was said."""
     state: str
     replication: bool
     start: str
@@ -112,6 +124,8 @@ def connection_results(
     values: dict[str, Values[Any]] = {
         **{name: Names.coded(recording.said(name)) for name in CONNECTION_TEXTS},
         **{name: Numbers(columns.column(table, name).ints(0)[rows]) for name in counts},
+        "tls_resumed": Truths.of(columns.column(table, "tls_resumed"), rows),
+        "timing_only": Truths(recording.timing_only),
         "replication": Truths(columns.column(table, "replication").values[rows]),
         "cancels": Numbers(cancels, cancels >= 0),
         **{name: Times.of(columns.column(table, name), rows) for name in ("start", "end")},

@@ -56,6 +56,8 @@ class RankRow(Struct, frozen=True):
     connections: int | None = None
     exchanges: int | None = None
     tasks: int | None = None
+    timing_only: int | None = None
+    """Of the connections, those of which no statement could be read."""
     health: str | None = None
     """The codes of errors and warnings among the health notes."""
     reason: str | None = None
@@ -118,6 +120,7 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
         finding=next(found, None),
         connections=len(measures.recording.database_rows),
         exchanges=len(exchanges),
+        timing_only=int(measures.recording.timing_only.sum()),
         health=_codes(note.code for note in measures.health if note.severity != "info"),
     )
     return _compared(row, _unknown(measures))

@@ -6,12 +6,21 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from latpcap.units import format_given_ms
+from latpcap.units import counted, format_given_ms
 
-__all__ = ["THINK_S", "Settings"]
+__all__ = ["THINK_S", "KeysUsed", "Settings"]
 
 THINK_S = 1.0
 """Client time above this is think time, unless something else is said."""
+
+
+class KeysUsed(Struct, frozen=True):
+    """What the keys did that were given: nothing more is ever told of them."""
+
+    connections: int
+    """That speak TLS."""
+    opened: int
+    """Of these, how many were read."""
 
 
 class Settings(Struct, frozen=True):
@@ -22,6 +31,8 @@ class Settings(Struct, frozen=True):
     """`None`: as measured."""
     decode_as: dict[str, str] = field(default_factory=dict)
     """The protocol of a server port, where one was given."""
+    keys: KeysUsed | None = None
+    """`None`: there were none, neither beside the captures nor in them."""
 
     @property
     def text(self) -> str:
@@ -39,3 +50,5 @@ class Settings(Struct, frozen=True):
             yield f"a baseline RTT of {format_given_ms(self.rtt_baseline_ms)}"
         for port, protocol in self.decode_as.items():
             yield f"port {port} as {protocol}"
+        if self.keys is not None:
+            yield f"keys, which open {self.keys.opened:,} of {counted(self.keys.connections, 'TLS connection')}"

@@ -10,7 +10,7 @@ from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
 from latpcap.measures.tasks import Tasks
-from latpcap.tables.columns import Floats, nullable
+from latpcap.tables.columns import Bools, Floats, nullable
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
@@ -71,8 +71,17 @@ def task_table(tasks: Tasks, recording: Recording) -> Table:
         "share_per_ms": nullable(share_per_ms(tasks)),
         "network_s": nullable(tasks.network_ns / 1e9),
         "baseline_rtt_ms": nullable(tasks.baseline_ns / 1e6),
+        "timing_only": Array.from_numpy(_timing_only(tasks, recording)).cast(DataType.bool()),
     }
     return Table(ArrowTable.from_pydict(columns), "tasks")
+
+
+def _timing_only(tasks: Tasks, recording: Recording) -> Bools:
+    """Tasks in which something was said that could not be read."""
+    hidden = recording.timing_only[recording.exchanges.connection] & (tasks.of_exchange >= 0)
+    found = np.zeros(len(tasks), bool)
+    found[tasks.of_exchange[hidden]] = True
+    return found
 
 
 def _spread(values: Floats) -> Spread:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.purposes import PURPOSES, PurposeResult
+from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
 from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.project import Projection
@@ -34,6 +35,9 @@ SIDE_BY_SIDE = 0.98
 
 MIN_BESIDE = 0.3
 """The share of round trips beside the statements from which on the verdict mentions them."""
+
+MIN_HIDDEN = 0.1
+"""The share of round trips that are timing only from which on the verdict says so."""
 
 MIN_HELD = 0.05
 """Packets held back, as a share of the round trips, from which on the verdict mentions that they wait, too."""
@@ -74,6 +78,7 @@ class Facts(Struct, frozen=True):
     health: Sequence[HealthNote]
     errors: ErrorsResult
     doubt: Doubt | None
+    timing_only: TimingOnly | None
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -191,6 +196,14 @@ def _warning(facts: Facts) -> str:
 # --- what stands out ------------------------------------------------------------------------------------------------
 
 
+def _timing_only(facts: Facts) -> str:
+    """Where most of it could not be read, and what would help."""
+    hidden = facts.timing_only
+    if hidden is None or hidden.round_trips < MIN_HIDDEN * facts.round_trips:
+        return ""
+    return f"{hidden.text}{f': {hidden.advice}' if hidden.advice else ''}."
+
+
 def _failures(facts: Facts) -> str:
     """How many statements and logins failed."""
     return "" if facts.errors.all_logins_failed else said_of_errors(facts.errors)
@@ -240,6 +253,7 @@ def _changed_path(facts: Facts) -> str:
 
 
 STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
+    _timing_only,
     _failures,
     _changed_path,
     _beside_statements,

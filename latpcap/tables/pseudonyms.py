@@ -30,6 +30,8 @@ NAMES = {
     "former_users": "user",
     "user": "user",
     "application": "application",
+    "server_name": "host",
+    "certificate_subject": "certificate",
 }
 """Columns of the connections that hold names (the former ones of a connection line by line) → their kind."""
 NAMELESS = frozenset({"", "-", "bytes", "file object", "standard input"})
@@ -139,7 +141,7 @@ class PseudonymousTables:
 
     def __init__(self, tables: Any, names: Pseudonyms) -> None:
         """Learn the names that `tables` hold; what `names` knows already keeps its pseudonym."""
-        self._tables = tables
+        self._tables = self.core = tables
         self.real = tables
         """With the names as they are: a selection may go by these."""
         self._names = names
@@ -173,6 +175,8 @@ class PseudonymousTables:
             user=lambda text: names.of("user", text),
             database=lambda text: names.of("database", text),
             application=lambda text: names.of("application", text),
+            server_name=lambda text: names.of("host", text),
+            certificate_subject=lambda text: names.of("certificate", text),
             former_users=lambda text: "",
             former_databases=lambda text: "",
         )

@@ -336,6 +336,11 @@ class Recording:
         """What this was made from."""
         return self._tables
 
+    @property
+    def core(self) -> Any:
+        """The `latpcap._core.Recording` behind it, whatever is selected or replaced."""
+        return getattr(self._tables, "core", self._tables)
+
     @cached_property
     def captures_table(self) -> Table:
         """One row a file."""
@@ -388,6 +393,11 @@ class Recording:
     def said(self, name: str) -> Codes:
         """A text column of the connection table, of the database connections."""
         return columns.codes(self.all_connections_table, name).picked(self.database_rows)
+
+    @cached_property
+    def timing_only(self) -> Bools:
+        """The database connections of which nothing but times is known: what they say could not be read."""
+        return columns.column(self.all_connections_table, "timing_only").values[self.database_rows].astype(bool)
 
     @cached_property
     def start_ns(self) -> int:

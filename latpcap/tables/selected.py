@@ -76,6 +76,11 @@ class OfStreams:
         self._chosen = chosen
 
     @property
+    def core(self) -> Any:
+        """What the core has read, all of it."""
+        return getattr(self._tables, "core", self._tables)
+
+    @property
     def real(self) -> Any:
         """The tables with the names as they are, where others are shown."""
         return getattr(self._tables, "real", None)

@@ -79,30 +79,38 @@ class Column(Values[Value]):
         """The column of a table."""
 
 
-class Truths(Column[bool]):
-    """Yes or no."""
+class Truths(Column[bool | None]):
+    """Yes or no; `None` where it is not known."""
 
-    __slots__ = ("values",)
+    __slots__ = ("known", "values")
 
-    def __init__(self, values: Bools) -> None:
-        """Take one a row."""
-        self.values = values
+    def __init__(self, values: Bools, known: Bools | None = None) -> None:
+        """Take one a row, and which of them are known."""
+        self.values, self.known = values, known
+
+    @classmethod
+    def of(cls, truths: columns.Column, rows: Ints) -> Truths:
+        """Some rows of a column."""
+        return cls(truths.values[rows].astype(bool), truths.is_valid()[rows])
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, start: int, stop: int) -> list[bool]:
+    def part(self, start: int, stop: int) -> list[bool | None]:
         """As they are."""
-        truths: list[bool] = self.values[start:stop].tolist()
+        truths: list[bool | None] = self.values[start:stop].tolist()
+        if self.known is not None:
+            for row in np.flatnonzero(~self.known[start:stop]).tolist():
+                truths[row] = None
         return truths
 
     def arrow(self) -> Array:
         """A column of booleans."""
-        return Array.from_numpy(self.values).cast(DataType.bool())
+        return columns.nullable(self.values, self.known).cast(DataType.bool())
 
     def json(self) -> dict[str, Any]:
-        """As they are."""
-        return {"truths": np.ascontiguousarray(self.values)}
+        """With a null for each that is not known."""
+        return {"truths": np.ascontiguousarray(self.values), "known": self.known}
 
 
 class Numbers(Column[int | None]):

@@ -15,6 +15,8 @@ pub(super) enum Given<'py> {
     Truths {
         #[pyo3(item)]
         truths: PyReadonlyArray1<'py, bool>,
+        #[pyo3(item)]
+        known: Option<PyReadonlyArray1<'py, bool>>,
     },
     Numbers {
         #[pyo3(item)]
@@ -70,7 +72,11 @@ fn fields<'a>(columns: &'a [(String, Given<'_>)], wanted: &Range<usize>) -> PyRe
 
 fn column<'a>(given: &'a Given<'_>, wanted: &Range<usize>) -> PyResult<Column<'a>> {
     let (column, length) = match given {
-        Given::Truths { truths } => (Column::Truths(truths.as_slice()?), truths.as_slice()?.len()),
+        Given::Truths { truths, known } => {
+            let (values, known) = (truths.as_slice()?, known.as_ref().map(|known| known.as_slice()).transpose()?);
+            let length = known.map_or(values.len(), |known| known.len().min(values.len()));
+            (Column::Truths { values, known }, length)
+        }
         Given::Numbers { numbers, known } => {
             let (values, known) = (numbers.as_slice()?, known.as_ref().map(|known| known.as_slice()).transpose()?);
             let length = known.map_or(values.len(), |known| known.len().min(values.len()));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
 
 use super::CaptureError;
 use super::keys::KeyLog;
@@ -69,25 +70,35 @@ pub fn read(
 }
 
 /// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs, and how
-/// many blocks of decryption secrets there were: dropped unless `embed_keys`.
+/// many blocks of decryption secrets there were: dropped unless `embed_keys`, which also adds those secrets of `keylog`
+/// that are of sessions in `recording`, and says of how many.
 #[pyfunction]
-#[pyo3(signature = (sources, comments, output, *, embed_keys=false, progress=None))]
+#[pyo3(signature = (sources, comments, output, *, embed_keys=false, keylog=None, recording=None, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `annotate`")]
 pub fn annotate(
     py: Python<'_>,
     sources: Vec<std::path::PathBuf>,
     comments: Comments,
     output: std::path::PathBuf,
     embed_keys: bool,
+    keylog: Option<Bound<'_, KeyLog>>,
+    recording: Option<Bound<'_, Recording>>,
     progress: Option<Bound<'_, Progress>>,
-) -> PyResult<(u64, u64)> {
+) -> PyResult<(u64, u64, usize)> {
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
     let sources = sources.into_iter().map(Source::path).collect();
+    let (mut key_log, mut sessions) = (Zeroizing::default(), 0);
+    if let (true, Some(log), Some(recording)) = (embed_keys, keylog, recording) {
+        let randoms = &recording.get().client_randoms;
+        sessions = randoms.iter().filter(|random| log.get().0.knows(random)).count();
+        key_log = log.get().0.lines_of(randoms);
+    }
     py.detach(|| {
-        let keys = if embed_keys { Keys::Embed(&[]) } else { Keys::Drop };
+        let keys = if embed_keys { Keys::Embed(&key_log) } else { Keys::Drop };
         let mut file = BufWriter::new(File::create(output)?);
         let written = capture::annotate(sources, &comments, keys, &mut file, &cancel)?;
         file.flush()?;
-        Ok((written.packets, written.secrets))
+        Ok((written.packets, written.secrets, sessions))
     })
     .map_err(|error: AnnotateError| match error {
         AnnotateError::Write(error) => PyErr::from(error),

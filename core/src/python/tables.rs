@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::layers::tls::Random;
 use crate::ledger::Limits;
 use crate::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
 
@@ -70,6 +71,8 @@ pub struct Recording {
     tags: RecordBatch,
     samples: Arc<SampleColumns>,
     clock_readings: RecordBatch,
+    /// Of its TLS sessions.
+    pub(super) client_randoms: Vec<Random>,
 }
 
 #[pymethods]
@@ -130,6 +133,7 @@ impl Recording {
             statements: tables.statements()?,
             tags: tables.tags()?,
             clock_readings: tables.clock_readings()?,
+            client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),
         })

@@ -22,8 +22,10 @@ use arrow_schema::ArrowError;
 
 use crate::capture::Recording;
 use crate::conversation::{Conversation, Dialogue};
+use crate::layers::tls::{Random, Reading, TlsFacts};
 use crate::note::{Note, NoteCode, Notes};
 use crate::packet::Endpoint;
+use crate::protocols::opaque;
 use crate::session::Session;
 use crate::side::Side;
 use crate::sql::{StatementKind, Statements};
@@ -100,6 +102,9 @@ impl Tables {
         let text = |get: fn(&Dialogue) -> Option<&str>| {
             strings(rows.iter().map(|row| get(row.dialogue?).map(Statements::name)))
         };
+        let tls_text = |get: fn(&TlsFacts) -> Option<&str>| {
+            strings(rows.iter().map(|row| row.tls().and_then(get).map(Statements::name)))
+        };
         let anomalies = || rows.iter().map(|row| row.connection.anomalies());
         let anomaly = |get: fn(Anomalies) -> Tally| numbers(anomalies().map(|anomalies| get(anomalies).count));
         let spans =
@@ -131,6 +136,13 @@ impl Tables {
             ("former_databases", former(|session| &session.former_databases)),
             ("encryption", text(|dialogue| dialogue.session.encryption)),
             ("compression", text(|dialogue| dialogue.session.compression)),
+            ("tls_version", tls_text(|tls| tls.version)),
+            ("tls_cipher", strings(rows.iter().map(|row| row.tls()?.cipher_suite_name()))),
+            ("server_name", tls_text(|tls| tls.server_name.as_deref())),
+            ("certificate_subject", tls_text(|tls| tls.certificate_subject.as_deref())),
+            ("tls_resumed", Arc::new(BooleanArray::from_iter(rows.iter().map(|row| row.tls()?.resumed)))),
+            ("tls_reading", tls_text(|tls| Some(tls.reading.as_str()))),
+            ("timing_only", booleans(rows.iter().map(Row::is_timing_only))),
             ("state", strings(rows.iter().map(|row| Some(row.connection.state().as_str())))),
             ("replication", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.session.replication)))),
             ("first_frame", numbers(rows.iter().map(|row| row.connection.first_frame))),
@@ -176,6 +188,12 @@ impl Tables {
             ("clock_steps", anomaly(|anomalies| anomalies.clock_steps)),
             ("clock_stepped_ns", spans(|anomalies| anomalies.clock_stepped_ns)),
         ])
+    }
+
+    /// What the sessions of TLS are known by in a key log.
+    pub fn client_randoms(&self) -> Vec<Random> {
+        let dialogues = self.conversations.iter().filter_map(Conversation::dialogue);
+        dialogues.filter_map(|dialogue| dialogue.session.tls.as_ref()?.client_random).collect()
     }
 
     /// One row a clean in-stream RTT sample.
@@ -238,6 +256,18 @@ impl<'a> Row<'a> {
 
     fn protocol(&self) -> Option<&'static str> {
         self.dialogue.map(|dialogue| dialogue.protocol)
+    }
+
+    fn tls(&self) -> Option<&'a TlsFacts> {
+        self.dialogue?.session.tls.as_deref()
+    }
+
+    /// Only who speaks when is known: what is said is encrypted and was not opened, or nobody knows its protocol.
+    fn is_timing_only(&self) -> bool {
+        let is_opened = self.tls().is_some_and(|tls| tls.reading == Reading::Decrypted);
+        self.dialogue.is_some_and(|dialogue| {
+            dialogue.session.encryption.is_some() && !is_opened || opaque::NAMES.contains(&dialogue.protocol)
+        })
     }
 }
 

@@ -33,7 +33,7 @@ const two = (first, second) => (first === null && second === null ? "" : lines(f
 const pace = (title, name) => ({ title, value: (row) => row.chattiness[name].p50, show: ({ chattiness }) => two(chattiness[name].p50, chattiness[name].p95) });
 const server = (row) => lines(row.server, [row.protocol, row.server_version].filter(Boolean).join(" "));
 const who = (row) => lines(row.user ?? "–", [row.database, row.application].filter(Boolean).join(", "));
-const state = (row) => lines(row.state, [row.encryption, row.compression, row.replication ? "replication" : ""].filter(Boolean).join(", "));
+const state = (row) => lines(row.state, [row.tls_version ?? row.encryption, row.timing_only ? "timing only" : "", row.compression, row.replication ? "replication" : ""].filter(Boolean).join(", "));
 
 function method({ rtt }) {
   const known = rtt.low_ms === null ? "" : `${fixedMs(rtt.low_ms)} to ${fixedMs(rtt.high_ms)} ms; `;

@@ -26,6 +26,7 @@ from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
 from latpcap.report.terminal.statements import statements
 from latpcap.report.text import printable
+from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
 
 __all__ = [
@@ -56,13 +57,15 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from health(result.health)
     yield from budget(result.budget)
     yield from _network(result)
+    if text := about_budget(result.timing_only):
+        yield Text(text, style="dim")
     yield from errors(result.errors)
-    yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms)
+    yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms, result.timing_only)
     yield from projection_parts(result.projection)
     yield from purposes(result.purposes)
     yield from chattiness(result.chattiness)
     yield from paths(result.paths)
     yield from minutes(result.minutes)
-    yield from statements(result.statements)
+    yield from statements(result.statements, result.timing_only)
     yield from routes(result.routes)
     yield from connections(result.connections)

@@ -36,6 +36,9 @@ def _connection_row(connection: ConnectionResult, *, names_protocol: bool) -> tu
     state = "" if connection.state == "complete" else f", {connection.state}"
     chattiness = connection.chattiness
     protocol = f" {connection.protocol}" if names_protocol else ""
+    hidden = (
+        f", {connection.tls_version}" if connection.tls_version else ""
+    ) + ", timing only" * connection.timing_only
     return (
         f"{connection.stream}",
         f"{connection.round_trips:,}",
@@ -44,5 +47,5 @@ def _connection_row(connection: ConnectionResult, *, names_protocol: bool) -> tu
         ms(connection.rtt.in_stream_median_ms),
         f"{connection.rtt.method}, {connection.rtt.position}",
         *(ms(times[name]) for times in (chattiness.delta_ms, chattiness.client_ms) for name in ("p50", "p95")),
-        printable(f"{connection.client} → {connection.server}{protocol}{state}"),
+        printable(f"{connection.client} → {connection.server}{protocol}{hidden}{state}"),
     )

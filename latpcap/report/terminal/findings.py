@@ -9,9 +9,11 @@ from rich.text import Text
 
 from latpcap.findings import FindingResult, FixesTogether
 from latpcap.findings.frames import short_filter
+from latpcap.measures.timing_only import TimingOnly
 from latpcap.report.console import heading, print_renderables
 from latpcap.report.destination import going_to
 from latpcap.report.text import TOP, printable, top
+from latpcap.report.timing_only import about_findings
 from latpcap.units import counted, format_given_ms, format_s, listed
 
 __all__ = ["findings", "findings_text"]
@@ -20,15 +22,20 @@ SEVERITIES = {"high": "bold red", "medium": "yellow", "low": "cyan", "info": "di
 
 
 def findings(
-    findings: tuple[FindingResult, ...], together: FixesTogether | None, told_rtt_ms: float | None
+    findings: tuple[FindingResult, ...],
+    together: FixesTogether | None,
+    told_rtt_ms: float | None,
+    timing_only: TimingOnly | None = None,
 ) -> Iterator[RenderableType]:
-    """The costliest, in short."""
-    if not findings:
+    """The costliest, in short, and which could not be looked for."""
+    if not findings and timing_only is None:
         return
     yield heading(top("Findings", len(findings)))
     for finding in findings[:TOP]:
         yield from _finding(finding, told_rtt_ms)
     yield from _together(together, told_rtt_ms)
+    if text := about_findings(timing_only):
+        yield Text(text, style="dim")
 
 
 def _finding(finding: FindingResult, told_rtt_ms: float | None) -> Iterator[RenderableType]:
@@ -56,8 +63,9 @@ def findings_text(
     told_rtt_ms: float | None,
     *,
     whole_filters: bool = False,
+    timing_only: TimingOnly | None = None,
 ) -> str:
-    """Every finding whole, and what all fixes save at once.
+    """Every finding whole, what all fixes save at once, and which could not be looked for.
 
     The display filter of a finding's packets stands on one line however long: it is there to be copied. Unless they are
     wanted whole, it shows the first ranges of frames.
@@ -67,7 +75,9 @@ def findings_text(
         + "".join(f"  {line}\n" for line in _filter(finding, whole_filters))
         for finding in findings
     ]
-    return "\n".join(filter(None, (*shown, print_renderables(_together(together, told_rtt_ms)))))
+    hidden = [Text(text)] if (text := about_findings(timing_only)) else []
+    below = (print_renderables(_together(together, told_rtt_ms)), print_renderables(hidden))
+    return "\n".join(filter(None, (*shown, *below)))
 
 
 def _filter(finding: FindingResult, whole: bool) -> Iterator[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
+from rich.text import Text
 
+from latpcap.measures.timing_only import TimingOnly
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
 from latpcap.report.text import TOP, ms, number, printable, top
+from latpcap.report.timing_only import about_statements
 from latpcap.result.statements import StatementResult
 
 __all__ = ["statements"]
@@ -16,9 +19,13 @@ __all__ = ["statements"]
 PACE = ("delta p50 ms", "p95 ms", "client p50 ms", "p95 ms")
 
 
-def statements(statements: Sequence[StatementResult]) -> Iterator[RenderableType]:
-    """What each statement cost."""
+def statements(
+    statements: Sequence[StatementResult], timing_only: TimingOnly | None = None
+) -> Iterator[RenderableType]:
+    """What each statement cost, and why there may be none."""
     yield heading(top("Statements", len(statements)))
+    if text := about_statements(timing_only):
+        yield Text(printable(text), style="dim")
     yield Grid(
         (
             *map(Heading, ("network s", "service s", "runs", "round trips", "p50 ms")),

@@ -41,6 +41,18 @@ pub enum Reading {
     Decrypted,
 }
 
+impl Reading {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoKeys => "no-keys",
+            Self::NoSecret => "no-secret",
+            Self::WrongSecret => "wrong-secret",
+            Self::UnsupportedSuite => "unsupported-suite",
+            Self::Decrypted => "decrypted",
+        }
+    }
+}
+
 impl TlsFacts {
     /// The IANA name of the cipher suite.
     pub fn cipher_suite_name(&self) -> Option<String> {
