@@ -1,9 +1,7 @@
 //! All conversations of a recording: from the bytes that each side sent to the exchanges that are over.
 
-use std::sync::Arc;
-
 use crate::batch::{Batch, Event, What};
-use crate::conversation::Conversation;
+use crate::conversation::{Common, Conversation};
 use crate::exchange::Exchange;
 use crate::layers::tls::KeyLog;
 use crate::ledger::{Kept, Limits, Round, Share};
@@ -16,9 +14,7 @@ use crate::stream::{Chunk, Connection};
 pub struct Conversations<'a> {
     limits: &'a Limits,
     pub all: Vec<Conversation>,
-    pub statements: Statements,
-    /// Secrets that were given, and those that have come by.
-    pub keys: Arc<KeyLog>,
+    pub common: Common,
     pub notes: Notes,
     kept: Kept,
     /// What of each is in that sum.
@@ -32,9 +28,11 @@ impl Conversations<'_> {
     pub fn new(options: &Options) -> Conversations<'_> {
         Conversations {
             limits: &options.limits,
-            keys: options.keys.clone(),
             all: Vec::new(),
-            statements: Statements::within(options.show_literals, options.limits.statements),
+            common: Common {
+                statements: Statements::within(options.show_literals, options.limits.statements),
+                keys: KeyLog::clone(&options.keys),
+            },
             notes: Notes::default(),
             kept: Kept::default(),
             counted: Vec::new(),
@@ -50,14 +48,14 @@ impl Conversations<'_> {
             self.turn(events, &batch.bytes, &mut batch.finished);
         }
         batch.forget_bytes();
-        self.kept.statements = self.statements.kept_bytes();
+        self.kept.statements = self.common.statements.kept_bytes();
         (batch.conversations, batch.conversed) = (self.kept, self.all.len());
     }
 
     /// What one packet has brought one connection.
     fn turn(&mut self, events: &[Event], bytes: &[u8], finished: &mut Vec<Exchange>) {
         let number = match events.first() {
-            Some(Event { what: What::Secrets(text), .. }) => return Arc::make_mut(&mut self.keys).add(text),
+            Some(Event { what: What::Secrets(text), .. }) => return self.common.keys.add(text),
             Some(event) => event.connection as usize,
             None => return,
         };
@@ -85,7 +83,7 @@ impl Conversations<'_> {
             What::Retransmission => conversation.retransmission(),
             What::Chunk(chunk, range) => {
                 let bytes = &bytes[range.clone()];
-                conversation.read(&Chunk { bytes, ..*chunk }, &mut self.statements);
+                conversation.read(&Chunk { bytes, ..*chunk }, &mut self.common);
             }
             What::HungUp(side, acknowledged) => conversation.hung_up(*side, *acknowledged),
             What::Stalled(side, stalled_ns) => conversation.stalled(*side, *stalled_ns),
@@ -103,7 +101,7 @@ impl Conversations<'_> {
         for exchange in &mut finished[before..] {
             exchange.connection = number as u32;
             if let Some(error) = &mut exchange.error {
-                error.message = self.statements.error(exchange.sql, &error.code, &error.message);
+                error.message = self.common.statements.error(exchange.sql, &error.code, &error.message);
                 error.code = Statements::error_code(&error.code);
             }
         }
@@ -114,9 +112,9 @@ impl Conversations<'_> {
     pub fn close(&mut self, number: usize, connection: &mut Connection, finished: &mut Vec<Exchange>) {
         let conversation = &mut self.all[number];
         while let Some(chunk) = connection.streams.finish() {
-            conversation.read(&chunk, &mut self.statements);
+            conversation.read(&chunk, &mut self.common);
         }
-        conversation.finish(&mut self.statements);
+        conversation.finish(&mut self.common);
         if conversation.dialogue().is_some_and(|dialogue| dialogue.swapped) {
             connection.swap_roles();
         }
@@ -181,7 +179,7 @@ impl Conversations<'_> {
             Conversation::New(_) => (NoteCode::TooManyUnrecognised, "streams that were not recognised yet"),
             _ => (NoteCode::TooManyUnfinished, "messages of which only a part had arrived"),
         };
-        self.all[number].give_up_buffers(&mut self.statements);
+        self.all[number].give_up_buffers(&mut self.common);
         self.notes.add(code, || format!("more than {most} bytes of {what}: those of some connections were given up"));
         self.take(number, finished);
         self.count(number);

@@ -36,7 +36,7 @@ impl Ending<'_> {
             recording,
             connections: self.flows.connections,
             conversations: self.conversations.all,
-            statements: self.conversations.statements,
+            statements: self.conversations.common.statements,
             exchanges: self.exchanges.sorted()?,
             samples,
             notes: self.notes,
@@ -98,7 +98,7 @@ impl Ending<'_> {
         let limits = [
             (
                 NoteCode::TooManyStatements,
-                self.conversations.statements.overflowed(),
+                self.conversations.common.statements.overflowed(),
                 "executions of statements have no text of their own, as there are too many distinct ones",
             ),
             (
@@ -113,12 +113,12 @@ impl Ending<'_> {
             ),
             (
                 NoteCode::KeyLogDamaged,
-                self.conversations.keys.damaged(),
+                self.conversations.common.keys.damaged(),
                 "lines of the key log are cut or no secrets: they are left out",
             ),
             (
                 NoteCode::TooManyKeys,
-                self.conversations.keys.left_out(),
+                self.conversations.common.keys.left_out(),
                 "secrets of the key log found no room and are left out",
             ),
         ];

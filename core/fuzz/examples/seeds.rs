@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use latpcap_core::capture::{Packet, Recording, Source};
-use latpcap_core::conversation::{Conversation, Hints};
+use latpcap_core::conversation::{Common, Conversation, Hints};
 use latpcap_core::packet::{Dissected, Dissector, Flags};
 use latpcap_core::protocols::{REGISTRY, protocol_on};
 use latpcap_core::sql::Statements;
@@ -239,7 +239,7 @@ impl Seen {
     fn protocol(&self) -> Option<u8> {
         let mut conversation =
             Conversation::new(Hints { by_port: self.by_port, oriented: true, from_start: true, forced: None });
-        let mut statements = Statements::new(false);
+        let mut common = Common::new(Statements::new(false));
         let mut next = [latpcap_core::stream::START; 2];
         for (frame, (side, bytes)) in (1..).zip(&self.turns) {
             let mark = latpcap_core::stream::Mark { frame, time_ns: frame as i64 };
@@ -247,10 +247,10 @@ impl Seen {
             next[*side as usize] += bytes.len() as u64;
             conversation.read(
                 &latpcap_core::stream::Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes, cut: 0 },
-                &mut statements,
+                &mut common,
             );
         }
-        conversation.finish(&mut statements);
+        conversation.finish(&mut common);
         let name = conversation.dialogue()?.protocol;
         Some(REGISTRY.iter().position(|protocol| protocol.name == name)? as u8)
     }

@@ -4,7 +4,7 @@
 //! synchronisation, how the bytes were cut must not change what comes out.
 #![no_main]
 
-use latpcap_core::conversation::{Conversation, Forced, Hints};
+use latpcap_core::conversation::{Common, Conversation, Forced, Hints};
 use latpcap_core::exchange::Exchange;
 use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::Statements;
@@ -36,20 +36,20 @@ fuzz_target!(|input: &[u8]| {
 
 /// The exchanges of a dialogue without their times, or `None` where its end depends on the packets.
 fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bool) -> Option<Vec<Exchange>> {
-    let mut statements = Statements::new(show_literals);
+    let mut common = Common::new(Statements::new(show_literals));
     let mut conversation = Conversation::new(hints);
     let mut wire = Wire { cuts, next: [START; 2], frame: 0 };
     let mut finished = Vec::new();
     let gaps = turns.iter().any(|turn| turn.lost || turn.cut);
     for turn in turns {
         wire.send(turn, &mut |chunk| {
-            conversation.read(chunk, &mut statements);
+            conversation.read(chunk, &mut common);
             if let Some(dialogue) = conversation.dialogue_mut() {
                 dialogue.pairing.take_finished(&mut finished);
             }
         });
     }
-    conversation.finish(&mut statements);
+    conversation.finish(&mut common);
     let dialogue = conversation.dialogue_mut()?;
     dialogue.pairing.take_finished(&mut finished);
     // In mid-connection the first packet shows which layer is in force.

@@ -1,5 +1,7 @@
 //! Cuts both streams into messages, skips long bodies, and resynchronises after a loss: once for all protocols.
 
+use super::Common;
+use super::encrypted::Encrypted;
 use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
@@ -8,7 +10,6 @@ use crate::protocols::opaque::{Opaque, Push, Tls};
 use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
-use crate::sql::Statements;
 use crate::stream::Chunk;
 
 /// A connection whose protocol is known.
@@ -26,6 +27,8 @@ pub struct Dialogue {
     pub losses: u32,
     pub first_loss: Option<String>,
     decoder: Box<dyn Decoder>,
+    /// Opens the records of TLS, where there are keys.
+    tls: Option<Box<Encrypted>>,
     inboxes: [Inbox; 2],
     /// Messages cannot be delimited until the client begins a request.
     lost: bool,
@@ -51,6 +54,7 @@ impl Dialogue {
             losses: 0,
             first_loss: None,
             decoder: start.decoder,
+            tls: None,
             inboxes: Default::default(),
             lost: false,
             server_spoke: false,
@@ -61,15 +65,23 @@ impl Dialogue {
     }
 
     /// Take in the next bytes of one side.
-    pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+    pub fn read(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         match self.swapped {
-            true => self.read_of(&Chunk { side: chunk.side.other(), ..*chunk }, statements),
-            false => self.read_of(chunk, statements),
+            true => self.read_of(&Chunk { side: chunk.side.other(), ..*chunk }, common),
+            false => self.read_of(chunk, common),
         }
     }
 
     /// The next bytes of the side that is named in them.
-    fn read_of(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+    fn read_of(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
+        match self.tls.take() {
+            Some(tls) => self.tls = self.read_encrypted(tls, chunk, common),
+            None => self.read_plain(chunk, common),
+        }
+    }
+
+    /// The next bytes of the messages themselves, or of what takes their place.
+    pub(super) fn read_plain(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         let side = chunk.side;
         if side == Side::Server && std::mem::take(&mut self.asked_on) && chunk.lost == 0 {
             self.pairing.distrust_next(1);
@@ -78,18 +90,19 @@ impl Dialogue {
             self.gap(chunk);
         }
         if !chunk.bytes.is_empty() {
-            self.bytes(chunk, statements);
+            self.bytes(chunk, common);
             self.server_spoke = side == Side::Server;
         }
         if chunk.cut > 0 {
-            self.cut(chunk, statements);
+            self.cut(chunk, common);
         }
     }
 
     /// What it keeps of messages that are not whole yet.
     #[inline]
     pub fn kept_bytes(&self) -> usize {
-        self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes() + self.decoder.kept_bytes()
+        let tls = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
+        self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes() + self.decoder.kept_bytes() + tls
     }
 
     /// There is no room for messages that are not whole: they are not read.
@@ -98,6 +111,9 @@ impl Dialogue {
             self.lose(Lost("there was no room for messages that were not whole yet".into()));
         }
         self.inboxes.iter_mut().for_each(Inbox::shrink);
+        if let Some(tls) = &mut self.tls {
+            tls.give_up();
+        }
     }
 
     #[inline]
@@ -107,7 +123,7 @@ impl Dialogue {
 
     // --- reading on -------------------------------------------------------------------------------------------------
 
-    fn bytes(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+    fn bytes(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         if chunk.side == Side::Server && self.pairing.is_doubtful() {
             self.lose(Lost("an answer is missing from the capture".into()));
         }
@@ -117,46 +133,50 @@ impl Dialogue {
         } else if self.lost && !self.try_resync(chunk) {
             self.missed(chunk.side, chunk.bytes.len() as u64);
             self.follow_turns(chunk);
-        } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, statements) {
+        } else if let Err(lost) = self.messages_in(chunk, chunk.bytes, common) {
             self.lose_at(chunk, lost);
         }
     }
 
     #[inline]
-    fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], statements: &mut Statements) -> Result<(), Lost> {
+    fn messages_in(&mut self, chunk: &Chunk<'_>, raw: &[u8], common: &mut Common) -> Result<(), Lost> {
         let inbox = self.inbox(chunk.side);
         if inbox.layer.is_none() {
-            return if inbox.body_holds(raw.len()) { Ok(()) } else { self.cut_into_messages(chunk, raw, statements) };
+            return if inbox.body_holds(raw.len()) { Ok(()) } else { self.cut_into_messages(chunk, raw, common) };
         }
         let plain = self.inbox(chunk.side).unwrap(raw)?;
-        let result = self.cut_into_messages(chunk, &plain, statements);
+        let result = self.cut_into_messages(chunk, &plain, common);
         self.inbox(chunk.side).reuse(plain);
         result
     }
 
     /// Messages that are whole in one packet are read in place; others wait in the inbox.
-    fn cut_into_messages(&mut self, chunk: &Chunk<'_>, fresh: &[u8], statements: &mut Statements) -> Result<(), Lost> {
+    fn cut_into_messages(&mut self, chunk: &Chunk<'_>, fresh: &[u8], common: &mut Common) -> Result<(), Lost> {
         let latest = Origin::of(chunk);
         let wrapped = self.inbox(chunk.side).layer.is_some();
         if self.inbox(chunk.side).is_empty() {
-            let used = self.messages(chunk, fresh, latest, statements)?;
-            return self.keep(chunk, &fresh[used..], wrapped, statements);
+            let used = self.messages(chunk, fresh, latest, common)?;
+            return self.keep(chunk, &fresh[used..], wrapped, common);
         }
         if !self.inbox(chunk.side).add(fresh, latest) {
             return Ok(());
         }
         let (buffer, origin) = self.inbox(chunk.side).take();
-        let used = self.messages(chunk, &buffer, origin.unwrap_or(latest), statements)?;
+        let used = self.messages(chunk, &buffer, origin.unwrap_or(latest), common)?;
         if used < buffer.len() && self.inbox(chunk.side).need == 0 {
-            return self.keep(chunk, &buffer[used..], wrapped, statements);
+            return self.keep(chunk, &buffer[used..], wrapped, common);
         }
         self.inbox(chunk.side).put_back(buffer, used, latest);
         Ok(())
     }
 
     /// Bytes after the last whole message: kept, or read anew where that message changed what follows it.
-    fn keep(&mut self, chunk: &Chunk<'_>, rest: &[u8], wrapped: bool, statements: &mut Statements) -> Result<(), Lost> {
+    fn keep(&mut self, chunk: &Chunk<'_>, rest: &[u8], wrapped: bool, common: &mut Common) -> Result<(), Lost> {
         if rest.is_empty() {
+            return Ok(());
+        }
+        if let Some(tls) = self.tls.take() {
+            self.tls = self.read_encrypted(tls, &Chunk { lost: 0, bytes: rest, cut: 0, ..*chunk }, common);
             return Ok(());
         }
         let inbox = self.inbox(chunk.side);
@@ -166,26 +186,20 @@ impl Dialogue {
             return Ok(());
         }
         if inbox.layer.is_some() == wrapped {
-            return self.cut_into_messages(chunk, rest, statements);
+            return self.cut_into_messages(chunk, rest, common);
         }
-        self.messages_in(chunk, rest, statements)
+        self.messages_in(chunk, rest, common)
     }
 
     /// Read the whole messages that `bytes` begin with; how many bytes they took.
     #[inline]
-    fn messages(
-        &mut self,
-        chunk: &Chunk<'_>,
-        bytes: &[u8],
-        first: Origin,
-        statements: &mut Statements,
-    ) -> Result<usize, Lost> {
+    fn messages(&mut self, chunk: &Chunk<'_>, bytes: &[u8], first: Origin, common: &mut Common) -> Result<usize, Lost> {
         let side = chunk.side;
         let (mut at, mut switched) = self.pass_body(chunk, bytes.len());
         while at < bytes.len() && !switched {
             let rest = &bytes[at..];
             let origin = if at == 0 { first } else { Origin::of(chunk) };
-            let mut context = Context { session: &mut self.session, statements: &mut *statements, switch: None };
+            let mut context = Context { session: &mut self.session, statements: &mut common.statements, switch: None };
             let passed = self.decoder.pass(side, rest, &mut context);
             if passed.length > 0 {
                 self.pairing.transaction = self.session.transaction;
@@ -209,7 +223,7 @@ impl Dialogue {
             self.inbox(side).need = 0;
             let here = length.min(rest.len() as u64);
             let message = Message { side, bytes: &rest[..head], length, cut: false };
-            switched = self.message(chunk, &message, here, origin, statements)?;
+            switched = self.message(chunk, &message, here, origin, common)?;
             at += here as usize;
         }
         Ok(at)
@@ -242,9 +256,9 @@ impl Dialogue {
         message: &Message<'_>,
         here: u64,
         origin: Origin,
-        statements: &mut Statements,
+        common: &mut Common,
     ) -> Result<bool, Lost> {
-        let mut context = Context { session: &mut self.session, statements, switch: None };
+        let mut context = Context { session: &mut self.session, statements: &mut common.statements, switch: None };
         let meaning = self.decoder.message(message, &mut context)?;
         let switch = context.switch;
         self.pairing.transaction = self.session.transaction;
@@ -289,7 +303,9 @@ impl Dialogue {
             Layer::Tls => {
                 self.session.encryption = Some("tls");
                 self.pairing.end_with_next();
-                self.decoder = Box::new(Tls::new(self.pairing.is_open()));
+                let counting = Box::new(Tls::new(self.pairing.is_open()));
+                let inner = std::mem::replace(&mut self.decoder, counting);
+                self.tls = Some(Box::new(Encrypted::new(inner)));
             }
             Layer::Encrypted { login } => {
                 self.session.encryption = Some("wire encryption");
@@ -310,6 +326,30 @@ impl Dialogue {
         }
     }
 
+    /// From here on something else is said: what was asked before has its whole answer.
+    pub(super) fn replace_decoder(&mut self, decoder: Box<dyn Decoder>) {
+        self.pairing.end_with_next();
+        self.pairing.end_all();
+        self.decoder = decoder;
+        self.inboxes.iter_mut().for_each(Inbox::clear);
+    }
+
+    /// From here on nothing can be read, but turns can be counted.
+    pub(super) fn go_blind(&mut self, decoder: Box<dyn Decoder>) {
+        self.pairing.lose();
+        self.decoder = decoder;
+        self.lost = false;
+        self.wrap(|| None);
+        self.inboxes.iter_mut().for_each(Inbox::clear);
+    }
+
+    /// Bytes that cannot be read, though what follows them may be.
+    pub(super) fn unread(&mut self, chunk: &Chunk<'_>, length: usize) {
+        self.missed(chunk.side, length as u64);
+        self.follow_turns(chunk);
+        self.server_spoke = chunk.side == Side::Server;
+    }
+
     // --- losing synchronisation, and resynchronising ------------------------------------------------------------------
 
     /// Bytes that were never captured: a long body may hold them all, otherwise synchronisation is lost.
@@ -324,7 +364,7 @@ impl Dialogue {
         self.server_spoke = side == Side::Server;
     }
 
-    fn lose_unseen(&mut self, chunk: &Chunk<'_>) {
+    pub(super) fn lose_unseen(&mut self, chunk: &Chunk<'_>) {
         let side = chunk.side;
         let unasked = match side {
             Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
@@ -344,12 +384,12 @@ impl Dialogue {
     }
 
     /// The end of a packet that was seen, beyond the snap length.
-    fn cut(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+    fn cut(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         let side = chunk.side;
         if self.lost {
             return;
         }
-        if let Err(lost) = self.read_cut_message(chunk, statements) {
+        if let Err(lost) = self.read_cut_message(chunk, common) {
             return self.lose_at(chunk, lost);
         }
         if self.inbox(side).absorbs(chunk.cut) {
@@ -378,7 +418,7 @@ impl Dialogue {
     }
 
     /// What the capture kept of a message whose length is known.
-    fn read_cut_message(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) -> Result<(), Lost> {
+    fn read_cut_message(&mut self, chunk: &Chunk<'_>, common: &mut Common) -> Result<(), Lost> {
         let side = chunk.side;
         if self.inbox(side).is_empty() {
             return Ok(());
@@ -390,7 +430,7 @@ impl Dialogue {
                 let message = Message { side, bytes: &bytes, length, cut: true };
                 self.inbox(side).need = 0;
                 let origin = origin.unwrap_or(Origin::of(chunk));
-                self.message(chunk, &message, here, origin, statements)?;
+                self.message(chunk, &message, here, origin, common)?;
             }
             _ => {}
         }

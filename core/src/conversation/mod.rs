@@ -1,17 +1,34 @@
 //! A connection's dialogue: which protocol it speaks, and what was said in it.
 
 mod dialogue;
+mod encrypted;
 mod inbox;
 mod proxy;
 mod recognition;
+mod records;
 
 pub use dialogue::Dialogue;
 pub use recognition::{Forced, Hints};
 
+use crate::layers::tls::KeyLog;
 use crate::side::Side;
 use crate::sql::Statements;
 use crate::stream::Chunk;
 use recognition::{Recognised, Recognition};
+
+/// What all conversations of a recording share.
+pub struct Common {
+    pub statements: Statements,
+    /// Secrets of TLS sessions: those that were given, and those that have come by.
+    pub keys: KeyLog,
+}
+
+impl Common {
+    /// Without secrets.
+    pub fn new(statements: Statements) -> Common {
+        Common { statements, keys: KeyLog::default() }
+    }
+}
 
 /// One connection's bytes, from the first to the last.
 pub enum Conversation {
@@ -28,13 +45,13 @@ impl Conversation {
     }
 
     /// Take in the next bytes of one side.
-    pub fn read(&mut self, chunk: &Chunk<'_>, statements: &mut Statements) {
+    pub fn read(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
         match self {
             Conversation::Foreign(_) => {}
-            Conversation::Known(dialogue) => dialogue.read(chunk, statements),
+            Conversation::Known(dialogue) => dialogue.read(chunk, common),
             Conversation::New(recognition) => {
-                if let Some(known) = recognition.read(chunk) {
-                    *self = Conversation::decided(known, recognition, statements);
+                if let Some(known) = recognition.read(chunk, &mut common.keys) {
+                    *self = Conversation::decided(known, recognition, common);
                 }
             }
         }
@@ -101,11 +118,11 @@ impl Conversation {
     }
 
     /// There is no room for bytes that are not read yet.
-    pub fn give_up_buffers(&mut self, statements: &mut Statements) {
+    pub fn give_up_buffers(&mut self, common: &mut Common) {
         match self {
             Conversation::New(recognition) => {
                 let known = recognition.decide();
-                *self = Conversation::decided(known, recognition, statements);
+                *self = Conversation::decided(known, recognition, common);
             }
             Conversation::Known(dialogue) => dialogue.give_up(),
             Conversation::Foreign(_) => {}
@@ -120,10 +137,10 @@ impl Conversation {
     }
 
     /// No more bytes will come.
-    pub fn finish(&mut self, statements: &mut Statements) {
+    pub fn finish(&mut self, common: &mut Common) {
         if let Conversation::New(recognition) = self {
             let known = recognition.decide();
-            *self = Conversation::decided(known, recognition, statements);
+            *self = Conversation::decided(known, recognition, common);
         }
         if let Conversation::Known(dialogue) = self {
             dialogue.pairing.close();
@@ -152,7 +169,7 @@ impl Conversation {
         }
     }
 
-    fn decided(known: Option<Recognised>, recognition: &mut Recognition, statements: &mut Statements) -> Conversation {
+    fn decided(known: Option<Recognised>, recognition: &mut Recognition, common: &mut Common) -> Conversation {
         let Some(recognised) = known else {
             return Conversation::Foreign(recognition.other_database());
         };
@@ -160,7 +177,7 @@ impl Conversation {
         dialogue.proxied = recognised.proxied;
         dialogue.contradicts = recognised.contradicts;
         for chunk in &recognised.seen {
-            dialogue.read(&chunk.borrow(), statements);
+            dialogue.read(&chunk.borrow(), common);
         }
         Conversation::Known(Box::new(dialogue))
     }

@@ -2,7 +2,7 @@
 
 use super::KeptChunk;
 use super::proxy::ProxyHeader;
-use crate::layers::tls::record;
+use crate::layers::tls::{KeyLog, record};
 use crate::protocols::opaque::Opaque;
 use crate::protocols::others;
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
@@ -80,7 +80,7 @@ impl Recognition {
     }
 
     /// Take in the next bytes. `Some(None)`: it is nothing that latpcap reads.
-    pub fn read(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
+    pub fn read(&mut self, chunk: &Chunk<'_>, _keys: &mut KeyLog) -> Option<Option<Recognised>> {
         let (chunk, proxied) = self.proxy_header.skip(chunk, self.hints.from_start);
         self.proxied |= proxied;
         let nothing_left = self.proxied && chunk.bytes.is_empty() && chunk.cut == 0;

@@ -39,6 +39,9 @@ pub enum Reading {
     /// The cipher suite is none that is read.
     UnsupportedSuite,
     Decrypted,
+    /// It was read up to where records could not be followed any more: too much was not captured, or the keys were
+    /// agreed upon anew inside of the connection.
+    Interrupted,
 }
 
 impl Reading {

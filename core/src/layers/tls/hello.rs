@@ -11,6 +11,7 @@
 use x509_cert::Certificate;
 use x509_cert::der::{Decode, SliceReader};
 
+use super::KeyLog;
 use super::keylog::Random;
 use crate::cursor::{Cursor, TooShort};
 use crate::sql::Statements;
@@ -50,8 +51,8 @@ pub struct ClientHello {
     pub versions: Vec<u16>,
     pub server_name: Option<String>,
     pub application_protocol: Option<String>,
-    /// A session of TLS 1.2 that it wants to go on with.
-    pub offers_ticket: bool,
+    /// The session of TLS 1.2 that it wants to go on with, by what its ticket is remembered by.
+    pub ticket: Option<[u8; 32]>,
     /// Keys of earlier sessions of TLS 1.3.
     pub offers_pre_shared_key: bool,
     /// Data comes with it, before any answer.
@@ -102,7 +103,7 @@ impl ClientHello {
                 let length = body.u8("length of a protocol")?;
                 self.application_protocol = told(body.take(usize::from(length), "protocol")?);
             }
-            SESSION_TICKET => self.offers_ticket = !body.is_empty(),
+            SESSION_TICKET => self.ticket = (!body.is_empty()).then(|| KeyLog::name_of(body.rest())),
             PRE_SHARED_KEY => self.offers_pre_shared_key = true,
             EARLY_DATA => self.offers_early_data = true,
             SUPPORTED_VERSIONS => {

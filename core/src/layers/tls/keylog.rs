@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::ledger::Limits;
@@ -67,7 +68,7 @@ type Secrets = [Option<Secret>; LABELS.len()];
 #[derive(Clone, Debug)]
 pub struct KeyLog {
     sessions: BTreeMap<Random, Secrets>,
-    /// Master secrets of sessions that are known by their id.
+    /// Master secrets of sessions that are known by their id, or by the ticket that goes on with them.
     by_id: BTreeMap<Box<[u8]>, Secret>,
     damaged: u64,
     left_out: u64,
@@ -131,6 +132,22 @@ impl KeyLog {
     /// The master secret of a TLS 1.2 session, by its ClientHello or by its id.
     pub fn master(&self, random: &Random, id: &[u8]) -> Option<&Secret> {
         self.secret(random, Label::Master).or_else(|| self.by_id.get(id))
+    }
+
+    /// A session may be gone on with under this id, or with a ticket of this name.
+    pub fn remember(&mut self, name: &[u8], secret: &Secret) {
+        if !name.is_empty() && !self.by_id.contains_key(name) && self.has_room(secret) {
+            self.by_id.insert(Box::from(name), secret.clone());
+        }
+    }
+
+    pub fn remembered(&self, name: &[u8]) -> Option<&Secret> {
+        self.by_id.get(name)
+    }
+
+    /// What a ticket is remembered by: tickets are long.
+    pub fn name_of(ticket: &[u8]) -> Random {
+        Sha256::digest(ticket).into()
     }
 
     /// The lines of these sessions alone, as a log of their own.

@@ -7,10 +7,14 @@ pub mod facts;
 pub mod handshake;
 pub mod hello;
 mod keylog;
+mod protection;
 pub mod record;
+mod schedule;
+mod session;
 mod suites;
 #[cfg(test)]
 mod tests;
 
 pub use facts::{Handshake, Reading, TlsFacts};
 pub use keylog::{KeyLog, Label, Random, Secret};
+pub use session::{Missing, Read, Session};

@@ -55,7 +55,7 @@ const RETRY_1_3: &str = "\
     61ae9fcad54bcfbba36fc8d76b6caecea08b7a89a389130100000c002b00020304003300020017140303000101\
 ";
 
-fn bytes(hex: &str) -> Vec<u8> {
+pub fn bytes(hex: &str) -> Vec<u8> {
     let digit = |digit: u8| (digit as char).to_digit(16).unwrap() as u8;
     hex.as_bytes().chunks(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect()
 }

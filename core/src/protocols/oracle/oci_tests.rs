@@ -9,7 +9,7 @@ use super::wide_end::tests::{
     NO_MORE_ROWS, ORACLE_9I, ORACLE_10G, ORACLE_10G_32_BIT, ORACLE_10G_BIG_ENDIAN, ORACLE_11G_32_BIT, Written,
 };
 use super::*;
-use crate::conversation::Dialogue;
+use crate::conversation::{Common, Dialogue};
 use crate::exchange::Exchange;
 use crate::session::Session;
 use crate::sql::Statements;
@@ -159,7 +159,7 @@ impl Read {
 fn read_without(lost: Option<usize>, parts: &[(Side, Vec<u8>)]) -> Read {
     let opening = Opening { client: &[], server: &[], first: Client, from_start: true };
     let mut dialogue = Dialogue::new("oracle", decoder(&opening), false);
-    let mut statements = Statements::new(true);
+    let mut common = Common::new(Statements::new(true));
     let mut sent = [START; 2];
     let mut missing = [0; 2];
     for (at, (side, bytes)) in parts.iter().enumerate() {
@@ -172,12 +172,12 @@ fn read_without(lost: Option<usize>, parts: &[(Side, Vec<u8>)]) -> Read {
         let lost = std::mem::take(&mut missing[*side as usize]);
         let mark = Mark { frame: 1 + at as u64, time_ns: 0 };
         let acknowledged = sent[side.other() as usize];
-        dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost, bytes, cut: 0 }, &mut statements);
+        dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost, bytes, cut: 0 }, &mut common);
     }
     dialogue.pairing.close();
     let mut exchanges = Vec::new();
     dialogue.pairing.take_finished(&mut exchanges);
-    Read { exchanges, session: dialogue.session, statements }
+    Read { exchanges, session: dialogue.session, statements: common.statements }
 }
 
 fn read(parts: &[(Side, Vec<u8>)]) -> Read {

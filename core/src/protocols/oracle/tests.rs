@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::conversation::Dialogue;
+use crate::conversation::{Common, Dialogue};
 use crate::exchange::Exchange;
 use crate::sql::Statements;
 use crate::stream::{Chunk, Mark};
@@ -105,7 +105,7 @@ fn dialogue() -> Vec<(Side, Vec<u8>)> {
 fn read_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -> Vec<Exchange> {
     let first = Opening { client: &[], server: &[], first: Client, from_start: true };
     let mut dialogue = Dialogue::new("oracle", decoder(&first), false);
-    let mut statements = Statements::new(true);
+    let mut common = Common::new(Statements::new(true));
     let mut exchanges = Vec::new();
     let mut sent = [crate::stream::START; 2];
     for (side, bytes) in parts {
@@ -116,8 +116,7 @@ fn read_cut(parts: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) -
             sent[*side as usize] += now.len() as u64;
             let acknowledged = sent[side.other() as usize];
             let mark = Mark { frame: 1, time_ns: 0 };
-            dialogue
-                .read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut statements);
+            dialogue.read(&Chunk { side: *side, mark, acknowledged, offset, lost: 0, bytes: now, cut: 0 }, &mut common);
             dialogue.pairing.take_finished(&mut exchanges);
             rest = later;
         }

@@ -122,6 +122,7 @@ impl Postgresql {
     ) -> Result<Meaning, Lost> {
         match message.bytes.first() {
             Some(b'S' | b'G') => {
+                self.phase = Phase::Startup;
                 context.switch = Some(layer);
                 return Ok(Meaning::More);
             }
