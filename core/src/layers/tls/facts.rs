@@ -52,6 +52,7 @@ impl Reading {
             Self::WrongSecret => "wrong-secret",
             Self::UnsupportedSuite => "unsupported-suite",
             Self::Decrypted => "decrypted",
+            Self::Interrupted => "interrupted",
         }
     }
 }
