@@ -3,6 +3,7 @@
 mod dialogue;
 mod encrypted;
 mod inbox;
+mod peek;
 mod proxy;
 mod recognition;
 mod records;

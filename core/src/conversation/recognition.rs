@@ -1,6 +1,7 @@
 //! Which protocol is it? Asked of the first bytes, and of each new turn where the beginning was not captured.
 
 use super::KeptChunk;
+use super::peek::Peek;
 use super::proxy::ProxyHeader;
 use crate::layers::tls::{KeyLog, record};
 use crate::protocols::opaque::Opaque;
@@ -66,6 +67,8 @@ pub struct Recognition {
     turns: u32,
     proxy_header: ProxyHeader,
     proxied: bool,
+    /// What is said inside TLS, where there are keys.
+    peek: Option<Box<Peek>>,
     /// A database that cannot be read, by what was looked at before.
     other: Option<&'static str>,
 }
@@ -75,19 +78,19 @@ impl Recognition {
         let (client, server) = (Vec::new(), Vec::new());
         let proxy_header = ProxyHeader::default();
         let (seen, first) = (Vec::new(), None);
-        let (proxied, other) = (false, None);
-        Recognition { hints, seen, kept_bytes: 0, client, server, first, turns: 0, proxy_header, proxied, other }
+        let (proxied, other, peek) = (false, None, None);
+        Recognition { hints, seen, kept_bytes: 0, client, server, first, turns: 0, proxy_header, proxied, other, peek }
     }
 
     /// Take in the next bytes. `Some(None)`: it is nothing that latpcap reads.
-    pub fn read(&mut self, chunk: &Chunk<'_>, _keys: &mut KeyLog) -> Option<Option<Recognised>> {
+    pub fn read(&mut self, chunk: &Chunk<'_>, keys: &mut KeyLog) -> Option<Option<Recognised>> {
         let (chunk, proxied) = self.proxy_header.skip(chunk, self.hints.from_start);
         self.proxied |= proxied;
         let nothing_left = self.proxied && chunk.bytes.is_empty() && chunk.cut == 0;
-        if nothing_left { None } else { self.read_on(&chunk) }
+        if nothing_left { None } else { self.read_on(&chunk, keys) }
     }
 
-    fn read_on(&mut self, chunk: &Chunk<'_>) -> Option<Option<Recognised>> {
+    fn read_on(&mut self, chunk: &Chunk<'_>, keys: &mut KeyLog) -> Option<Option<Recognised>> {
         if chunk.lost > 0 {
             self.hints.from_start = false;
             // The answer that would show more was not captured.
@@ -106,6 +109,7 @@ impl Recognition {
             }
         }
         self.keep(chunk);
+        self.look_inside(chunk, keys);
         if let Some(recognised) = self.recognise() {
             return Some(Some(recognised));
         }
@@ -119,10 +123,17 @@ impl Recognition {
             + self.seen.capacity() * size_of::<KeptChunk>()
             + self.client.capacity()
             + self.server.capacity()
+            + self.peek.as_ref().map_or(0, |peek| peek.kept_bytes())
     }
 
     /// No more bytes, or enough of them: the port breaks the tie.
     pub fn decide(&mut self) -> Option<Recognised> {
+        if let Some(peek) = &mut self.peek {
+            peek.is_over = true;
+        }
+        if let Some(tls) = self.recognise_tls() {
+            return Some(tls);
+        }
         let protocol = self.hints.by_port?;
         let undecided = (protocol.recognise)(&self.opening()) == Verdict::Unsure;
         let spoken = !self.client.is_empty() || !self.server.is_empty();
@@ -154,6 +165,7 @@ impl Recognition {
         self.client.clear();
         self.server.clear();
         self.first = None;
+        self.peek = None;
     }
 
     fn keep(&mut self, chunk: &Chunk<'_>) {
@@ -209,8 +221,28 @@ impl Recognition {
         self.recognise_tls()
     }
 
-    /// TLS from the first byte on says nothing of what is inside: there the port is all there is.
+    /// Where TLS begins with the first byte, and there are keys.
+    fn look_inside(&mut self, chunk: &Chunk<'_>, keys: &mut KeyLog) {
+        let may_begin = self.hints.from_start && self.turns == 0 && record::is_handshake(&self.client);
+        if self.peek.is_none() && may_begin && !keys.is_empty() {
+            self.peek = Some(Box::default());
+        }
+        if let Some(peek) = &mut self.peek {
+            peek.read(chunk, keys);
+        }
+    }
+
+    /// TLS from the first byte on says nothing of what is inside: without keys the port is all there is.
     fn recognise_tls(&mut self) -> Option<Recognised> {
+        let inside = self.peek.as_ref().and_then(|peek| peek.opening());
+        let said = inside.and_then(|inside| Some((certain(&inside)?, inside)));
+        if let Some((protocol, inside)) = said {
+            let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&inside) };
+            return Some(self.recognised(protocol.name, start, false));
+        }
+        if self.peek.as_ref().is_some_and(|peek| !peek.is_over) {
+            return None;
+        }
         let protocol = self.hints.by_port?;
         let opening = self.opening();
         let tls =
