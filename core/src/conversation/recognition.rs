@@ -4,7 +4,7 @@ use super::KeptChunk;
 use super::peek::Peek;
 use super::proxy::ProxyHeader;
 use crate::layers::tls::{KeyLog, record};
-use crate::protocols::opaque::Opaque;
+use crate::protocols::opaque;
 use crate::protocols::others;
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
 use crate::side::Side;
@@ -208,7 +208,7 @@ impl Recognition {
                 return Some(Recognised { contradicts: spoken, ..recognised });
             }
             Some(Forced::Opaque(name)) => {
-                let start = Start { decoder: Box::new(Opaque::unknown(self.hints.from_start)), layer: None };
+                let start = opaque::start(&self.opening());
                 return Some(self.recognised(name, start, false));
             }
             None => {}

@@ -15,6 +15,7 @@ pub mod postgresql;
 #[cfg(test)]
 mod pass_tests;
 mod purpose;
+mod ssh;
 
 pub use purpose::Purpose;
 

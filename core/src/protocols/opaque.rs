@@ -7,7 +7,8 @@
 //! distinguished from the data. In TLS 1.3 the client's Finished is sent without waiting for an answer, and the server's session
 //! tickets come unasked.
 
-use super::{Context, Decoder, Frame, Meaning, Message, Outcome, Purpose, Request};
+use super::ssh::{self, Ssh};
+use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Purpose, Request, Start};
 use crate::cursor::Lost;
 use crate::layers::tls::record::{self, ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE};
 use crate::layers::tls::{Handshake, TlsFacts};
@@ -19,6 +20,16 @@ pub const NAMES: [&str; 2] = ["opaque", "turns"];
 /// An alert inside TLS 1.3, which hides what a record is: two bytes, the type, the tag. No database message is that
 /// short, so it is close_notify, and the other side's is not waited for.
 const SEALED_ALERT: u64 = record::HEADER as u64 + 2 + 1 + 16;
+
+/// A stream of which nothing is known but what its first bytes show.
+pub fn start(opening: &Opening<'_>) -> Start {
+    let layer = record::is_handshake(opening.client).then_some(Layer::Tls);
+    let decoder: Box<dyn Decoder> = match ssh::begins(opening.client) || ssh::begins(opening.server) {
+        true if opening.from_start => Box::new(Ssh::new()),
+        _ => Box::new(Opaque::unknown(opening.from_start)),
+    };
+    Start { decoder, layer: layer.filter(|_| opening.from_start) }
+}
 
 /// A change of direction is a new exchange.
 #[derive(Debug, Default)]
@@ -43,7 +54,7 @@ impl Opaque {
         Opaque { greets: from_start, ..Opaque::default() }
     }
 
-    fn turn(&mut self, side: Side) -> Meaning {
+    pub fn turn(&mut self, side: Side) -> Meaning {
         match side {
             Side::Server => {
                 self.server_spoke = true;
