@@ -124,7 +124,11 @@ CLIENTS: dict[str, Callable[[Run, Path], Command]] = {
     "sqlx-mysql-preloaded": preloaded,
 }
 
-NOT_ASKED = {("mysqlclient-preloaded", "TLSv1.2"), ("sqlx-mysql-preloaded", "TLSv1.2")}
+NOT_ASKED = {
+    ("mysqlclient-preloaded", "TLSv1.2"),
+    ("psycopg2-preloaded", "TLSv1.2"),
+    ("sqlx-mysql-preloaded", "TLSv1.2"),
+}
 """They have no setting for the version of TLS."""
 
 SUITES = {

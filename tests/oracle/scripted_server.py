@@ -11,6 +11,7 @@ import contextlib
 import re
 import secrets
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -568,10 +569,10 @@ class Session(threading.Thread):
 
 
 class Server:
-    """Listens on loopback, a thread for each client; a context manager."""
+    """Listens on loopback, a thread for each client; a context manager. With `tls` its port is one of TCPS."""
 
-    def __init__(self, profile: Profile | None = None, port: int = 0):
-        self.profile = profile or Profile()
+    def __init__(self, profile: Profile | None = None, port: int = 0, tls: ssl.SSLContext | None = None):
+        self.profile, self.tls = profile or Profile(), tls
         self.listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self.listener.getsockname()[1]
         self.sessions: list[Session] = []
@@ -588,6 +589,7 @@ class Server:
             while True:
                 client, _ = self.listener.accept()
                 client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                client = self.tls.wrap_socket(client, server_side=True) if self.tls else client
                 self.sessions.append(Session(client, self.profile))
                 self.sessions[-1].start()
 

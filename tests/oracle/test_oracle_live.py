@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import ssl
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -176,8 +178,8 @@ def alike(call: Call) -> Call:
     return call._replace(sql=None) if call.sql and len(call.sql) > 1000 else call
 
 
-def compare(path: Path, expected: list[Call], waits: int | None) -> None:
-    capture = latpcap.read(str(path), show_literals=True)
+def compare(path: Path, expected: list[Call], waits: int | None, keylog: Path | None = None) -> None:
+    capture = latpcap.read(str(path), show_literals=True, keylog=keylog)
     seen = [alike(call) for call in calls(capture)]
     # Python rolls back before it says goodbye where a transaction may be open.
     assert [call for call in seen if call != Call("rollback")] == [
@@ -195,6 +197,47 @@ def test_calls_are_those_of_the_client(case: Callable[[Any], list[Call]], profil
         with captured(path, server.port), connect(server) as connection:
             expected = case(connection)
         compare(path, [*LOGON[profile], *expected, *GOODBYE], server.waits)
+
+
+@pytest.fixture(scope="module")
+def wallet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the certificate of a server of TCPS, where the client looks for whom it may trust."""
+    if shutil.which("openssl") is None:
+        pytest.skip("not installed: openssl")
+    folder = tmp_path_factory.mktemp("wallet")
+    made = ["-subj", "/CN=localhost", "-keyout", str(folder / "key.pem"), "-out", str(folder / "ewallet.pem")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize(("version", "handshake"), [("TLSv1_2", 2), ("TLSv1_3", 1)])
+@pytest.mark.parametrize("profile", ["19c", "23ai"])
+@pytest.mark.parametrize("case", [n_plus_one, errors], ids=lambda case: case.__name__)
+def test_calls_inside_tls_are_read_with_the_keys_that_the_client_logs(
+    case: Callable[[Any], list[Call]],
+    profile: str,
+    version: str,
+    handshake: int,
+    wallet: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    path, keys = tmp_path / "oracle.pcap", tmp_path / "oracle.keys"
+    monkeypatch.setenv("SSLKEYLOGFILE", str(keys))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(wallet / "ewallet.pem", wallet / "key.pem")
+    tls.maximum_version = ssl.TLSVersion[version]
+    trusting = {"protocol": "tcps", "wallet_location": str(wallet), "ssl_server_dn_match": False, "disable_oob": True}
+    with Server(Profile(profile, bit_vectors=True), tls=tls) as server:
+        with (
+            captured(path, server.port),
+            oracledb.connect(
+                user="scott", password="tiger", host="127.0.0.1", port=server.port, service_name="freepdb1", **trusting
+            ) as connection,
+        ):
+            expected = case(connection)
+        logon = [Call("tls", round_trips=handshake), *LOGON[profile]]
+        compare(path, [*logon, *expected, *GOODBYE], server.waits + handshake, keys)
 
 
 @pytest.mark.parametrize(
