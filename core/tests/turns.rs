@@ -10,11 +10,15 @@ use support::*;
 
 /// Round trips of each exchange; `None` where there was no answer.
 fn turns(wire: &Wire) -> Vec<(u32, bool)> {
+    seen(wire, 262_144).iter().map(|seen| (seen.round_trips, seen.frames[2].is_some())).collect()
+}
+
+/// The exchanges of an opaque stream, each packet cut at `snap` bytes.
+fn seen(wire: &Wire, snap: usize) -> Vec<Seen> {
     let decode_as = [(3306, Forced::Opaque("opaque"))].into();
     let options = Options { decode_as, ..Options::default() };
-    let source = Source::bytes("test", pcap(&wire.packets, 262_144));
-    let tables = pipeline::open_and_read(vec![source], &options).unwrap();
-    exchanges(tables).iter().map(|seen| (seen.round_trips, seen.frames[2].is_some())).collect()
+    let source = Source::bytes("test", pcap(&wire.packets, snap));
+    exchanges(pipeline::open_and_read(vec![source], &options).unwrap())
 }
 
 fn connected() -> Wire {
@@ -83,4 +87,13 @@ fn what_a_client_says_while_it_receives_and_gets_no_answer_to_is_no_request() {
     send_without(&mut wire, Server, &[2; 1_000], 36);
     wire.ask(&[1; 300], &[2; 500]);
     assert_eq!(turns(&wire), [(1, true), (0, false), (1, true)]);
+}
+
+#[test]
+fn where_nothing_can_be_read_a_snap_length_takes_nothing() {
+    let mut wire = connected();
+    wire.ask(&[1; 300], &[2; 5_000]).ask(&[1; 3_000], &[2; 10]).ask(&[1; 9], &[2; 700]);
+    let (whole, cut) = (seen(&wire, 262_144), seen(&wire, 60));
+    assert!(cut.iter().all(|seen| seen.complete));
+    assert_eq!(cut, whole);
 }

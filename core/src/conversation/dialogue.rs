@@ -389,6 +389,9 @@ impl Dialogue {
         if self.lost {
             return;
         }
+        if self.decoder.reads_nothing() {
+            return self.miss_nothing(chunk, common);
+        }
         if let Err(lost) = self.read_cut_message(chunk, common) {
             return self.lose_at(chunk, lost);
         }
@@ -396,6 +399,14 @@ impl Dialogue {
             self.end_body(chunk);
         } else {
             self.lose_the_end(chunk);
+        }
+    }
+
+    /// Where nothing can be read, nothing is missing in what the snap length cut.
+    fn miss_nothing(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
+        let message = Message { side: chunk.side, bytes: &[], length: chunk.cut, cut: true };
+        if let Err(lost) = self.message(chunk, &message, chunk.cut, Origin::of(chunk), common) {
+            self.lose_at(chunk, lost);
         }
     }
 

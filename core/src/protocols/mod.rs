@@ -100,6 +100,11 @@ pub trait Decoder: Send {
     /// else now.
     fn missed_requests(&mut self, _bytes: u64) {}
 
+    /// The bytes say nothing to it, but who sends them when.
+    fn reads_nothing(&self) -> bool {
+        false
+    }
+
     /// What it keeps of messages that are not whole, beside what every decoder has.
     fn kept_bytes(&self) -> usize {
         0

@@ -94,6 +94,10 @@ impl Decoder for Opaque {
         Ok(self.turn(message.side))
     }
 
+    fn reads_nothing(&self) -> bool {
+        true
+    }
+
     fn resumes(&self, _: &[u8]) -> bool {
         true
     }
