@@ -11,6 +11,7 @@ import pytest
 from conftest import FIXTURES
 
 import latpcap as package
+from latpcap.tables.keys import key_file
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -78,6 +79,15 @@ def test_python_takes_paths_bytes_files_and_lists() -> None:
 def test_the_environment_is_not_read_silently(latpcap: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "none.keys"))
     assert latpcap("analyze", CAPTURE).returncode == 0
+
+
+def test_programs_that_take_one_file_get_one_that_nobody_else_may_read(tmp_path: Path) -> None:
+    with key_file(KEYS) as alone, key_file([KEYS, b"# more\n"]) as both, key_file([]) as none:
+        assert (alone, none) == (str(KEYS), None)
+        assert both is not None
+        assert Path(both).read_bytes() == KEYS.read_bytes() + b"\n# more\n"
+        assert Path(both).stat().st_mode & 0o077 == 0
+    assert not Path(both).exists()
 
 
 def test_damaged_lines_are_a_note_that_shows_none_of_them(latpcap: Run, tmp_path: Path) -> None:

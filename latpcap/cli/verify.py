@@ -13,6 +13,7 @@ from latpcap.cli.options import (
     connection_options,
     decode_as_option,
     json_option,
+    keylog_option,
     memory_option,
     output_option,
 )
@@ -24,6 +25,7 @@ __all__ = ["verify"]
 @captures_argument
 @connection_options
 @decode_as_option
+@keylog_option
 @memory_option
 @json_option
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -32,6 +34,7 @@ __all__ = ["verify"]
 def verify(
     captures: tuple[str, ...],
     decode_as: tuple[tuple[int, str], ...],
+    keylog: tuple[str, ...],
     memory: int,
     as_json: bool,
     quiet: bool,
@@ -40,8 +43,8 @@ def verify(
 ) -> int:
     """Compare with Wireshark's own dissectors, measure by measure.
 
-    Runs tshark, which must be installed, over the same captures. Exit status: 0 the two agree, but for differences
-    whose reason is known; 1 a difference is unexplained.
+    Runs tshark, which must be installed, over the same captures and with the same keys. Exit status: 0 the two
+    agree, but for differences whose reason is known; 1 a difference is unexplained.
 
     \b
     latpcap verify capture.pcapng
@@ -50,6 +53,7 @@ def verify(
     """
     from latpcap.cli.progress import watch
     from latpcap.tables import sources
+    from latpcap.tables.keys import held
     from latpcap.tables.selection import Selection
     from latpcap.verify import compare, ours, wireshark
 
@@ -58,7 +62,8 @@ def verify(
     sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
     selection = Selection.of(**asked)
-    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress, selection), quiet=quiet)
-    result = compare(paths, seen)
+    keys = held(keylog)
+    seen = watch(lambda progress: ours.read(paths, dict(decode_as), memory, progress, selection, keys), quiet=quiet)
+    result = compare(paths, seen, keys)
     write_result(result, chosen, output)
     return 0 if result.agrees else 1

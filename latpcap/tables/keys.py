@@ -6,7 +6,11 @@ The core reads them; of a secret nothing but whether it opened a session comes b
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from latpcap import _core
@@ -14,7 +18,7 @@ from latpcap.errors import UsageError
 from latpcap.tables.sources import shown
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["key_log", "reads_standard_input"]
+__all__ = ["held", "key_file", "key_log", "reads_standard_input"]
 
 NAMELESS = "the key log"
 
@@ -44,6 +48,43 @@ def reads_standard_input(source: Any) -> bool:
     if isinstance(source, list | tuple):
         return any(map(reads_standard_input, source))
     return isinstance(source, str) and source == "-"
+
+
+def held(source: Any) -> list[str | bytes]:
+    """Return the same key logs so that they can be read again: what is no file as its content."""
+    return [content if _is_file(content) else _content(content) for _, content in _each(source)]
+
+
+@contextmanager
+def key_file(source: Any) -> Iterator[str | None]:
+    """The path of one file with all of it, for programs that take nothing else; `None` where there is nothing.
+
+    Several key logs, and what is no file, lie for the time in a file that nobody else may read.
+    """
+    given = held(source)
+    if not given:
+        yield None
+        return
+    if len(given) == 1 and isinstance(given[0], str):
+        yield os.path.abspath(given[0])
+        return
+    with tempfile.NamedTemporaryFile(prefix="latpcap-", suffix=".keys") as file:  # mode 0600
+        file.write(b"\n".join(map(_content, given)))
+        file.flush()
+        yield file.name
+
+
+def _is_file(content: str | bytes) -> bool:
+    return isinstance(content, str) and os.path.isfile(content)
+
+
+def _content(content: str | bytes) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    if content == "-":
+        return sys.stdin.buffer.read()
+    _check(shown(content), content)
+    return Path(content).read_bytes()
 
 
 def _each(source: Any) -> Iterator[tuple[str, str | bytes]]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from latpcap.errors import UsageError
 from latpcap.tables import sources
+from latpcap.tables.keys import held, key_file
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.verify import mysql, network, postgresql, responses
 from latpcap.verify.ours import Ours, read
@@ -34,23 +35,27 @@ MEASURES: tuple[Callable[[Ours, Dissection], Iterable[Measure]], ...] = (
 """Each gives the measures that make sense for the captures, in the order in which they are shown."""
 
 
-def verify(captures: Any, *, decode_as: dict[int, str] | None = None, memory: int = DEFAULT_MEMORY) -> Verification:
+def verify(
+    captures: Any, *, decode_as: dict[int, str] | None = None, memory: int = DEFAULT_MEMORY, keylog: Any = None
+) -> Verification:
     """Compare what latpcap and Wireshark see in `captures`: a path, a glob or a list of these.
 
     Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by content; so it is given the
-    ports on which latpcap found a database.
+    ports on which latpcap found a database. Both get the same keys, as `latpcap.read` takes them.
     """
     paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
     version()  # before the captures take their time
-    return compare(paths, read(paths, decode_as or {}, memory))
+    keys = held(keylog) if keylog is not None else []
+    return compare(paths, read(paths, decode_as or {}, memory, keylog=keys), keys)
 
 
-def compare(paths: Sequence[str], ours: Ours) -> Verification:
+def compare(paths: Sequence[str], ours: Ours, keylog: Any = ()) -> Verification:
     """Let Wireshark read `paths`, too, and compare."""
     wireshark_version = version()
     if not paths or "-" in paths:
         raise UsageError("both latpcap and Wireshark must read the captures: give files, not a pipe or packets")
-    theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream))
+    with key_file(keylog) as keys:
+        theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream), keys)
     measured = tuple(_all(ours, theirs))
     return Verification(
         tuple(paths), wireshark_version, measured, theirs.complaint, tuple(unchecked(ours, theirs)), ours.selected

@@ -15,6 +15,7 @@ from latpcap.errors import CaptureError, UsageError
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import exchange_table
 from latpcap.tables import columns
+from latpcap.tables.keys import key_log
 from latpcap.tables.recording import Recording
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
@@ -128,6 +129,7 @@ def read(
     memory: int = DEFAULT_MEMORY,
     progress: Any = None,
     selection: Selection | None = None,
+    keylog: Any = None,
 ) -> Ours:
     """Read `paths` as one recording, or some of its connections, with literals: they are compared, never shown."""
     try:
@@ -136,6 +138,7 @@ def read(
             show_literals=True,
             decode_as=decode_as,
             memory=memory,
+            keylog=key_log(keylog, memory=memory),
             progress=progress,
         )
     except _core.CaptureError as error:

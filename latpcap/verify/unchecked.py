@@ -34,7 +34,7 @@ def unchecked(ours: Ours, theirs: Dissection) -> Iterator[str]:
 
 
 KINDS: tuple[tuple[Callable[[Connection], bool], str], ...] = (
-    (lambda each: each.timing_only, "encrypted, and no key opens them"),
+    (lambda each: each.timing_only, "encrypted, so neither of the two can read them without a key"),
     (lambda each: each.compressed, "compressed, and Wireshark inflates nothing"),
     (lambda each: each.replication, "what a replication stream pushes is in no count"),
 )

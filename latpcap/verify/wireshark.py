@@ -179,17 +179,22 @@ def _version(program: str) -> str:
     return next((word for word in words if word[:1].isdigit()), "unknown")
 
 
-def dissect(paths: Sequence[str], ports: Mapping[str, set[int]], streams: Container[int] | None = None) -> Dissection:
+def dissect(
+    paths: Sequence[str],
+    ports: Mapping[str, set[int]],
+    streams: Container[int] | None = None,
+    keys: str | None = None,
+) -> Dissection:
     """Let Wireshark read `paths` as one recording; `ports` says where it will find which protocol.
 
-    Packets are counted all; of what else it says, that of `streams` is kept (`None`: of all).
+    Packets are counted all; of what else it says, that of `streams` is kept (`None`: of all); `keys` is a key log.
     """
     found = Dissection(streams=streams)
     with ExitStack() as stack:
         environment = stack.enter_context(_home())
         source, given = _source(paths, environment, stack)
         errors = stack.enter_context(tempfile.TemporaryFile())
-        command = [_program("tshark"), "-n", "-r", source, *_options(ports)]
+        command = [_program("tshark"), "-n", "-r", source, *_options(ports, keys)]
         process = stack.enter_context(_run(command, given, errors, environment))
         for line in process.stdout:
             cells = line.decode("utf-8", "replace").removesuffix("\n").split("\t")
@@ -206,7 +211,8 @@ def dissect(paths: Sequence[str], ports: Mapping[str, set[int]], streams: Contai
     return found
 
 
-def _options(ports: Mapping[str, set[int]]) -> list[str]:
+def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
+    opened = [] if keys is None else ["-o", f"tls.keylog_file:{keys}"]
     decode = [
         part
         for protocol, dissector in DISSECTORS.items()
@@ -214,7 +220,19 @@ def _options(ports: Mapping[str, set[int]]) -> list[str]:
         for part in ("-d", f"tcp.port=={port},{dissector}")
     ]
     fields = [part for name in FIELDS for part in ("-e", name)]
-    return [*decode, "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", f"aggregator={JOIN}", *fields]
+    return [
+        *opened,
+        *decode,
+        "-T",
+        "fields",
+        "-E",
+        "separator=/t",
+        "-E",
+        "occurrence=a",
+        "-E",
+        f"aggregator={JOIN}",
+        *fields,
+    ]
 
 
 def _source(paths: Sequence[str], environment: Mapping[str, str], stack: ExitStack) -> tuple[str, IO[bytes] | None]:
