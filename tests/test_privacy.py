@@ -16,6 +16,7 @@ from arro3.io import read_parquet
 from click.testing import CliRunner
 
 import latpcap
+from latpcap.capture import TABLES
 from latpcap.cli import cli
 
 NEVER = re.compile(r"hush\w*", re.IGNORECASE)
@@ -33,7 +34,7 @@ RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],
     "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
     "report": [["-o", "{tmp}/report.md"], ["-o", "{tmp}/report.html"]],
-    "sql": [[f"select * from {table}"] for table in latpcap.capture.TABLES],
+    "sql": [[f"select * from {table}"] for table in TABLES],
 }
 """Commands that need more than a capture."""
 MORE: dict[str, list[list[str]]] = {
