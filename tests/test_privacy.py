@@ -16,18 +16,18 @@ from arro3.io import read_parquet
 from click.testing import CliRunner
 
 import latpcap
-from latpcap.capture import TABLES
+from latpcap.capture import TABLES, read
 from latpcap.cli import cli
 
 NEVER = re.compile(r"hush\w*", re.IGNORECASE)
-LITERAL = re.compile(r"datum\w*|7310\d{3}", re.IGNORECASE)
+LITERAL = re.compile(r"datum\w*|(?<!\d)7310\d{3}(?!\d)", re.IGNORECASE)  # not the digits of a longer number
 NAME = re.compile(r"acme\w*|203\.0\.113\.\d+|2001:db8[:\w]*", re.IGNORECASE)
 WRAPPED = {"base64": base64.b64encode(b"hush")[:5].decode(), "hexadecimal": b"hush".hex()}
 
 PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
 SECRETS = Path(__file__).parent / "secrets"
-RECORDED = ("mariadb", "postgresql")
-"""Real servers' messages about secrets: see record_secrets.py."""
+RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
+"""Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
 WITHOUT_CAPTURE = {"completion", "help", "verify", "annotate"}
 """Commands that read no capture; that show what Wireshark says of it; that hand on the packets themselves."""
 RUNS: dict[str, list[list[str]]] = {
@@ -52,7 +52,24 @@ WAYS = {"hidden": [], "shown": ["--show-literals"], "pseudonyms": ["--pseudonymi
 def capture(request: Any, tmp_path_factory: Any) -> Path:
     path: Path = tmp_path_factory.mktemp("acmecustomer") / f"acme-{request.param}.pcapng"
     path.write_bytes(capture_of(request.param))
+    if request.param.endswith("-tls"):
+        path.with_suffix(".keys").write_bytes((SECRETS / f"{request.param[9:]}.keys").read_bytes())
     return path
+
+
+def keylog(capture: Path) -> Path | None:
+    keys = capture.with_suffix(".keys")
+    return keys if keys.exists() else None
+
+
+def key_material(keys: Path) -> Iterator[str]:
+    """The secrets of a key log, in every form in which one could be seen: a piece of each is enough."""
+    for secret in (bytes.fromhex(line.split()[2]) for line in keys.read_text().splitlines() if line[:1].isalpha()):
+        yield secret[:8].hex()
+        yield secret[-8:].hex()
+        yield secret[:8].decode("latin-1")
+        yield repr(list(secret[:8]))[1:-1]
+        yield from (base64.b64encode(secret[start:24]).decode()[:12] for start in range(3))
 
 
 def capture_of(name: str) -> bytes:
@@ -87,7 +104,7 @@ class ReadOnce:
     def __call__(self, paths: list[str], *, decode_as: object, progress: object, **options: Any) -> latpcap.Capture:
         key = (*paths, *options.values())
         if key not in self.captures:
-            self.captures[key] = latpcap.read(paths, **options)
+            self.captures[key] = read(paths, **options)
         return self.captures[key]
 
 
@@ -96,6 +113,8 @@ def printed(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
     found = {}
     for arguments in runs(directory):
         rest = [part.replace("{capture}", str(capture)) for part in arguments[1:]]
+        if keys := keylog(capture):
+            rest += ["--keylog", str(keys)]
         result = CliRunner().invoke(cli, [arguments[0], str(capture), *rest, *WAYS[way]])
         if result.exit_code and result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -144,6 +163,38 @@ def test_no_credential_is_in_any_output(outputs: dict[str, str]) -> None:
     assert [f"{run}: {how}" for run, text in outputs.items() for how, secret in WRAPPED.items() if secret in text] == []
 
 
+def test_no_key_is_in_any_output(capture: Path, outputs: dict[str, str]) -> None:
+    keys = keylog(capture)
+    if keys is None:
+        pytest.skip("nothing is encrypted here")
+    found = [(run, part) for part in key_material(keys) for run, text in outputs.items() if part in text.lower()]
+    found += [(run, part) for part in key_material(keys) for run, text in outputs.items() if part in text]
+    assert found == []
+    opened = [text for run, text in outputs.items() if run == "analyze --json"]
+    assert ['"keys": {"connections": 1, "opened": 1}' in text for text in opened] == [True]
+
+
+def test_neither_a_key_nor_a_literal_is_in_what_annotate_and_verify_write(capture: Path, tmp_path: Path) -> None:
+    keys = keylog(capture)
+    if keys is None:
+        pytest.skip("nothing is encrypted here")
+    written: dict[str, bytes] = {}
+    for name, more in {"plain": [], "literals": ["--show-literals"], "embedded": ["--embed-keys"]}.items():
+        out = tmp_path / f"{name}.pcapng"
+        done = CliRunner().invoke(cli, ["annotate", str(capture), str(out), "--keylog", str(keys), *more])
+        assert done.exit_code == 0
+        written |= {name: out.read_bytes(), f"{name} says": done.output.encode()}
+    embedded = written.pop("embedded")
+    verified = CliRunner().invoke(cli, ["verify", str(capture), "--keylog", str(keys), "--json"])
+    written["verify"] = verified.output.encode()
+    for secret in (bytes.fromhex(line.split()[2]) for line in keys.read_text().splitlines()):
+        forms = (secret[:8], secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:12])
+        assert [name for name, text in written.items() if any(form in text for form in forms)] == []
+    told = [part for text in written.values() for part in re.findall(rb"latpcap: [^\x00]*", text)]
+    assert not any(re.search(rb"(?i)hush|datum|7310\d{3}", text) for text in (*told, written["verify"]))
+    assert keys.read_text().split("CLIENT_TRAFFIC_SECRET_0")[1].split()[1].encode() in embedded
+
+
 def test_literals_are_in_an_output_only_where_they_are_asked_for(outputs: dict[str, str], way: str) -> None:
     found = leaks(outputs, LITERAL)
     assert found if way == "shown" else found == []
@@ -155,18 +206,18 @@ def test_names_are_in_no_output_with_pseudonyms(outputs: dict[str, str], way: st
 
 
 def test_the_dialogues_are_read_and_not_merely_passed_over(capture: Path) -> None:
-    read = latpcap.read(capture)
-    assert len(read.statements) > len(planted.STATEMENTS)
-    errors = [error for error in read.exchanges.column("error") if error]
+    found = latpcap.read(capture, keylog=keylog(capture))
+    assert len(found.statements) > len(planted.STATEMENTS)
+    errors = [error for error in found.exchanges.column("error") if error]
     assert len(errors) >= len(planted.ORACLE_ERRORS)
-    assert read.connections.column("user")[0].startswith("acme")
+    assert found.connections.column("user")[0].startswith("acme")
     if any(name in capture.name for name in ("acme-mysql", "acme-postgresql", "firebird")):
-        assert "***" in read.connections.column("application")[0]
+        assert "***" in found.connections.column("application")[0]
 
 
 @pytest.mark.parametrize("options", [{}, {"show_literals": True}, {"pseudonymise": True}])
 def test_notebooks_show_no_secret(capture: Path, options: dict[str, bool]) -> None:
-    text = "\n".join(shown_in_a_notebook(latpcap.read(capture, **options)))
+    text = "\n".join(shown_in_a_notebook(latpcap.read(capture, keylog=keylog(capture), **options)))
     assert NEVER.findall(text) == []
     assert bool(LITERAL.findall(text)) == bool(options.get("show_literals"))
     assert bool(NAME.findall(text)) == (not options.get("pseudonymise"))

@@ -76,7 +76,12 @@ def test_a_few_hidden_round_trips_are_no_matter_of_the_verdict() -> None:
 
 @pytest.mark.parametrize(
     ("reading", "code"),
-    [("no-secret", "keys-missing"), ("wrong-secret", "keys-wrong"), ("unsupported-suite", "tls-suite-unsupported")],
+    [
+        ("no-secret", "keys-missing"),
+        ("wrong-secret", "keys-wrong"),
+        ("interrupted", "tls-interrupted"),
+        ("unsupported-suite", "tls-suite-unsupported"),
+    ],
 )
 def test_health_says_what_keys_did_not_open(reading: str, code: str) -> None:
     result = capture(encrypted(reading), encrypted("decrypted", client="10.0.0.7:40000")).analyze()

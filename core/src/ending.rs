@@ -112,11 +112,6 @@ impl Ending<'_> {
                 "IP datagrams in pieces were given up, as too many were incomplete at once",
             ),
             (
-                NoteCode::KeyLogDamaged,
-                self.conversations.common.keys.damaged(),
-                "lines of the key log are cut or no secrets: they are left out",
-            ),
-            (
                 NoteCode::TooManyKeys,
                 self.conversations.common.keys.left_out(),
                 "secrets of the key log found no room and are left out",
@@ -125,6 +120,10 @@ impl Ending<'_> {
         for (code, count, what) in limits {
             self.notes.add_several(code, count, || format!("{count} {what}"));
         }
+        let damaged = self.conversations.common.keys.damaged();
+        self.notes.add_several(NoteCode::KeyLogDamaged, damaged, || {
+            format!("{} of the key log left out: cut, or no secret", some(damaged, "line"))
+        });
     }
 
     /// Connections that were out of sync for a while: one note, with the first case.

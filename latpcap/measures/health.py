@@ -177,6 +177,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "from that record on these connections are timing only; what was read before is right",
         "take the key log of the same run, whole; packets that were lost or cut do the same harm",
     ),
+    "tls-interrupted": (
+        "from there on these connections are timing only; what was read before is right",
+        "capture without loss: bytes that are missing may hide where the keys change",
+    ),
     "tls-suite-unsupported": (
         "these connections stay timing only",
         "let client or server use AES-GCM, ChaCha20-Poly1305 or AES-CBC for the measurement",
@@ -222,7 +226,7 @@ GRAVEST_FIRST = (
     # something is left out
     *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
-    *("keys-wrong", "keys-missing", "tls-suite-unsupported", "key-log-damaged", "too-many-keys"),
+    *("keys-wrong", "keys-missing", "tls-interrupted", "tls-suite-unsupported", "key-log-damaged", "too-many-keys"),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
     *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
@@ -358,6 +362,9 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
     if wrong := readings.get("wrong-secret", 0):
         text = f"a record of {wrong:,} {of} is not authentic under the secret that was given: the rest is not read"
         yield HealthNote("keys-wrong", "warning", text, wrong)
+    if interrupted := readings.get("interrupted", 0):
+        text = f"{interrupted:,} {of} could not be followed to the end with the keys: what came before is read"
+        yield HealthNote("tls-interrupted", "warning", text, interrupted)
     if unsupported := readings.get("unsupported-suite", 0):
         ciphers = recording.said("tls_cipher").picked(
             np.flatnonzero(recording.said("tls_reading").where("unsupported-suite".__eq__))
