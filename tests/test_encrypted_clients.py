@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,16 @@ def injected(name: str, folder: Path) -> Path:
     subprocess.run(["zstd", "-q", "-d", str(path), "-o", str(plain)], check=True)
     subprocess.run(["editcap", "--inject-secrets", f"tls,{keys}", str(plain), str(whole)], check=True)
     return whole
+
+
+@pytest.mark.parametrize("path", sorted((FIXTURES / "mysql").glob("*.keys")), ids=lambda path: path.stem)
+def test_what_is_inside_is_what_the_client_did(path: Path) -> None:
+    """Fixtures without a twin, whose facts tell the commands that the client sent."""
+    facts, capture = load_fixture(f"mysql/{path.stem}").facts, latpcap.read(path.with_suffix(".pcapng"), keylog=path)
+    rows = [row for row in capture.exchanges.to_dicts() if row["purpose"] != "setup"]
+    assert Counter(row["command"] for row in rows) == facts["exchanges_by_command"]
+    assert sum(row["rows"] or 0 for row in rows) == facts["rows"]
+    assert capture.connections.column("round_trips").sum() == facts["round_trips"]
 
 
 def sessions(name: str) -> dict[str, list[str]]:
