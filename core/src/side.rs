@@ -7,6 +7,8 @@ pub enum Side {
 }
 
 impl Side {
+    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+
     #[inline]
     pub fn other(self) -> Side {
         match self {

@@ -6,8 +6,9 @@ use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
-use crate::protocols::opaque::{Opaque, Push, Tls};
-use crate::protocols::{Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
+use crate::protocols::opaque::{Opaque, Push};
+use crate::protocols::tls::Tls;
+use crate::protocols::{self, Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -303,7 +304,9 @@ impl Dialogue {
             Layer::Tls => {
                 self.session.encryption = Some("tls");
                 self.pairing.end_with_next();
-                let counting = Box::new(Tls::new(self.pairing.is_open()));
+                let protocol = protocols::protocol_named(self.protocol);
+                let login = protocol.and_then(|protocol| protocol.sealed_login.as_ref());
+                let counting = Box::new(Tls::new(self.pairing.is_open(), login));
                 let inner = std::mem::replace(&mut self.decoder, counting);
                 self.tls = Some(Box::new(Encrypted::new(inner)));
             }

@@ -11,7 +11,7 @@ use super::records::{Hole, Piece, Records, candidate};
 use crate::layers::tls::record::{self, Header};
 use crate::layers::tls::{Missing, Read, Reading, Session};
 use crate::protocols::Decoder;
-use crate::protocols::opaque::Tls;
+use crate::protocols::tls::Tls;
 use crate::side::Side;
 use crate::stream::Chunk;
 

@@ -62,6 +62,7 @@ impl Pairing {
                 self.end_with_next();
                 self.end_all();
             }
+            Meaning::Unrelated if self.turns && span.side == Side::Server => self.unasked(span),
             Meaning::Unrelated => {}
             Meaning::Several(meanings) => {
                 // The bytes are counted once, with the first that they belong to.
@@ -377,7 +378,8 @@ impl Pairing {
     }
 
     /// What the server may have said meanwhile, the client has not waited for it.
-    fn unwaited(&mut self, span: &MessageSpan) {
+    pub(super) fn unwaited(&mut self, span: &MessageSpan) {
+        self.sent = span.end;
         let Some(open) = self.open.newest_mut() else { return };
         if !open.answered {
             return self.client_goes_on(span);

@@ -34,10 +34,22 @@ impl Pairing {
         self.sent = span.end;
     }
 
-    /// The client goes on with its turn.
+    /// The client goes on with its turn. What it had begun to send before the answer came, it sends without having waited
+    /// for that.
     pub(super) fn goes_on_turn(&mut self, span: &MessageSpan) {
+        let answered = self.open.newest_mut().and_then(|open| open.exchange.response.filter(|_| open.answered));
+        if answered.is_some_and(|answer| span.first.time_ns < answer.first.time_ns) {
+            return self.unwaited(span);
+        }
         self.sent = span.end;
         self.client_goes_on(span);
+    }
+
+    /// The server says something unasked, such as a good-bye: a client that hangs up then has no answer all the same.
+    pub(super) fn unasked(&mut self, span: &MessageSpan) {
+        if let Some(open) = self.open.newest_mut().filter(|open| !open.answered) {
+            open.had_received = open.had_received.max(span.end + span.length);
+        }
     }
 
     /// The server speaks: an answer to the newest request that it had by then.

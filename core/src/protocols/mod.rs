@@ -12,12 +12,17 @@ pub mod opaque;
 pub mod oracle;
 pub mod others;
 pub mod postgresql;
+pub mod tls;
+mod sealed_login;
 #[cfg(test)]
 mod pass_tests;
+#[cfg(test)]
+mod tls_tests;
 mod purpose;
 mod ssh;
 
 pub use purpose::Purpose;
+pub use sealed_login::SealedLogin;
 
 use crate::cursor::Lost;
 use crate::layers::Wrapping;
@@ -33,6 +38,11 @@ pub fn protocol_on(port: u16) -> Option<&'static Protocol> {
     REGISTRY.iter().copied().find(|protocol| protocol.ports.contains(&port))
 }
 
+/// The protocol of this name.
+pub fn protocol_named(name: &str) -> Option<&'static Protocol> {
+    REGISTRY.iter().copied().find(|protocol| protocol.name == name)
+}
+
 /// A protocol as the registry sees it.
 #[derive(Debug)]
 pub struct Protocol {
@@ -41,6 +51,8 @@ pub struct Protocol {
     pub ports: &'static [u16],
     /// How its statements are written.
     pub dialect: Dialect,
+    /// What tells its login inside TLS from what comes after it.
+    pub sealed_login: Option<SealedLogin>,
     pub recognise: fn(&Opening<'_>) -> Verdict,
     /// A decoder for a connection whose first bytes are these.
     pub decoder: fn(&Opening<'_>) -> Start,

@@ -22,7 +22,7 @@ use crate::disk::Room;
 use crate::layers::tls;
 use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use crate::pipeline::{self, Options};
-use crate::protocols::{REGISTRY, opaque};
+use crate::protocols::{REGISTRY, opaque, protocol_named};
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
 /// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not.
@@ -131,7 +131,7 @@ fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<So
 }
 
 fn forced(name: &str) -> PyResult<Forced> {
-    let protocol = REGISTRY.iter().copied().find(|protocol| protocol.name == name).map(Forced::Protocol);
+    let protocol = protocol_named(name).map(Forced::Protocol);
     let opaque = || opaque::NAMES.into_iter().find(|opaque| *opaque == name).map(Forced::Opaque);
     protocol.or_else(opaque).ok_or_else(|| {
         PyValueError::new_err(format!("no protocol is called {name}: {} are known", protocols().join(", ")))

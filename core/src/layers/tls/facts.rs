@@ -70,6 +70,8 @@ pub struct Handshake {
     pub client_hello: Option<ClientHello>,
     /// The one that chooses, no request to begin once more.
     pub server_hello: Option<ServerHello>,
+    /// The request to begin once more: it says the version and the suite already (RFC 8446 §4.1.4).
+    retry_request: Option<ServerHello>,
     messages: [HandshakeMessages; 2],
     /// Up to TLS 1.2: this side encrypts its messages from here on.
     encrypts: [bool; 2],
@@ -108,6 +110,11 @@ impl Handshake {
         self.encrypts[side as usize] = true;
     }
 
+    /// Where version and suite stand that the server has chosen.
+    pub fn chosen(&self) -> Option<&ServerHello> {
+        self.server_hello.as_ref().or(self.retry_request.as_ref())
+    }
+
     /// Part of what this side sent was not captured.
     pub fn lose(&mut self, side: Side) {
         self.messages[side as usize].lose();
@@ -135,7 +142,9 @@ impl Handshake {
                 let Ok(hello) = ServerHello::read(message.body) else { return };
                 facts.version = hello::version_name(hello.version);
                 facts.cipher_suite = Some(hello.cipher_suite);
-                if !hello.is_retry_request() {
+                if hello.is_retry_request() {
+                    self.retry_request = Some(hello);
+                } else {
                     facts.resumed = (hello.version == TLS_1_3).then_some(hello.pre_shared_key);
                     self.server_hello = Some(hello);
                 }

@@ -10,6 +10,7 @@ mod keylog;
 mod protection;
 pub mod record;
 mod schedule;
+pub mod sealed;
 mod session;
 mod suites;
 #[cfg(test)]

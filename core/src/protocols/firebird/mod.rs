@@ -57,8 +57,14 @@ const COMPRESS: u16 = 0x100;
 /// Answers without a known request that are passed over after a beginning in the middle.
 const STRAYS: u32 = 64;
 
-pub const PROTOCOL: Protocol =
-    Protocol { name: "firebird", ports: &[3050], dialect: DIALECT, recognise: recognise::recognise, decoder };
+pub const PROTOCOL: Protocol = Protocol {
+    name: "firebird",
+    ports: &[3050],
+    dialect: DIALECT,
+    sealed_login: None,
+    recognise: recognise::recognise,
+    decoder,
+};
 
 pub const DIALECT: Dialect = Dialect {
     escapes_with_backslash: false,

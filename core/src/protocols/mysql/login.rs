@@ -11,6 +11,8 @@
 //!
 //! Which of these fields are there, the client's capabilities say. Passwords are passed over and kept nowhere.
 
+use std::ops::RangeInclusive;
+
 use super::framing::{Packet, lenenc, lenenc_bytes, name, text};
 use crate::cursor::{Cursor, TooShort};
 
@@ -29,6 +31,17 @@ pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
 const TLS_REQUEST_LENGTH: u32 = 32;
 const OLD_TLS_REQUEST_LENGTH: u32 = 5;
+
+/// What asks the client to go on with its login inside TLS: a status with one byte (the whole password, please), and
+/// AuthSwitchRequests (4 + 1 + the plugin's name + its data) of sha256_password, parsec, mysql_native_password or
+/// caching_sha2_password, and client_ed25519.
+const WHOLE_PASSWORD: u64 = 6;
+const SWITCHES: [u64; 6] = [42, 44, 45, 48, 52, 53];
+
+/// After an answer of so many bytes, does the login go on? An OK is 11 bytes long, more where it names the database.
+pub fn goes_on(answer: &RangeInclusive<u64>) -> bool {
+    *answer == (WHOLE_PASSWORD..=WHOLE_PASSWORD) || SWITCHES.iter().any(|length| answer.contains(length))
+}
 
 /// What each side can do; `None` where that was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

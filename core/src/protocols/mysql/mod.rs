@@ -27,7 +27,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Passed, Protocol, Start, Verdict};
+use super::{Context, Decoder, Frame, Layer, Meaning, Message, Opening, Passed, Protocol, SealedLogin, Start, Verdict};
 use crate::cursor::Lost;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
@@ -38,7 +38,14 @@ use prepared::Prepared;
 use recognise::Beginning;
 use response::{Layout, Response};
 
-pub static PROTOCOL: Protocol = Protocol { name: "mysql", ports: PORTS, dialect: DIALECT, recognise, decoder };
+pub static PROTOCOL: Protocol = Protocol {
+    name: "mysql",
+    ports: PORTS,
+    dialect: DIALECT,
+    sealed_login: Some(SealedLogin { goes_on: login::goes_on }),
+    recognise,
+    decoder,
+};
 
 pub const DIALECT: Dialect = Dialect {
     escapes_with_backslash: true,

@@ -26,7 +26,7 @@ use std::hash::{DefaultHasher, Hasher};
 use super::opaque::Opaque;
 use super::{
     Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
-    Start, Verdict,
+    SealedLogin, Start, Verdict,
 };
 use crate::cursor::Lost;
 use crate::layers::tls::record;
@@ -40,6 +40,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "postgresql",
     ports: &[5432, 5433, 6432],
     dialect: DIALECT,
+    sealed_login: Some(SealedLogin { goes_on: startup::goes_on }),
     recognise: recognise::recognise,
     decoder,
 };

@@ -12,6 +12,8 @@
 //! | 3 << 16 \| minor | StartupMessage | (key, value)*, each ends in 0; 0 | authentication |
 //! | 2 << 16 | StartupPacket of protocol 2.0 | fixed fields, 296 bytes in all | messages without a length |
 
+use std::ops::RangeInclusive;
+
 use crate::cursor::{Cursor, Lost};
 use crate::protocols::{Frame, Verdict};
 use crate::session::Session;
@@ -131,6 +133,15 @@ fn is_mistaken(bytes: &[u8]) -> bool {
     let right_length = length <= LONGEST && length as usize == bytes.len();
     let right_code = code == 0x0003_0000 && has_names(bytes);
     right_length || right_code
+}
+
+/// Requests for a password, of SASL and its first answer (9 to 100 bytes) are shorter than the end of a login, which
+/// tells the session's parameters (250 and more, of a connection pooler a little less).
+const SESSION_BEGINS: u64 = 150;
+
+/// Inside TLS, does the login go on after an answer of so many bytes?
+pub fn goes_on(answer: &RangeInclusive<u64>) -> bool {
+    *answer.end() < SESSION_BEGINS
 }
 
 /// The name by which TLS from the first byte on says what is inside (ALPN, RFC 7301): `postgresql`, its length before it.
