@@ -1,7 +1,7 @@
 //! Writes seeds for every target from real captures: `seeds CORPUS CAPTURE…`.
 //!
 //! Each capture gives its first packets as a small pcap, plain and compressed, its packets by link type, its segments, the
-//! turns of its connections, and the statements of its requests.
+//! turns of its connections (with its secrets, where `CAPTURE.keys` has some), and the statements of its requests.
 
 use latpcap_core::side::Side;
 use std::collections::BTreeMap;
@@ -58,6 +58,14 @@ impl Seeds<'_> {
             self.write("decoders", &format!("turns{number}"), input);
         }
         self.statements(&packets);
+        // Its secrets lie beside it.
+        if let Ok(keys) = fs::read(path.with_extension("").with_extension("keys")) {
+            for (number, turns) in as_turns(&packets).iter().enumerate().take(1) {
+                let head = [turns[0], 1, number as u8];
+                let length = (keys.len() as u16).to_le_bytes();
+                self.write("tls", &format!("tls{number}"), &[&head[..], &length, &keys, &turns[3..]].concat());
+            }
+        }
     }
 
     fn write(&self, target: &str, kind: &str, bytes: &[u8]) {

@@ -8,8 +8,7 @@ use latpcap_core::conversation::{Common, Conversation, Forced, Hints};
 use latpcap_core::exchange::Exchange;
 use latpcap_core::protocols::REGISTRY;
 use latpcap_core::sql::Statements;
-use latpcap_core::stream::{Chunk, Mark, START};
-use latpcap_fuzz::{Feed, Sizes, Turn};
+use latpcap_fuzz::{Feed, Sizes, Turn, Wire, without_times};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -38,7 +37,7 @@ fuzz_target!(|input: &[u8]| {
 fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bool) -> Option<Vec<Exchange>> {
     let mut common = Common::new(Statements::new(show_literals));
     let mut conversation = Conversation::new(hints);
-    let mut wire = Wire { cuts, next: [START; 2], frame: 0 };
+    let mut wire = Wire::new(cuts);
     let mut finished = Vec::new();
     let gaps = turns.iter().any(|turn| turn.lost || turn.cut);
     for turn in turns {
@@ -60,40 +59,4 @@ fn told(hints: Hints, turns: &[Turn<'_>], cuts: Option<Sizes>, show_literals: bo
         && dialogue.session.encryption.is_none();
     finished.iter_mut().for_each(without_times);
     settled.then_some(finished)
-}
-
-struct Wire {
-    cuts: Option<Sizes>,
-    next: [u64; 2],
-    frame: u64,
-}
-
-impl Wire {
-    fn send(&mut self, turn: &Turn<'_>, take: &mut dyn FnMut(&Chunk<'_>)) {
-        let lost = if turn.lost { 1 + turn.bytes.len() as u64 } else { 0 };
-        self.next[turn.side as usize] += lost;
-        let mut rest = turn.bytes;
-        let mut lost_before = lost;
-        while !rest.is_empty() {
-            let size = self.cuts.as_mut().map_or(rest.len(), |cuts| cuts.next(rest.len().min(64)));
-            let (part, after) = rest.split_at(size);
-            rest = after;
-            let cut = if turn.cut && rest.is_empty() { 7 } else { 0 };
-            let acknowledged = self.next[turn.side.other() as usize];
-            let offset = self.next[turn.side as usize];
-            self.frame += 1;
-            let mark = Mark { frame: self.frame, time_ns: self.frame as i64 * 1000 };
-            let lost = std::mem::take(&mut lost_before);
-            self.next[turn.side as usize] += part.len() as u64 + cut;
-            take(&Chunk { side: turn.side, mark, acknowledged, offset, lost, bytes: part, cut });
-        }
-    }
-}
-
-fn without_times(exchange: &mut Exchange) {
-    exchange.request = None;
-    exchange.response = None;
-    exchange.waited_ns = None;
-    exchange.delta_ns = None;
-    exchange.client_ns = None;
 }

@@ -1,6 +1,8 @@
 //! What the fuzz targets share: their inputs as records, written by `seeds` and read by the targets.
 
+use latpcap_core::exchange::Exchange;
 use latpcap_core::side::Side;
+use latpcap_core::stream::{Chunk, Mark, START};
 
 /// Cuts an input into numbers and byte strings; past its end come zeros and empty strings.
 pub struct Feed<'a>(pub &'a [u8]);
@@ -67,4 +69,46 @@ impl Sizes {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         1 + (self.0 >> 33) as usize % most
     }
+}
+
+/// The packets of a connection, whole turns or cut at random.
+pub struct Wire {
+    cuts: Option<Sizes>,
+    next: [u64; 2],
+    frame: u64,
+}
+
+impl Wire {
+    pub fn new(cuts: Option<Sizes>) -> Wire {
+        Wire { cuts, next: [START; 2], frame: 0 }
+    }
+
+    pub fn send(&mut self, turn: &Turn<'_>, take: &mut dyn FnMut(&Chunk<'_>)) {
+        let lost = if turn.lost { 1 + turn.bytes.len() as u64 } else { 0 };
+        self.next[turn.side as usize] += lost;
+        let mut rest = turn.bytes;
+        let mut lost_before = lost;
+        while !rest.is_empty() {
+            let size = self.cuts.as_mut().map_or(rest.len(), |cuts| cuts.next(rest.len().min(64)));
+            let (part, after) = rest.split_at(size);
+            rest = after;
+            let cut = if turn.cut && rest.is_empty() { 7 } else { 0 };
+            let acknowledged = self.next[turn.side.other() as usize];
+            let offset = self.next[turn.side as usize];
+            self.frame += 1;
+            let mark = Mark { frame: self.frame, time_ns: self.frame as i64 * 1000 };
+            let lost = std::mem::take(&mut lost_before);
+            self.next[turn.side as usize] += part.len() as u64 + cut;
+            take(&Chunk { side: turn.side, mark, acknowledged, offset, lost, bytes: part, cut });
+        }
+    }
+}
+
+/// What does not depend on how the bytes were cut.
+pub fn without_times(exchange: &mut Exchange) {
+    exchange.request = None;
+    exchange.response = None;
+    exchange.waited_ns = None;
+    exchange.delta_ns = None;
+    exchange.client_ns = None;
 }

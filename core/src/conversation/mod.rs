@@ -2,6 +2,8 @@
 
 mod dialogue;
 mod encrypted;
+#[cfg(test)]
+mod encrypted_tests;
 mod inbox;
 mod peek;
 mod proxy;

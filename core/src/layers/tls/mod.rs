@@ -14,6 +14,10 @@ pub mod sealed;
 mod session;
 mod suites;
 #[cfg(test)]
+pub mod sealing;
+#[cfg(test)]
+mod session_tests;
+#[cfg(test)]
 mod tests;
 
 pub use facts::{Handshake, Reading, TlsFacts};

@@ -249,6 +249,16 @@ impl Protection {
         nonce
     }
 
+    #[cfg(test)]
+    pub fn aes_128_gcm(&self) -> Option<&Aes128Gcm> {
+        if let Opener::Aead(Aead::Aes128Gcm(cipher)) = &self.opener { Some(cipher) } else { None }
+    }
+
+    #[cfg(test)]
+    pub fn nonce_of(&self, sequence: u64) -> [u8; NONCE] {
+        self.nonce(sequence, &[])
+    }
+
     /// How many bytes of data a record so long holds, where its length alone says so (in TLS 1.3 unless it is padded).
     pub fn data_length(&self, length: usize) -> Option<usize> {
         let Opener::Aead(aead) = &self.opener else { return None };

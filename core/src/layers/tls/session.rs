@@ -220,13 +220,19 @@ impl Session {
         self.unopened(side, known, keys)
     }
 
-    fn unopened(&mut self, side: Side, known: usize, keys: &KeyLog) -> Result<bool, Reading> {
+    fn unopened(&mut self, side: Side, mut known: usize, keys: &KeyLog) -> Result<bool, Reading> {
         let Some(client) = &self.handshake.client_hello else { return Err(Reading::NoSecret) };
         if let Some(hello) = &self.handshake.server_hello {
             Suite::of(hello.cipher_suite).ok_or(Reading::UnsupportedSuite)?;
         } else {
             // Early data without its secret: what follows the server's answer may have one.
             return Ok(false);
+        }
+        if side == Side::Client
+            && client.offers_early_data
+            && keys.secret(&client.random, Label::EarlyTraffic).is_none()
+        {
+            known += 1;
         }
         let own = later_stages(side, Stage::Early).next().and_then(|(_, label)| keys.secret(&client.random, label));
         let direction = &mut self.sides[side as usize];
