@@ -52,7 +52,7 @@ def render(explored: Exploration) -> str:
         "TITLE": html.escape(_title(data["analysis"])),
         "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
         "NETWORK": html.escape(network_in_all(explored.analysis)),
-        "HIDDENBUDGET": _note(about_budget(explored.analysis.timing_only)),
+        "HIDDENBUDGET": _note(about_budget(explored.analysis.timing_only, explored.analysis.connecting)),
         "HIDDENFINDINGS": _note(about_findings(explored.analysis.timing_only)),
         "HIDDENSTATEMENTS": _note(about_statements(explored.analysis.timing_only)),
         "PROGRAM": html.escape(data["program"]),

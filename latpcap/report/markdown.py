@@ -43,7 +43,7 @@ def render(result: Analysis) -> str:
         _selection(plain["selection"]),
         _settings(result.settings),
         _health(plain["health"]),
-        _budget(result.budget.parts(), network_in_all(result), about_budget(result.timing_only)),
+        _budget(result.budget.parts(), network_in_all(result), about_budget(result.timing_only, result.connecting)),
         _projection(plain["projection"]),
         _chattiness(result.chattiness),
         _errors(result.errors),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from latpcap.measures.connecting import Connecting
 from latpcap.measures.timing_only import TimingOnly, part_of
 from latpcap.units import counted
 
 __all__ = ["about_budget", "about_findings", "about_statements"]
 
 
-def about_budget(hidden: TimingOnly | None) -> str:
-    """Below the time budget."""
+def about_budget(hidden: TimingOnly | None, opened: Connecting | None) -> str:
+    """Below the time budget: what encryption costs, and what it hides."""
+    connecting = opened.text if opened else ""
     if hidden is None:
-        return ""
+        return connecting
+    return f"{connecting} {_counted_by_turns(hidden)}".strip()
+
+
+def _counted_by_turns(hidden: TimingOnly) -> str:
     return (
         f"{counted(hidden.round_trips, 'round trip')} of {part_of(hidden.connections, hidden.of)} "
         f"{'is' if hidden.round_trips == 1 else 'are'} timing only: counted by who speaks when."

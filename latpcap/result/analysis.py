@@ -15,6 +15,7 @@ from latpcap.findings.what_if import Fix, WhatIf, what_if
 from latpcap.measures.asked import IDLE_S, TaskBy
 from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
+from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.purposes import PurposeResult, purpose_results
@@ -111,6 +112,8 @@ class Analysis(Displayed, Struct, frozen=True):
     waits: Waits
     """What the network's time consists of: round trips, TCP handshakes, greetings, and how long they waited."""
     purposes: tuple[PurposeResult, ...]
+    connecting: Connecting | None
+    """What it costs to connect; null where the beginning of no connection was captured."""
     timing_only: TimingOnly | None
     """Connections of which nothing that was said could be read; null where there is none."""
     chattiness: Chattiness
@@ -241,6 +244,7 @@ class Measures:
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)
         connections, errors, health, purposes = self.connections(), self.errors, self.health, self.purposes
+        opened = connecting(recording)
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()
@@ -257,6 +261,7 @@ class Measures:
             budget=self.budget,
             waits=self.timeline.waits,
             purposes=purposes,
+            connecting=opened,
             timing_only=self.timing_only,
             chattiness=made_for,
             paths=tuple(path_results(recording, rtt)),

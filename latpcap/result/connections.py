@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.measures.chattiness import ChattinessGroups
+from latpcap.measures.connecting import connect
 from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.rtt import Baselines, Estimate
@@ -106,6 +107,12 @@ class ConnectionResult(Struct, frozen=True):
     response_bytes: int
     retransmissions: int
     lost_bytes: int
+    connect_ms: float | None
+    """SYN → ready for the first statement; null where the beginning was not captured. Likewise the next three."""
+    connect_round_trips: int | None
+    """TCP handshake, greeting, TLS and authentication together."""
+    tls_ms: float | None
+    authentication_ms: float | None
     cancels: int | None
     """The stream whose statement this connection came to cancel."""
     rtt: RttResult
@@ -121,12 +128,17 @@ def connection_results(
     counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
     cancels = columns.column(table, "cancels").ints(-1)[rows]
     known = np.isfinite(baselines.baseline) & knows_network
+    opened = connect(recording)
     values: dict[str, Values[Any]] = {
         **{name: Names.coded(recording.said(name)) for name in CONNECTION_TEXTS},
         **{name: Numbers(columns.column(table, name).ints(0)[rows]) for name in counts},
         "tls_resumed": Truths.of(columns.column(table, "tls_resumed"), rows),
         "timing_only": Truths(recording.timing_only),
         "replication": Truths(columns.column(table, "replication").values[rows]),
+        "connect_ms": Fractions(opened.total_ms),
+        "connect_round_trips": Numbers(opened.round_trips, opened.round_trips > 0),
+        "tls_ms": Fractions(opened.tls_ms),
+        "authentication_ms": Fractions(opened.authentication_ms),
         "cancels": Numbers(cancels, cancels >= 0),
         **{name: Times.of(columns.column(table, name), rows) for name in ("start", "end")},
         "rtt": _rtts(baselines),

@@ -83,6 +83,9 @@ impl Dialogue {
         common: &mut Common,
     ) -> Option<Box<Encrypted>> {
         if tls.is_counting() && common.keys.is_empty() {
+            if common.keys.was_given() {
+                self.say(Reading::NoSecret);
+            }
             self.read_plain(chunk, common);
             return None;
         }

@@ -57,7 +57,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from health(result.health)
     yield from budget(result.budget)
     yield from _network(result)
-    if text := about_budget(result.timing_only):
+    if text := about_budget(result.timing_only, result.connecting):
         yield Text(text, style="dim")
     yield from errors(result.errors)
     yield from findings(result.findings, result.fixes_together, result.projection.told_rtt_ms, result.timing_only)

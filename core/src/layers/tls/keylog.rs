@@ -107,6 +107,11 @@ impl KeyLog {
         self.len() == 0
     }
 
+    /// Somebody gave one, even if nothing in it could be used.
+    pub fn was_given(&self) -> bool {
+        !self.is_empty() || self.damaged > 0 || self.left_out > 0
+    }
+
     /// Lines that are none of a key log, or cut.
     pub fn damaged(&self) -> u64 {
         self.damaged
@@ -300,6 +305,7 @@ mod tests {
         ];
         let log = log(&text.join("\n"));
         assert_eq!((log.len(), log.damaged()), (1, 7));
+        assert!(log.was_given() && !KeyLog::default().was_given());
     }
 
     #[test]

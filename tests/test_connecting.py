@@ -1,0 +1,49 @@
+"""What it costs to connect: TCP, TLS and authentication, with keys and without."""
+
+from __future__ import annotations
+
+import pytest
+from builder import Conn, Ex, build
+from conftest import FIXTURES
+
+import latpcap
+from latpcap.measures.connecting import connecting
+from latpcap.report import FORMATS
+
+STEPS = [Ex("tls", service_ms=2), Ex("authenticate", service_ms=3)]
+
+
+def capture(*connections: Conn) -> latpcap.Capture:
+    return latpcap.Capture(build(list(connections)))
+
+
+def test_each_step_is_told_and_statements_are_none_of_it() -> None:
+    found = capture(Conn(rtt_ms=10, exchanges=[*STEPS, Ex(sql="select ?"), Ex("authenticate")]))
+    row = found.connections.to_dicts()[0]
+    assert (row["connect_round_trips"], row["tls_ms"], row["authentication_ms"]) == (3, 12.0, 13.0)
+    assert row["connect_ms"] >= 10 + 12 + 13
+    told = found.analyze().connecting
+    assert told is not None
+    assert (told.connections, told.round_trips, told.tcp_ms) == (1, 3, 10.0)
+    assert "TCP 10.0 ms, TLS 12.0 ms, authentication 13.0 ms" in FORMATS["terminal"](found.analyze())
+
+
+def test_a_connection_whose_beginning_was_not_captured_has_no_cost() -> None:
+    found = capture(Conn(handshake=False, exchanges=[Ex(sql="select ?")]))
+    assert found.connections.to_dicts()[0]["connect_ms"] is None
+    assert found.analyze().connecting is None
+
+
+def test_without_tls_no_report_speaks_of_it() -> None:
+    found = capture(Conn(exchanges=[STEPS[1], Ex(sql="select ?")]))
+    assert "until it can ask" not in FORMATS["terminal"](found.analyze())
+
+
+@pytest.mark.parametrize("name", ["mysql/tls13-nplus1-50", "mysql/tls12-nplus1-50"])
+def test_it_is_the_same_with_keys_and_without(name: str) -> None:
+    path = FIXTURES / f"{name}.pcapng"
+    with_keys, without = (latpcap.read(path, keylog=keys) for keys in (path.with_suffix(".keys"), None))
+    names = ("connect_ms", "connect_round_trips", "tls_ms", "authentication_ms")
+    rows = [each.connections.to_dicts()[0] for each in (with_keys, without)]
+    assert [rows[0][name] for name in names] == [rows[1][name] for name in names]
+    assert connecting(with_keys.measures.recording) == connecting(without.measures.recording)
