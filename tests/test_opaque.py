@@ -88,3 +88,23 @@ def test_a_server_that_greets_is_waited_for() -> None:
     decoded = read("mysql/churn-20")
     waits = [capture.analyze().waits for capture in (decoded, as_opaque("mysql/churn-20", decoded))]
     assert [wait.greetings for wait in waits] == [20, 20]
+
+
+@pytest.mark.parametrize(
+    ("encrypted", "clear"),
+    [
+        ("fbclient3-encrypted", "fbclient3-nplus1"),
+        ("firebird4-fbclient5-encrypted", "firebird4-fbclient5-nplus1"),
+        ("firebird4-jaybird6-encrypted", "firebird4-jaybird6-nplus1"),
+        ("jaybird5-encrypted", "jaybird5-nplus1"),
+    ],
+)
+def test_firebirds_wire_encryption_hides_no_round_trip(encrypted: str, clear: str) -> None:
+    work = [round_trips_of_work(read(f"firebird/{name}")) for name in (encrypted, clear)]
+    assert work[0] == work[1] > 0
+
+
+def round_trips_of_work(capture: Capture) -> int:
+    table = Table.from_arrow(capture.exchanges)
+    rows = zip(table["purpose"].to_pylist(), table["round_trips"].to_pylist(), strict=True)
+    return sum(round_trips for purpose, round_trips in rows if purpose != "setup")

@@ -171,7 +171,9 @@ mod tests {
             let mut at = 0;
             while at < bytes.len() {
                 let Frame::Message { head, length } = ssh.frame(*side, &bytes[at..]).unwrap() else { break };
-                let message = Message { side: *side, bytes: &bytes[at..at + head], length, cut: false };
+                assert!(1 <= head && head as u64 <= length);
+                let kept = &bytes[at..bytes.len().min(at + head)];
+                let message = Message { side: *side, bytes: kept, length, cut: kept.len() < head };
                 let mut context = Context { session: &mut session, statements: &mut statements, switch: None };
                 match ssh.message(&message, &mut context).unwrap() {
                     Meaning::Turn(request) => told.push(request.command),
@@ -220,6 +222,18 @@ mod tests {
         let told = turns(&parts);
         assert_eq!(told.iter().filter(|command| **command == "ssh").count(), 3 + ATTEMPTS as usize);
         assert_eq!(told.last(), Some(&"unreadable"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_comes_has_a_length(parts in proptest::collection::vec(
+            (proptest::bool::ANY, proptest::collection::vec(proptest::num::u8::ANY, 1..40)), 0..20)
+        ) {
+            let side = |client| if client { Client } else { Server };
+            let mut dialogue: Vec<_> = dialogue().into_iter().take(parts.len() % 6).collect();
+            dialogue.extend(parts.iter().map(|(client, bytes)| (side(*client), bytes.clone())));
+            turns(&dialogue);
+        }
     }
 
     #[test]
