@@ -151,7 +151,8 @@ decode_as_option = click.option(
     type=PortProtocol(),
     multiple=True,
     metavar="PORT=PROTOCOL",
-    help="The protocol of a server port, where latpcap does not recognise it; repeatable.",
+    help="The protocol of a server port, where latpcap does not recognise it (`opaque`: any, by who speaks when); "
+    "repeatable.",
 )
 
 
