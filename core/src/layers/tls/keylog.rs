@@ -43,6 +43,9 @@ const LABELS: [(Label, &str); 6] = [
 ];
 
 const MASTER_LENGTH: usize = 48;
+/// How many secrets are tried at most, for all sessions together, and how many wait for that.
+const TRIALS: u32 = 1 << 16;
+const UNCLAIMED_MAX: usize = 1 << 10;
 /// What a secret takes beside its bytes, with its share of the map.
 const BESIDE: usize = 160;
 
@@ -70,6 +73,9 @@ pub struct KeyLog {
     sessions: BTreeMap<Random, Secrets>,
     /// Master secrets of sessions that are known by their id, or by the ticket that goes on with them.
     by_id: BTreeMap<Box<[u8]>, Secret>,
+    /// Those of lines with an id, which some clients make up: tried where a session has no secret.
+    unclaimed: Vec<Secret>,
+    trials_left: u32,
     damaged: u64,
     left_out: u64,
     kept_bytes: usize,
@@ -85,7 +91,16 @@ impl Default for KeyLog {
 impl KeyLog {
     /// One that keeps so many bytes at most; what is beyond is left out.
     pub fn within(most_bytes: usize) -> KeyLog {
-        KeyLog { sessions: BTreeMap::new(), by_id: BTreeMap::new(), damaged: 0, left_out: 0, kept_bytes: 0, most_bytes }
+        KeyLog {
+            sessions: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            unclaimed: Vec::new(),
+            trials_left: TRIALS,
+            damaged: 0,
+            left_out: 0,
+            kept_bytes: 0,
+            most_bytes,
+        }
     }
 
     /// Take in the text of a log; further ones add to it.
@@ -155,6 +170,20 @@ impl KeyLog {
         Sha256::digest(ticket).into()
     }
 
+    /// The first of the secrets that belong to no session yet for which `fits` says so: it has found its session.
+    pub fn claim<T>(&mut self, mut fits: impl FnMut(&Secret) -> Option<T>) -> Option<(Secret, T)> {
+        let most = self.unclaimed.len().min(self.trials_left as usize);
+        let found = self.unclaimed.iter().take(most).enumerate().find_map(|(at, secret)| Some((at, fits(secret)?)));
+        self.trials_left -= found.as_ref().map_or(most, |(at, _)| at + 1) as u32;
+        let (at, fitted) = found?;
+        Some((self.unclaimed.remove(at), fitted))
+    }
+
+    /// Are there secrets that belong to no session yet?
+    pub fn has_unclaimed(&self) -> bool {
+        !self.unclaimed.is_empty() && self.trials_left > 0
+    }
+
     /// The lines of these sessions alone, as a log of their own.
     pub fn lines_of(&self, randoms: &[Random]) -> Zeroizing<Vec<u8>> {
         let known = || randoms.iter().filter_map(|random| Some((random, self.sessions.get(random)?)));
@@ -207,11 +236,16 @@ impl KeyLog {
     /// The pre-master secret of a key exchange (`RSA <16 digits> <96 digits>`) is nothing that anybody logs any more.
     fn line_by_id(&mut self, session: &[u8], value: &[u8]) -> Option<()> {
         let Some(id) = session.strip_prefix(b"Session-ID:") else { return bytes(session).map(|_| ()) };
-        let id = bytes(id).filter(|id| (1..=32).contains(&id.len()))?;
+        let id = bytes(id).filter(|id| id.len() <= 32)?;
         let secret = Secret(bytes(value.strip_prefix(b"Master-Key:")?)?);
         let right_length = secret.0.len() == MASTER_LENGTH;
         if right_length && self.has_room(&secret) {
-            self.by_id.insert(Box::from(id.as_ref()), secret);
+            if self.unclaimed.len() < UNCLAIMED_MAX {
+                self.unclaimed.push(secret.clone());
+            }
+            let unnamed = KeyLog::name_of(secret.bytes());
+            let name: &[u8] = if id.is_empty() { &unnamed } else { &id };
+            self.by_id.insert(Box::from(name), secret);
         }
         right_length.then_some(())
     }
@@ -300,7 +334,7 @@ mod tests {
             "one",
             &line(LINE, 4, 4, 32),
             &line("CLIENT_TRAFFIC_SECRET_0", 4, 4, 20),
-            "RSA Session-ID: Master-Key:00",
+            "RSA Session-ID:0 Master-Key:00",
             &line(LINE, 5, 6, 48),
         ];
         let log = log(&text.join("\n"));

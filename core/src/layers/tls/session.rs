@@ -73,6 +73,8 @@ pub struct Session {
     agreed: [Option<Protection>; 2],
     /// TLS 1.2: where these come from.
     master: Option<Secret>,
+    /// TLS 1.2: no secret has the session's name; the Finished that follows shows whether one without a name fits.
+    is_tried: bool,
     /// TLS 1.2: the ticket that the server has given, by what it is remembered by.
     ticket: Option<Random>,
 }
@@ -118,6 +120,9 @@ impl Session {
         if header.content_type == CHANGE_CIPHER_SPEC {
             return self.change_cipher_spec(side, keys);
         }
+        if std::mem::take(&mut self.is_tried) {
+            self.try_unclaimed(side, header, body, keys)?;
+        }
         let direction = &mut self.sides[side as usize];
         if direction.protection.is_none() {
             self.read_clear(side, header, body);
@@ -135,8 +140,19 @@ impl Session {
     fn change_cipher_spec(&mut self, side: Side, keys: &mut KeyLog) -> Result<Read, Reading> {
         self.handshake.change_cipher_spec(side, &mut self.facts);
         if self.agreed.iter().all(Option::is_none) && self.sides.iter().all(|side| side.protection.is_none()) {
-            self.agreed = self.agree(keys)?.map(Some);
+            match self.agree(keys) {
+                Ok(protections) => self.agreed = protections.map(Some),
+                Err(Reading::NoSecret) if keys.has_unclaimed() => {
+                    self.is_tried = true;
+                    return Ok(Read::Control);
+                }
+                Err(reading) => return Err(reading),
+            }
         }
+        self.begin_1_2(side, keys)
+    }
+
+    fn begin_1_2(&mut self, side: Side, keys: &mut KeyLog) -> Result<Read, Reading> {
         self.remember(keys);
         let direction = &mut self.sides[side as usize];
         direction.protection = self.agreed[side as usize].take();
@@ -150,16 +166,36 @@ impl Session {
     fn agree(&mut self, keys: &KeyLog) -> Result<[Protection; 2], Reading> {
         let hellos = (self.handshake.client_hello.as_ref(), self.handshake.server_hello.as_ref());
         let (Some(client), Some(server)) = hellos else { return Err(Reading::NoSecret) };
-        let suite = Suite::of(server.cipher_suite).ok_or(Reading::UnsupportedSuite)?;
+        Suite::of(server.cipher_suite).ok_or(Reading::UnsupportedSuite)?;
         let resumed = client.ticket.filter(|_| self.facts.resumed == Some(true));
         let master = keys
             .master(&client.random, &server.session_id)
             .or_else(|| keys.remembered(&resumed?))
             .ok_or(Reading::NoSecret)?
             .clone();
-        let protections = suite.protections(master.bytes(), &client.random, &server.random, server.encrypt_then_mac);
+        let protections = self.protections(&master);
         self.master = Some(master);
         protections.ok_or(Reading::UnsupportedSuite)
+    }
+
+    fn protections(&self, master: &Secret) -> Option<[Protection; 2]> {
+        let (client, server) = (self.handshake.client_hello.as_ref()?, self.handshake.server_hello.as_ref()?);
+        let suite = Suite::of(server.cipher_suite)?;
+        suite.protections(master.bytes(), &client.random, &server.random, server.encrypt_then_mac)
+    }
+
+    /// Java's agent logs ids that no handshake tells. The right secret is the one under which the Finished is authentic.
+    fn try_unclaimed(&mut self, side: Side, header: Header, body: &[u8], keys: &mut KeyLog) -> Result<(), Reading> {
+        let (master, protections) = keys
+            .claim(|master| {
+                let protections = self.protections(master)?;
+                protections[side as usize].open(0, header, &mut body.to_vec())?;
+                Some(protections)
+            })
+            .ok_or(Reading::NoSecret)?;
+        self.agreed = protections.map(Some);
+        self.master = Some(master);
+        self.begin_1_2(side, keys).map(|_| ())
     }
 
     /// Another connection may go on with this session, by its id or its ticket.

@@ -121,6 +121,18 @@ fn a_secret_that_is_missing_or_wrong_ends_the_reading_and_says_which() {
 }
 
 #[test]
+fn a_secret_without_a_name_is_claimed_once_by_whom_it_fits() {
+    let mut log = KeyLog::default();
+    for (id, secret) in [("", "01"), ("0a0b", "02"), ("", "03")] {
+        log.add(format!("RSA Session-ID:{id} Master-Key:{}", secret.repeat(48)).as_bytes());
+    }
+    assert_eq!((log.len(), log.damaged()), (3, 0));
+    let mut claim = |byte: u8| log.claim(|secret| (secret.bytes()[0] == byte).then_some(())).is_some();
+    assert_eq!([claim(3), claim(3), claim(1), claim(9)], [true, false, true, false]);
+    assert!(log.master(&[0; 32], &[]).is_none(), "an empty id is no name");
+}
+
+#[test]
 fn keys_are_updated_in_either_direction() {
     let (mut client, mut server) = (sealing::Sealer::traffic(Client), sealing::Sealer::traffic(Server));
     let mut trace = sealing::handshake().to_vec();
