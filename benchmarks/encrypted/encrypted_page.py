@@ -21,7 +21,7 @@ Each job of the lab was run clear, clear again, with TLS 1.2 and with TLS 1.3 at
 - *work*: the projection to 15 ms of what follows the last login, against that of the clear capture. *clear again*: the same for the second clear run, which is what the job itself varies by.
 - *whole*: the projection of the whole against what the encrypted run took at 15 ms. *clear* likewise.
 - *with keys*: whether the decrypted capture tells the same statements, executions, rows, errors, round trips, exchanges
-  and bytes as the clear one.
+  and request bytes as the clear one.
 
 """
 

@@ -214,7 +214,7 @@ def counted(capture: latpcap.Capture) -> dict[str, Any]:
         "errors": Counter((one.code, one.message, one.statement, one.count) for one in capture.analyze().errors.found),
         "exchanges": int(work.sum()),
         "round trips": int(exchanges.round_trips[work].sum()),
-        "bytes": (int(exchanges.request_bytes[work].sum()), int(exchanges.response_bytes[work].sum())),
+        "request bytes": int(exchanges.request_bytes[work].sum()),
     }
 
 

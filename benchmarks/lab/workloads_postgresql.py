@@ -568,7 +568,18 @@ def psql_session(run: Run, n: int) -> None:
 def pgbench(name: str, clients: int, *options: str) -> None:
     def function(run: Run, n: int) -> None:
         with run.work():
-            tool("pgbench", "-n", *TARGET, "-c", str(clients), "-t", str(n // clients), *options, "lab")
+            tool(
+                "pgbench",
+                "-n",
+                "--random-seed=1",
+                *TARGET,
+                "-c",
+                str(clients),
+                "-t",
+                str(n // clients),
+                *options,
+                "lab",
+            )
         run.statements = n if "-S" in options else 7 * n
         run.rows = n
 
