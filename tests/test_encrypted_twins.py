@@ -57,7 +57,9 @@ def test_without_keys_everything_that_keys_tell_differs(twins):
 def test_a_run_that_counts_wrong_is_not_hidden_by_its_group(twins):
     right = {"workload": "a", "kind": "stop and wait", "way": "tls13", "clear": 100, "seen": 100, "off_pct": 0.0}
     wrong = right | {"workload": "b", "seen": 103, "off_pct": 3.0}
-    numbers = dict.fromkeys(("projected_off_pct", "again_off_pct", "error_pct", "clear_error_pct"), 0.0)
+    numbers = dict.fromkeys(
+        ("projected_off_pct", "again_off_pct", "hidden_off_pct", "error_pct", "clear_error_pct"), 0.0
+    )
     rows = [row | numbers | {"clear_setup": 1, "setup": 1, "keys": "same"} for row in (right, wrong)]
     [told] = [line for line in twins.page(rows).splitlines() if line.startswith("| stop and wait")][:1]
     assert told.split(" | ")[1:5] == ["tls13", "2", "1", "3.0"]

@@ -68,8 +68,10 @@ class Row:
     """The projection of the whole against that."""
     clear_error_pct: float
     """The clear capture's against the clear run there."""
+    hidden_off_pct: float
+    """The work's projection without keys, against that of the same capture with them."""
     keys: str
-    """With keys: `same`, `none` where the client gave none, or what differs."""
+    """With keys: `same`, `none` where the client gave none that open it, or what differs."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def compare(folder: Path, lines: dict[tuple[str, float], Line], counts: dict[tup
         if rtt_ms != NEAR_MS or way in ("clear", "again"):
             continue
         seen, target = see(folder, line), there.get(way)
-        work_s = seen.work_projected_s(FAR_MS)
+        work_s, decrypted = seen.work_projected_s(FAR_MS), opened(folder, line)
         row = Row(
             workload=line["workload"],
             protocol=line["protocol"],
@@ -170,7 +172,8 @@ def compare(folder: Path, lines: dict[tuple[str, float], Line], counts: dict[tup
             measured_s=target.runtime_s if target else np.nan,
             error_pct=off(seen.projected_s(clear_there.rtt.in_stream), target.runtime_s) if target else np.nan,
             clear_error_pct=clear_error,
-            keys=with_keys(folder, line, clear.capture),
+            hidden_off_pct=off(work_s, decrypted.work_projected_s(FAR_MS)) if decrypted else np.nan,
+            keys=differences(clear.capture, decrypted.capture) if decrypted else "none",
         )
         print(told(row), flush=True)
         yield row
@@ -187,13 +190,14 @@ def off(value: float, truth: float) -> float:
 # --- with keys ------------------------------------------------------------------------------------------------------
 
 
-def with_keys(folder: Path, line: Line, clear: latpcap.Capture) -> str:
-    """Does the decrypted capture tell what the clear one does?"""
+def opened(folder: Path, line: Line) -> Seen | None:
+    """The same capture, read with its keys; none where these open nothing."""
     file = folder / line["capture"]
     keys = file.with_suffix(".keys")
     if not keys.exists() or not keys.stat().st_size:
-        return "none"
-    return differences(clear, latpcap.read(file, keylog=keys))
+        return None
+    seen = Seen(latpcap.read(file, keylog=keys), line["kind"])
+    return None if seen.capture.analyze().timing_only else seen
 
 
 def differences(clear: latpcap.Capture, decrypted: latpcap.Capture) -> str:
@@ -222,7 +226,8 @@ def told(row: Row) -> str:
     return (
         f"{row.workload:32} {row.way:11} {row.clear:6} {row.again:6} {row.seen:6} {row.off_pct:+7.1f} %  "
         f"set-up {row.clear_setup:4} {row.setup:4} all {row.seen + row.setup:4} client {row.at_client}  projected {row.projected_off_pct:+6.1f} % (clear {row.again_off_pct:+5.1f}) "
-        f"measured {row.error_pct:+6.1f} % (clear {row.clear_error_pct:+5.1f})  keys: {row.keys}"
+        f"measured {row.error_pct:+6.1f} % (clear {row.clear_error_pct:+5.1f})"
+        f"without keys {row.hidden_off_pct:+5.1f} %  keys: {row.keys}"
     )
 
 
