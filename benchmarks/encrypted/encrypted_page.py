@@ -18,7 +18,8 @@ Each job of the lab was run clear, clear again, with TLS 1.2 and with TLS 1.3 at
 
 - *round trips*: without set-up (connecting, TLS, logging in), of the clear run and of the encrypted one, read **without
   keys**. *set-up* likewise.
-- *work*: the projection to 15 ms of what follows the last login, against that of the clear capture. *clear again*: the same for the second clear run, which is what the job itself varies by.
+- *work*: the projection to 15 ms of what follows the last login, against that of the clear capture. *clear again*: the
+  same for the second clear run, which is what the job itself varies by.
 - *hidden*: the same without keys, against the same capture with its keys: what not seeing costs, and nothing else.
 - *whole*: the projection of the whole against what the encrypted run took at 15 ms. *clear* likewise.
 - *with keys*: whether the decrypted capture tells the same statements, executions, rows, errors, round trips, exchanges
