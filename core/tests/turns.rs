@@ -97,3 +97,68 @@ fn where_nothing_can_be_read_a_snap_length_takes_nothing() {
     assert!(cut.iter().all(|seen| seen.complete));
     assert_eq!(cut, whole);
 }
+
+/// The exchanges of what is forced to be read as MySQL: command and round trips.
+fn forced(wire: &Wire) -> Vec<(String, u32)> {
+    let protocol = latpcap_core::protocols::protocol_named("mysql").unwrap();
+    let options = Options { decode_as: [(3306, Forced::Protocol(protocol))].into(), ..Options::default() };
+    let source = Source::bytes("test", pcap(&wire.packets, 262_144));
+    let seen = exchanges(pipeline::open_and_read(vec![source], &options).unwrap());
+    seen.into_iter().map(|seen| (seen.command, seen.round_trips)).collect()
+}
+
+/// A TLS record of this type.
+fn record(content_type: u8, length: usize) -> Vec<u8> {
+    let [high, low] = (length as u16).to_be_bytes();
+    [&[content_type, 3, 3, high, low][..], &vec![7; length]].concat()
+}
+
+#[test]
+fn a_forced_protocol_may_speak_tls_from_its_first_byte() {
+    let mut wire = connected();
+    wire.ask(&record(22, 300), &record(22, 2_000));
+    let keys = [record(22, 70), record(20, 1), record(22, 40)].concat();
+    wire.ask(&keys, &[record(20, 1), record(22, 40)].concat());
+    wire.ask(&record(23, 200), &record(23, 40)).ask(&record(23, 50), &record(23, 90));
+    let told = forced(&wire);
+    let told: Vec<_> = told.iter().map(|(command, round_trips)| (command.as_str(), *round_trips)).collect();
+    assert_eq!(told, [("tls", 2), ("authenticate", 1), ("unreadable", 1)]);
+}
+
+#[test]
+fn a_forced_protocol_may_speak_tls_since_before_the_capture_began() {
+    let mut wire = Wire::new();
+    wire.ask(&record(23, 50), &record(23, 90)).ask(&record(23, 50), &record(23, 90));
+    assert_eq!(forced(&wire), [("unreadable".to_owned(), 1), ("unreadable".to_owned(), 1)]);
+}
+
+#[test]
+fn records_count_however_they_are_cut_into_packets() {
+    let told = |piece: usize| {
+        let mut wire = connected();
+        let keys = [record(22, 70), record(20, 1), record(22, 40)].concat();
+        let end = [record(20, 1), record(22, 40)].concat();
+        let turns = [
+            (record(22, 300), record(22, 2_000)),
+            (keys, end),
+            (record(23, 200), record(23, 40)),
+            ([record(23, 20), record(23, 3_000)].concat(), [record(23, 90), record(23, 16_400)].concat()),
+            (record(23, 50), record(23, 90)),
+        ];
+        for (request, answer) in turns {
+            for part in request.chunks(piece) {
+                wire.send(Client, part);
+            }
+            wire.now_ns += 1_000_000;
+            for part in answer.chunks(piece) {
+                wire.send(Server, part);
+            }
+        }
+        forced(&wire)
+    };
+    let whole = told(usize::MAX);
+    assert_eq!(whole.iter().map(|(_, round_trips)| *round_trips).collect::<Vec<_>>(), [2, 1, 1, 1]);
+    for piece in [1, 4, 7, 100, 1_448] {
+        assert_eq!(told(piece), whole, "pieces of {piece}");
+    }
+}

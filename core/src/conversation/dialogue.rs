@@ -112,6 +112,7 @@ impl Dialogue {
             self.lose(Lost("there was no room for messages that were not whole yet".into()));
         }
         self.inboxes.iter_mut().for_each(Inbox::shrink);
+        self.decoder.give_up();
         if let Some(tls) = &mut self.tls {
             tls.give_up();
         }

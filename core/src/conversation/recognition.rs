@@ -3,7 +3,8 @@
 use super::KeptChunk;
 use super::peek::Peek;
 use super::proxy::ProxyHeader;
-use crate::layers::tls::{KeyLog, record};
+use crate::layers::tls::KeyLog;
+use crate::layers::tls::record::{self, HANDSHAKE};
 use crate::protocols::opaque;
 use crate::protocols::others;
 use crate::protocols::{Layer, Opening, Protocol, REGISTRY, Start, Verdict};
@@ -131,12 +132,15 @@ impl Recognition {
         if let Some(peek) = &mut self.peek {
             peek.is_over = true;
         }
+        let spoken = !self.client.is_empty() || !self.server.is_empty();
+        if let Some(Forced::Protocol(protocol)) = self.hints.forced {
+            return spoken.then(|| self.recognise_forced(protocol));
+        }
         if let Some(tls) = self.recognise_tls() {
             return Some(tls);
         }
         let protocol = self.hints.by_port?;
         let undecided = (protocol.recognise)(&self.opening()) == Verdict::Unsure;
-        let spoken = !self.client.is_empty() || !self.server.is_empty();
         (undecided && spoken).then(|| self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false))
     }
 
@@ -201,12 +205,8 @@ impl Recognition {
 
     fn recognise(&mut self) -> Option<Recognised> {
         match self.hints.forced {
-            Some(Forced::Protocol(protocol)) => {
-                let opening = self.opening();
-                let spoken = certain(&opening).filter(|spoken| opening.from_start && spoken.name != protocol.name);
-                let recognised = self.recognised(protocol.name, (protocol.decoder)(&self.opening()), false);
-                return Some(Recognised { contradicts: spoken, ..recognised });
-            }
+            Some(Forced::Protocol(_)) if may_begin_tls(&self.opening()) => return None,
+            Some(Forced::Protocol(protocol)) => return Some(self.recognise_forced(protocol)),
             Some(Forced::Opaque(name)) => {
                 let start = opaque::start(&self.opening());
                 return Some(self.recognised(name, start, false));
@@ -219,6 +219,15 @@ impl Recognition {
             return Some(self.recognised(protocol.name, start, false));
         }
         self.recognise_tls()
+    }
+
+    fn recognise_forced(&mut self, protocol: &'static Protocol) -> Recognised {
+        let opening = self.opening();
+        let spoken = certain(&opening).filter(|spoken| opening.from_start && spoken.name != protocol.name);
+        let start = (protocol.decoder)(&opening);
+        let layer = start.layer.or(begins_with_tls(&opening).then_some(Layer::Tls));
+        let recognised = self.recognised(protocol.name, Start { layer, ..start }, false);
+        Recognised { contradicts: spoken, ..recognised }
     }
 
     /// Where TLS begins with the first byte, and there are keys.
@@ -245,10 +254,8 @@ impl Recognition {
         }
         let protocol = self.hints.by_port?;
         let opening = self.opening();
-        let tls =
-            if opening.from_start { record::is_handshake(opening.client) } else { record::is_record(opening.client) };
         let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
-        tls.then(|| self.recognised(protocol.name, start, false))
+        begins_with_tls(&opening).then(|| self.recognised(protocol.name, start, false))
     }
 
     /// Where the handshake was not captured, the client may be the one that was taken for the server.
@@ -267,6 +274,20 @@ impl Recognition {
         let seen = std::mem::take(&mut self.seen);
         Recognised { name, start, swapped, seen, proxied: self.proxied, contradicts: None }
     }
+}
+
+/// TLS is spoken from the first byte on, or since before the capture began. What is certainly something else is asked
+/// first: a packet of MySQL may begin like a record.
+fn begins_with_tls(opening: &Opening<'_>) -> bool {
+    match opening.from_start {
+        true => record::is_handshake(opening.client),
+        false => record::is_record(opening.client) && certain(opening).is_none(),
+    }
+}
+
+/// There are too few bytes to tell.
+fn may_begin_tls(opening: &Opening<'_>) -> bool {
+    opening.from_start && matches!(opening.client, [HANDSHAKE] | [HANDSHAKE, 3])
 }
 
 fn certain(opening: &Opening<'_>) -> Option<&'static Protocol> {

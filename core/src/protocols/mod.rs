@@ -122,6 +122,9 @@ pub trait Decoder: Send {
         0
     }
 
+    /// There is no room for that: it is not read.
+    fn give_up(&mut self) {}
+
     /// The client has resumed after a loss: forget what was open, keep what is still true (capabilities, prepared
     /// statements).
     fn resume(&mut self);

@@ -388,13 +388,17 @@ impl Decoder for Tls {
         self.handshake.as_ref().map_or(0, |handshake| handshake.kept_bytes())
     }
 
+    fn give_up(&mut self) {
+        if let Some(handshake) = &mut self.handshake {
+            Side::BOTH.into_iter().for_each(|side| handshake.lose(side));
+        }
+    }
+
     /// The rest of a handshake that was begun is no data; how far the login is, nobody knows.
     fn resume(&mut self) {
         let Tls { overhead, padding, .. } = *self;
-        let handshake = self.handshake.take().map(|mut handshake| {
-            Side::BOTH.into_iter().for_each(|side| handshake.lose(side));
-            handshake
-        });
+        self.give_up();
+        let handshake = self.handshake.take();
         let phase = if handshake.is_some() { Phase::Handshake } else { Phase::Data };
         *self = Tls { phase, handshake, overhead, padding, ..Tls::running() };
     }

@@ -4,6 +4,7 @@ use super::tls::Tls;
 use super::*;
 use crate::sql::Statements;
 use Side::{Client, Server};
+use proptest::prelude::*;
 
 /// A record's header, and where it is in clear what it holds.
 fn record(content_type: u8, length: usize, body: &[u8]) -> Vec<u8> {
@@ -264,4 +265,32 @@ fn after_a_loss_in_the_handshake_its_end_is_no_request() {
 fn what_is_no_record_is_refused() {
     assert!(Tls::new(false, None).frame(Client, b"GET / HTTP").is_err());
     assert!(Tls::new(false, None).frame(Client, &[23, 3, 3, 0xff, 0xff]).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_records_have_a_meaning_and_keep_little(
+        records in prop::collection::vec((any::<bool>(), 20..24u8, prop::collection::vec(any::<u8>(), 0..80)), 0..40),
+        losses in prop::collection::vec(any::<bool>(), 40),
+    ) {
+        let mut decoder = Tls::new(false, login("mysql"));
+        for ((is_client, content_type, body), is_lost) in records.iter().zip(losses) {
+            let side = if *is_client { Client } else { Server };
+            let _ = read(&mut decoder, side, &record(*content_type, body.len(), body));
+            if is_lost {
+                decoder.resume();
+            }
+            prop_assert!(decoder.kept_bytes() <= 40 * 2 * 80);
+        }
+    }
+}
+
+#[test]
+fn a_handshake_message_for_which_there_is_no_room_is_given_up() {
+    let mut decoder = Tls::new(false, None);
+    let begun = [&[11, 0, 0x20, 0][..], &[0; 4000]].concat();
+    read(&mut decoder, Server, &record(22, begun.len(), &begun));
+    assert!(decoder.kept_bytes() >= begun.len());
+    decoder.give_up();
+    assert_eq!(decoder.kept_bytes(), 0);
 }
