@@ -54,7 +54,7 @@ def compared(sharkd: Sharkd) -> Compared:
         seen = ours.read([str(path)], {})
         if any(seen.ports.values()):
             return compare([str(path)], seen)
-        with patch("latpcap.verify.dissect", lambda paths, ports, streams: sharkd.dissection(path)):
+        with patch("latpcap.verify.dissect", lambda paths, ports, streams, keys: sharkd.dissection(path)):
             return compare([str(path)], seen)
 
     return compared

@@ -12,7 +12,7 @@ from pathlib import Path
 import mysql_wire
 import planted
 import pytest
-from conftest import Fixture
+from conftest import FIXTURES, Fixture, load_fixture
 from msgspec.structs import replace
 
 from latpcap import CaptureError, UsageError
@@ -248,3 +248,22 @@ def test_what_cannot_be_read_twice_is_refused(nplus1: Path) -> None:
     for source in (nplus1.read_bytes(), []):
         with pytest.raises(UsageError, match="give files, not a pipe or packets"):
             verify(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "statements"),
+    [
+        ("mysql/tls12-nplus1-50", 52),
+        ("mysql/tls13-nplus1-50", 52),
+        ("keys/go-sql-driver-tlsv12-cbc-sha", 10),
+        ("keys/postgresql-jdbc-tlsv13-key-update", 10),
+        ("keys/psycopg-direct-tlsv13", 0),
+    ],
+)
+def test_with_the_same_keys_both_read_the_same(name: str, statements: int) -> None:
+    path = load_fixture(name).path
+    result = verify(path, keylog=(FIXTURES / name).with_suffix(".keys"))
+    assert result.agrees
+    assert not any("encrypted" in line for line in result.unchecked)
+    found = {measure.name: measure for measure in result.measures}
+    assert max(each.equal for title, each in found.items() if title.endswith(" statements")) >= statements

@@ -36,6 +36,7 @@ class Connection(Struct, frozen=True):
     ends: frozenset[str]
     server: str
     protocol: str | None
+    encrypted: bool
     timing_only: bool
     """Nothing that it says could be read: it is encrypted."""
     compressed: bool
@@ -168,6 +169,7 @@ def _connections(table: Table) -> Iterator[Connection]:
             ends=frozenset((row["client"], row["server"])),
             server=row["server"],
             protocol=row["protocol"],
+            encrypted=row["encryption"] is not None,
             timing_only=row["timing_only"],
             compressed=row["compression"] is not None,
             state=row["state"],

@@ -21,6 +21,7 @@ IN_SQL = "prepared by `PREPARE … AS`: Wireshark shows that statement, latpcap 
 UNASKED = "the capture begins behind what it answers: latpcap pairs no answer without its request"
 FATAL = "the server gave up: an error ends the connection, and it is never ready again"
 REPLICATION = "a replication stream begins: its answer ends with no ReadyForQuery"
+DIRECT = "encrypted from its first byte: Wireshark looks for no PostgreSQL in it"
 OTHER_PROTOCOL = "Wireshark goes by the port; latpcap recognised no PostgreSQL there"
 
 
@@ -133,4 +134,6 @@ def _why(ours: Ours, theirs: Dissection, stream: int, first: int, last: int | No
         return OTHER_PROTOCOL
     if any(frame.is_cut for frame in theirs.frames_between(stream, first, last or first)):
         return CUT
+    if connection.encrypted and stream not in theirs.speaks:
+        return DIRECT
     return HOLE if connection.lost else None

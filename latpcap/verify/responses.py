@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from latpcap.verify.mysql import COMMANDS
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
-from latpcap.verify.wireshark import Dissection
+from latpcap.verify.wireshark import Dissection, Frame
 
 __all__ = ["measures"]
 
 TROUBLED = "packets were sent again or out of order: the next packet is not the answer's first"
+TLS_ITSELF = "the next packet holds no message, but records of TLS itself: new keys, or a ticket"
 PROTOCOLS = {"mysql": "MySQL", "postgresql": "PostgreSQL"}
 
 
@@ -44,15 +45,21 @@ def _measure(name: str, protocol: str, asked: set[tuple[int, int]], ours: Ours, 
         if answer is None:
             continue
         compared += 1
-        own, (other, troubled) = _span(exchange), answer
+        own, (other, first, troubled) = _span(exchange), answer
         if own != other:
             differences.append(
                 Difference(
                     f"frame {exchange.request_end_frame}", f"{own / 1e6:.6f} ms", f"{other / 1e6:.6f} ms",
-                    TROUBLED if troubled or exchange.retransmissions else None,
+                    _why(ours, exchange, first, troubled=troubled),
                 )
             )  # fmt: skip
     return Measure(name, compared, compared, compared - len(differences), tuple(differences))
+
+
+def _why(ours: Ours, exchange: Exchange, first: Frame, *, troubled: bool) -> str | None:
+    if troubled or exchange.retransmissions:
+        return TROUBLED
+    return TLS_ITSELF if ours.by_stream[exchange.stream].encrypted and not first.has_message else None
 
 
 def _alone(ours: Ours, protocol: str) -> Iterator[Exchange]:
@@ -76,8 +83,8 @@ def _span(exchange: Exchange) -> int:
 
 def _next_from_other_side(
     theirs: Dissection, exchange: Exchange, asked: set[tuple[int, int]]
-) -> tuple[int, bool] | None:
-    """Wireshark's time to the next packet with data from the other side, and whether it saw TCP anomalies between."""
+) -> tuple[int, Frame, bool] | None:
+    """Wireshark's time to the next packet with data from the other side, that packet, and whether TCP had anomalies."""
     frames = theirs.frames_between(exchange.stream, exchange.request_end_frame, exchange.response_end_frame)
     request = next(frames, None)
     if request is None or request.time_ns is None:
@@ -88,5 +95,5 @@ def _next_from_other_side(
         if (exchange.stream, frame.number) in asked:
             return None
         if frame.data and frame.source != request.source and frame.time_ns is not None:
-            return frame.time_ns - request.time_ns, troubled
+            return frame.time_ns - request.time_ns, frame, troubled
     return None

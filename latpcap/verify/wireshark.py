@@ -40,6 +40,8 @@ KEPT_TEXT = 65_536
 DISSECTORS = {"mysql": "mysql", "postgresql": "pgsql"}
 """Wireshark's name of each protocol whose messages are compared."""
 
+DISSECTED = frozenset(DISSECTORS.values())
+
 MISSING = "tshark is not installed: apt install tshark (or Wireshark, on other systems), and have it in the PATH"
 
 
@@ -57,6 +59,8 @@ class Frame(Struct, frozen=True):
     """Captured in part, because of the snap length."""
     is_anomalous: bool
     """Wireshark has a remark on its place among the others: sent again, out of order, one before it is missing."""
+    has_message: bool = True
+    """Wireshark reads a message of the database in it."""
 
 
 class Query(Struct, frozen=True):
@@ -127,6 +131,7 @@ class Dissection(Struct):
                 data=last_int(cells["tcp.len"]) or 0,
                 is_cut=captured is not None and length is not None and captured < length,
                 is_anomalous=bool(cells["tcp.analysis.flags"]),
+                has_message=not DISSECTED.isdisjoint(protocols),
             )
         )
         for protocol, dissector in DISSECTORS.items():
