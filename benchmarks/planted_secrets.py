@@ -3,7 +3,8 @@
     python benchmarks/planted_secrets.py SERVER CAPTURE HOST PORT USER PASSWORD DATABASE
     python benchmarks/planted_secrets.py SERVER CAPTURE        searches again in what was recorded before
 
-SERVER is mariadb, postgresql or firebird.
+SERVER is mariadb, mariadb-tls, postgresql or firebird. Through TLS the client logs its keys beside the capture, every
+command is given them, and no key may be in an output, either.
 
 The server answers each statement, mostly with an error that repeats a part of it; nothing it is told is to succeed, and
 what does is rolled back. The bytes pass a recorder and become a capture; then every command that the privacy tests run
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import random
 import re
+import ssl
 import sys
 import tempfile
 from collections import Counter
@@ -123,24 +125,31 @@ def statements() -> Iterator[tuple[str, tuple[str, str]]]:
 def record(server: str, login: tuple[Any, ...], sent: list[str], capture: Path) -> int:
     host, port, *rest = login
     recorder = Recorder(port, host)
-    errors = CLIENTS[server](recorder.port, rest, sent)
+    errors = CLIENTS[server](recorder.port, rest, sent, capture.with_suffix(".keys"))
     recorder.join()
     capture.write_bytes(pcapng([recorder.talk]))
     return errors
 
 
-def mariadb(port: int, login: list[str], sent: list[str]) -> int:
+def mariadb(port: int, login: list[str], sent: list[str], keys: Path, **tls: Any) -> int:
     import pymysql
 
     user, password, database = login
-    connection = pymysql.connect(
-        host="127.0.0.1", port=port, user=user, password=password, database=database, ssl_disabled=True
-    )
+    tls = tls or {"ssl_disabled": True}
+    connection = pymysql.connect(host="127.0.0.1", port=port, user=user, password=password, database=database, **tls)
     with connection.cursor() as cursor:
         return sum(fails(lambda sql=sql: cursor.execute(sql), pymysql.Error) for sql in sent)
 
 
-def postgresql(port: int, login: list[str], sent: list[str]) -> int:
+def mariadb_tls(port: int, login: list[str], sent: list[str], keys: Path) -> int:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    keys.unlink(missing_ok=True)
+    context.keylog_filename = str(keys)
+    return mariadb(port, login, sent, keys, ssl=context)
+
+
+def postgresql(port: int, login: list[str], sent: list[str], keys: Path) -> int:
     import psycopg
 
     user, password, database = login
@@ -150,7 +159,7 @@ def postgresql(port: int, login: list[str], sent: list[str]) -> int:
         return sum(fails(lambda sql=sql: connection.execute(sql), psycopg.Error) for sql in sent)
 
 
-def firebird(port: int, login: list[str], sent: list[str]) -> int:
+def firebird(port: int, login: list[str], sent: list[str], keys: Path) -> int:
     from firebird.driver import DatabaseError, connect
 
     user, password, database = login
@@ -161,8 +170,9 @@ def firebird(port: int, login: list[str], sent: list[str]) -> int:
         return errors
 
 
-CLIENTS: dict[str, Callable[[int, list[str], list[str]], int]] = {
+CLIENTS: dict[str, Callable[[int, list[str], list[str], Path], int]] = {
     "mariadb": mariadb,
+    "mariadb-tls": mariadb_tls,
     "postgresql": postgresql,
     "firebird": firebird,
 }
@@ -180,6 +190,9 @@ def search(capture: Path, folder: str, way: str, planted: dict[str, tuple[str, s
     """Print the forms whose secrets are shown, and return how many secrets are."""
     text = "\n".join(outputs(capture, folder, way)).lower()
     found = set(re.findall(r"zq[a-z0-9]{9}", text)) & planted.keys()
+    keys = capture.with_suffix(".keys")
+    secrets = [line.split()[2] for line in keys.read_text().splitlines() if line[:1].isalpha()] if keys.exists() else []
+    shown = sum(secret[:16].lower() in text or secret[-16:].lower() in text for secret in secrets)
     literals = {word for word in found if planted[word][1] in LITERALS}
     wrong = found - literals if way == "shown" else found
     forms = Counter(planted[word][1] for word in wrong)
@@ -189,12 +202,16 @@ def search(capture: Path, folder: str, way: str, planted: dict[str, tuple[str, s
     )
     for form, count in forms.most_common():
         print(f"    {count:>5}  {form}")
-    return len(wrong)
+    if secrets:
+        print(f"    {shown} of {len(secrets)} keys shown")
+    return len(wrong) + shown
 
 
 def outputs(capture: Path, folder: str, way: str) -> Iterator[str]:
     for command in COMMANDS:
         rest = [part.replace("{}", folder) for part in command[1:]]
+        keys = capture.with_suffix(".keys")
+        rest += ["--keylog", str(keys)] if keys.exists() else []
         result = CliRunner().invoke(cli, [command[0], str(capture), *rest, *FORMATS[way]])
         if result.exit_code:
             raise click.ClickException(f"latpcap {' '.join(command)}: {result.output}{result.exception}")
