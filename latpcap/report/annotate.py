@@ -57,7 +57,7 @@ class Annotated(Struct, frozen=True):
         added = f"secrets of {counted(self.sessions, 'TLS session')} were added"
         what = [f"{blocks} kept"] * (self.secrets > 0) + [added] * (self.sessions > 0)
         if not what:
-            return f"{told}; there are no decryption secrets to embed"
+            return f"{told}; no secrets were embedded: none name a session of the captures by its client's random"
         return f"{told}; {' and '.join(what)}: whoever has the file can read what it hides"
 
 
