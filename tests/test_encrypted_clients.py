@@ -21,6 +21,10 @@ from latpcap.verify import verify
 FOLDER = FIXTURES / "keys"
 ENCRYPTED = sorted(path.stem for path in FOLDER.glob("*.toml") if "twin" in tomllib.loads(path.read_text()))
 TWO_SESSIONS = "go-sql-driver-tlsv13-two-sessions"
+CLOSED_TO_WIRESHARK = {
+    "psycopg-direct-tlsv13": "Wireshark 4.0 does not know PostgreSQL's direct TLS",
+    "mysql-jdbc-tlsv12-tickets": "Wireshark looks for the session's id, which the client has made up",
+}
 
 of_all = pytest.mark.parametrize("name", ENCRYPTED)
 
@@ -106,8 +110,8 @@ def test_what_was_opened_is_not_timing_only(name: str) -> None:
 
 @of_all
 def test_wireshark_reads_the_same_with_the_same_keys(name: str) -> None:
-    if "direct" in name:
-        pytest.skip("Wireshark 4.0 does not know PostgreSQL's direct TLS")
+    if name in CLOSED_TO_WIRESHARK:
+        pytest.skip(CLOSED_TO_WIRESHARK[name])
     if shutil.which("tshark") is None:
         pytest.skip("not installed: tshark")
     result = verify(load_fixture(f"keys/{name}").path, keylog=keys_of(name))
@@ -157,6 +161,17 @@ def test_a_log_that_ends_inside_a_line_opens_what_came_before() -> None:
     whole = "\n".join([*first, *second])
     capture = latpcap.read(load_fixture(f"keys/{TWO_SESSIONS}").path, keylog=whole[:-30].encode())
     assert [each["timing_only"] for each in capture.connections.to_dicts()] == [False, True]
+
+
+@pytest.mark.parametrize(("wrong", "is_closed"), [(0, False), (1023, False), (1024, True)])
+def test_a_session_whose_id_leads_to_nothing_is_found_among_the_first_1024_secrets(wrong: int, is_closed: bool) -> None:
+    name = "mysql-jdbc-tlsv12-tickets"
+    others = [f"RSA Session-ID:{number:064x} Master-Key:{number:096x}" for number in range(wrong)]
+    keylog = "\n".join([*others, (FOLDER / f"{name}.keys").read_text()]).encode()
+    path = load_fixture(f"keys/{name}").path
+    capture, known = latpcap.read(path, keylog=keylog), read_fixture(f"keys/{name}") if is_closed else opened(name)
+    assert [each["timing_only"] for each in capture.connections.to_dicts()] == [is_closed]
+    assert work(capture) == work(known)
 
 
 def test_a_resumed_session_needs_the_secret_of_the_one_that_it_resumes() -> None:

@@ -55,12 +55,10 @@ def java(run: Run, keys: Path) -> Command:
     jars = [BUILT / "java/job.jar", *sorted((BUILT / "java/lib").glob("*.jar"))]
     agent = next((BUILT / "java/lib").glob("extract-tls-secrets-*.jar"))
     version = run.tls.replace("clear", "TLSv1.3")
-    words = [
-        f"-javaagent:{agent}={keys}",
-        f"-Djdk.tls.client.protocols={version}",
-        *run.settings.get("JAVA", "").split(),
-    ]
-    words += ["-Djdk.tls.client.enableSessionTicketExtension=false"] * (version == "TLSv1.2")
+    words = [f"-javaagent:{agent}={keys}", f"-Djdk.tls.client.protocols={version}"]
+    if version == "TLSv1.2":  # so that the server gives the id that the agent logs, if it ever does: Wireshark needs it
+        words.append("-Djdk.tls.client.enableSessionTicketExtension=false")
+    words += run.settings.get("JAVA", "").split()
     return ["java", *words, "-cp", ":".join(map(str, jars)), "Job", run.client.removesuffix("-jdbc")], {}
 
 
@@ -166,6 +164,7 @@ def runs() -> Iterator[Run]:
     yield Run("tokio-postgres", "TLSv1.3", "chacha20", {"CIPHER": "TLS13_CHACHA20_POLY1305_SHA256"})
     for tls in ("clear", "TLSv1.2", "TLSv1.3"):
         yield Run("go-sql-driver", tls, "two-sessions", {"SESSIONS": "2"})
+    yield Run("mysql-jdbc", "TLSv1.2", "tickets", {"JAVA": "-Djdk.tls.client.enableSessionTicketExtension=true"})
     for client in ("mysql-jdbc", "postgresql-jdbc"):
         yield Run(
             client, "TLSv1.3", "key-update", {"JAVA": f"-Djava.security.properties={FOLDER / 'keylimits.security'}"}

@@ -25,7 +25,7 @@ HEAD = """
 |---|---|--:|---|---|---|
 """
 
-WORDS = {"two-sessions": ", the second resumed", "key-update": ", key updates"} | {
+WORDS = {"two-sessions": ", the second resumed", "key-update": ", key updates", "tickets": ", with tickets"} | {
     special: ", encrypt-then-mac" if special.endswith("etm") else ", mac-then-encrypt"
     for special in ("cbc-sha", "cbc-sha256", "cbc-sha384", *SUITES)
     if "cbc" in special
@@ -102,6 +102,8 @@ def as_wireshark(path: Path, keys: Path) -> str:
     measures = [each for each in verify(path, keylog=keys).measures if "statements" in each.name]
     unexplained = sum(1 for each in measures for difference in each.differences if difference.reason is None)
     equal = sum(each.equal for each in measures)
+    if not any(each.wireshark for each in measures):
+        return "not opened there"
     return f"yes: {equal}" if equal and not unexplained else f"no: {equal}, {unexplained} differ"
 
 
