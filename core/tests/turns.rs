@@ -162,3 +162,19 @@ fn records_count_however_they_are_cut_into_packets() {
         assert_eq!(told(piece), whole, "pieces of {piece}");
     }
 }
+
+#[test]
+fn what_a_client_sends_before_its_good_bye_was_no_request() {
+    let mut wire = connected();
+    wire.ask(&record(22, 300), &record(22, 2_000));
+    let keys = [record(22, 70), record(20, 1), record(22, 40)].concat();
+    wire.ask(&keys, &[record(20, 1), record(22, 40)].concat());
+    wire.ask(&record(23, 200), &record(23, 40));
+    wire.send(Client, &record(23, 29)).send(Server, &record(21, 26)).send(Client, &record(21, 26));
+    let protocol = latpcap_core::protocols::protocol_named("mysql").unwrap();
+    let options = Options { decode_as: [(3306, Forced::Protocol(protocol))].into(), ..Options::default() };
+    let source = Source::bytes("test", pcap(&wire.packets, 262_144));
+    let seen = exchanges(pipeline::open_and_read(vec![source], &options).unwrap());
+    let last = seen.last().unwrap();
+    assert_eq!((last.round_trips, last.complete), (0, true));
+}

@@ -24,7 +24,7 @@ pub struct Pairing {
     /// The last exchange with a wait of its own, and what the client had received when it asked.
     pub(super) own: Option<(u32, u64)>,
     /// What the client had received when it hung up.
-    hung_up: Option<u64>,
+    pub(super) hung_up: Option<u64>,
     next_number: u32,
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
@@ -62,7 +62,7 @@ impl Pairing {
                 self.end_with_next();
                 self.end_all();
             }
-            Meaning::Unrelated if self.turns && span.side == Side::Server => self.unasked(span),
+            Meaning::Unrelated if self.turns => self.unasked(span),
             Meaning::Unrelated => {}
             Meaning::Several(meanings) => {
                 // The bytes are counted once, with the first that they belong to.

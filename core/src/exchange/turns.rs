@@ -10,6 +10,7 @@
 
 use super::{MessageSpan, Pairing, Wait};
 use crate::protocols::{Awaits, Request};
+use crate::side::Side;
 
 /// What asks for nothing is small: a window adjustment of SSH (36 to 64 bytes), a statement that is closed. That the
 /// server never answers it says nothing.
@@ -45,9 +46,12 @@ impl Pairing {
         self.client_goes_on(span);
     }
 
-    /// The server says something unasked, such as a good-bye: a client that hangs up then has no answer all the same.
+    /// One side says something unasked, such as a good-bye: the client's is its last word, and after the server's it has
+    /// no answer all the same.
     pub(super) fn unasked(&mut self, span: &MessageSpan) {
-        if let Some(open) = self.open.newest_mut().filter(|open| !open.answered) {
+        if span.side == Side::Client {
+            self.hung_up = Some(span.acknowledged);
+        } else if let Some(open) = self.open.newest_mut().filter(|open| !open.answered) {
             open.had_received = open.had_received.max(span.end + span.length);
         }
     }
