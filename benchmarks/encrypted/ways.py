@@ -54,7 +54,7 @@ class Way:
         limits = f"jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate {self.key_limit}" if self.key_limit else ""
         java.write_text(JAVA.format(disabled=", TLSv1.3" if self.version == "TLSv1.2" else "", key_limits=limits))
         options = [f"-Djava.security.properties={java}"]
-        # Without tickets the server names the session, by which the agent's secrets of TLS 1.2 are found.
+        # Without tickets MariaDB names the session, by which the agent's secrets of TLS 1.2 can be found.
         options += ["-Djdk.tls.client.enableSessionTicketExtension=false"] if self.version == "TLSv1.2" else []
         options += [f"-Djdk.tls.client.cipherSuites={self.java_suites}"] if self.java_suites else []
         variables = {"LATPCAP_TLS": "1", "OPENSSL_CONF": str(openssl), "JAVA_TOOL_OPTIONS": " ".join(options)}
