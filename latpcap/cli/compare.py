@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import read_capture, result_format, write_result
+from latpcap.cli.io import read_capture, result_format, tell_timing_only, write_result
 from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
 
 __all__ = ["compare", "validate"]
@@ -69,7 +69,10 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
         reading["pseudonymise"] = Pseudonyms()
     sources.check_output(output, [first, second])
     reading["keylog"] = key_log(reading["keylog"], memory=reading["memory"], show_names=not names)
-    return tuple(
+    both = tuple(
         read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output, may_stop=False)
         for path, baseline in ((first, given), (second, rtt))
     )
+    for capture, whose in zip(both, ("the first capture: ", "the second capture: "), strict=True):
+        tell_timing_only(capture, reading["quiet"], whose)
+    return both

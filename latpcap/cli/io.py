@@ -30,6 +30,7 @@ __all__ = [
     "read_options",
     "result_format",
     "rows_format",
+    "tell_timing_only",
     "warn",
     "write",
     "write_result",
@@ -153,7 +154,6 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
     """Say on standard error what limits the trust in the rows that follow, and (unless `told`) of what they are."""
     if quiet:
         return
-    from latpcap.measures.timing_only import KEYS_PAGE
     from latpcap.report.text import printable
 
     if capture.selected and not told:
@@ -161,8 +161,17 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
     for note in capture.health.to_dicts():
         if note["severity"] != "info":
             click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
-        elif note["code"] == "encrypted":
-            click.echo(f"latpcap: {printable(note['message'])} ({KEYS_PAGE})", err=True)
+    tell_timing_only(capture, quiet)
+
+
+def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
+    """Say on standard error what could not be read, of `whose` where there are several."""
+    from latpcap.measures.timing_only import KEYS_PAGE
+    from latpcap.report.text import printable
+
+    for note in () if quiet else capture.health.to_dicts():
+        if note["code"] == "encrypted":
+            click.echo(f"latpcap: {whose}{printable(note['message'])} ({KEYS_PAGE})", err=True)
 
 
 def check_gates(
