@@ -85,11 +85,17 @@ fn packets(turns: &[(Side, Vec<u8>)], mut sizes: impl Iterator<Item = usize>) ->
 type Told = Vec<(&'static str, Purpose, Option<String>, Option<u64>, u32)>;
 
 fn read(packets: &[Packet], with_keys: bool) -> (Told, Option<Reading>) {
+    let by_port = Some(&postgresql::PROTOCOL);
+    let hints = Hints { forced: None, by_port, oriented: true, from_start: true };
+    read_on(hints, packets, with_keys).unwrap()
+}
+
+/// `None` where nothing is recognised.
+fn read_on(hints: Hints, packets: &[Packet], with_keys: bool) -> Option<(Told, Option<Reading>)> {
     let mut common = Common::new(Statements::new(true));
     if with_keys {
         common.keys = sealing::log();
     }
-    let hints = Hints { forced: None, by_port: Some(&postgresql::PROTOCOL), oriented: true, from_start: true };
     let mut conversation = Conversation::new(hints);
     let (mut sent, mut lost, mut exchanges) = ([START; 2], [0; 2], Vec::new());
     for (packet, frame) in packets.iter().zip(1..) {
@@ -108,14 +114,24 @@ fn read(packets: &[Packet], with_keys: bool) -> (Told, Option<Reading>) {
             .read(&Chunk { side, mark, acknowledged, offset, lost, bytes, cut: packet.cut as u64 }, &mut common);
     }
     conversation.finish(&mut common);
-    let dialogue = conversation.dialogue_mut().unwrap();
+    let dialogue = conversation.dialogue_mut()?;
     dialogue.pairing.take_finished(&mut exchanges);
     let reading = dialogue.session.tls.as_ref().map(|tls| tls.reading);
     let told = exchanges.iter().map(|exchange| {
         let text = exchange.sql.map(|sql| common.statements.text(sql.text).to_owned());
         (exchange.command, exchange.purpose, text, exchange.rows, exchange.round_trips)
     });
-    (told.collect(), reading)
+    Some((told.collect(), reading))
+}
+
+#[test]
+fn what_is_said_inside_shows_the_protocol_on_any_port() {
+    let clear = read(&packets(&in_clear(), std::iter::empty()), false).0;
+    let hints = Hints { forced: None, by_port: None, oriented: true, from_start: true };
+    let direct = packets(&sealed(std::iter::empty())[2..], std::iter::repeat(900));
+    let (told, reading) = read_on(hints, &direct, true).unwrap();
+    assert_eq!((work(told), reading), (work(clear), Some(Reading::Decrypted)));
+    assert!(read_on(hints, &direct, false).is_none());
 }
 
 /// Without the wish for TLS and the handshake.
