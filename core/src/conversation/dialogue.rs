@@ -106,16 +106,27 @@ impl Dialogue {
         self.inboxes[0].kept_bytes() + self.inboxes[1].kept_bytes() + self.decoder.kept_bytes() + tls
     }
 
+    /// What it keeps beside itself as long as it is known.
+    #[inline]
+    pub fn kept_keys(&self) -> usize {
+        self.tls.as_ref().map_or(0, |tls| tls.kept_keys())
+    }
+
+    /// One side has hung up: little is still to come.
+    pub fn shrink(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.shrink();
+        }
+    }
+
     /// There is no room for messages that are not whole: they are not read.
     pub fn give_up(&mut self) {
-        if !self.inboxes.iter().all(Inbox::is_idle) {
+        let had_records = self.tls.as_mut().is_some_and(|tls| tls.give_up());
+        if had_records || !self.inboxes.iter().all(Inbox::is_idle) {
             self.lose(Lost("there was no room for messages that were not whole yet".into()));
         }
         self.inboxes.iter_mut().for_each(Inbox::shrink);
         self.decoder.give_up();
-        if let Some(tls) = &mut self.tls {
-            tls.give_up();
-        }
     }
 
     #[inline]

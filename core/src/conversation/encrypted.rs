@@ -52,21 +52,34 @@ impl Encrypted {
         }
     }
 
+    /// What it keeps as long as the connection is known: its keys.
+    pub fn kept_keys(&self) -> usize {
+        size_of::<Encrypted>() + self.session.kept_bytes()
+    }
+
     /// What it keeps for the moment.
     pub fn kept_bytes(&self) -> usize {
         let records: usize = self.records.iter().map(Records::kept_bytes).sum();
-        self.session.kept_bytes() + records + self.opened.capacity()
+        records + self.opened.capacity()
     }
 
-    /// There is no room for records that are not whole.
-    pub fn give_up(&mut self) {
-        for records in &mut self.records {
-            if !records.bytes.is_empty() {
-                records.lose(0);
-                records.bytes = Vec::new();
-                records.pieces = Vec::new();
+    /// There is no room for records that are not whole; true where there were some.
+    pub fn give_up(&mut self) -> bool {
+        let had_some = self.records.iter().any(|records| !records.bytes.is_empty());
+        for side in [Side::Client, Side::Server] {
+            let records = &mut self.records[side as usize];
+            if !records.bytes.is_empty() && matches!(records.lose(0), Hole::Within(_)) {
+                self.session.skip(side);
             }
         }
+        self.shrink();
+        had_some
+    }
+
+    /// Keep no room for what may come.
+    pub fn shrink(&mut self) {
+        self.opened = Vec::new();
+        self.records.iter_mut().for_each(Records::shrink);
     }
 
     fn is_counting(&self) -> bool {

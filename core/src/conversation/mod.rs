@@ -77,9 +77,9 @@ impl Conversation {
 
     /// One side hangs up and has received the first `acknowledged` bytes of the other.
     pub fn hung_up(&mut self, side: Side, acknowledged: u64) {
-        if let Conversation::Known(dialogue) = self
-            && (side == Side::Client) != dialogue.swapped
-        {
+        let Conversation::Known(dialogue) = self else { return };
+        dialogue.shrink();
+        if (side == Side::Client) != dialogue.swapped {
             dialogue.pairing.hang_up(acknowledged);
         }
     }
@@ -99,7 +99,7 @@ impl Conversation {
     pub fn kept_bytes(&self) -> usize {
         match self {
             Conversation::New(_) => size_of::<Recognition>(),
-            Conversation::Known(_) => Conversation::MOST,
+            Conversation::Known(dialogue) => Conversation::MOST + dialogue.kept_keys(),
             Conversation::Foreign(_) => 0,
         }
     }

@@ -113,6 +113,12 @@ impl Records {
         self.pieces.clear();
     }
 
+    /// Keep no room for what may come.
+    pub fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.pieces.shrink_to_fit();
+    }
+
     pub fn kept_bytes(&self) -> usize {
         self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
