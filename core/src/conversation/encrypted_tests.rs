@@ -134,6 +134,30 @@ fn what_is_said_inside_shows_the_protocol_on_any_port() {
     assert!(read_on(hints, &direct, false).is_none());
 }
 
+/// A ClientHello in a record that calls the protocol inside by this name.
+fn client_hello(protocol: &str) -> Vec<u8> {
+    let counted = |bytes: &[u8]| [&[bytes.len() as u8][..], bytes].concat();
+    let names = counted(protocol.as_bytes());
+    let alpn = [&[0, 16, 0, names.len() as u8 + 2, 0][..], &counted(&names)].concat();
+    let body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 0x01, 1, 0, 0], &counted(&alpn)].concat();
+    let message = [&[1, 0, 0][..], &counted(&body)].concat();
+    [&[22, 3, 1, 0][..], &counted(&message)].concat()
+}
+
+#[test]
+fn without_keys_the_client_may_name_the_protocol() {
+    let hints = Hints { forced: None, by_port: None, oriented: true, from_start: true };
+    let protocol = |name: &str, size: usize| {
+        let mut turns = sealed(std::iter::empty())[2..].to_vec();
+        turns[0].1 = client_hello(name);
+        read_on(hints, &packets(&turns, std::iter::repeat(size)), false).map(|(_, reading)| reading)
+    };
+    for size in [usize::MAX, 10, 1] {
+        assert_eq!(protocol("postgresql", size), Some(Some(Reading::NoKeys)), "{size}");
+        assert_eq!(protocol("h2", size), None);
+    }
+}
+
 /// Without the wish for TLS and the handshake.
 fn work(told: Told) -> Told {
     told.into_iter().filter(|(command, ..)| *command != "tls").collect()

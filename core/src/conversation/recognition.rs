@@ -4,6 +4,7 @@ use super::KeptChunk;
 use super::peek::Peek;
 use super::proxy::ProxyHeader;
 use crate::layers::tls::KeyLog;
+use crate::layers::tls::hello::ClientHello;
 use crate::layers::tls::record::{self, HANDSHAKE};
 use crate::protocols::opaque;
 use crate::protocols::others;
@@ -241,7 +242,7 @@ impl Recognition {
         }
     }
 
-    /// TLS from the first byte on says nothing of what is inside: without keys the port is all there is.
+    /// TLS from the first byte on says little of what is inside: without keys it is what the client calls it, or the port.
     fn recognise_tls(&mut self) -> Option<Recognised> {
         let inside = self.peek.as_ref().and_then(|peek| peek.opening());
         let said = inside.and_then(|inside| Some((certain(&inside)?, inside)));
@@ -252,8 +253,8 @@ impl Recognition {
         if self.peek.as_ref().is_some_and(|peek| !peek.is_over) {
             return None;
         }
-        let protocol = self.hints.by_port?;
         let opening = self.opening();
+        let protocol = called_by_client(&opening).or(self.hints.by_port)?;
         let start = Start { layer: Some(Layer::Tls), ..(protocol.decoder)(&opening) };
         begins_with_tls(&opening).then(|| self.recognised(protocol.name, start, false))
     }
@@ -283,6 +284,12 @@ fn begins_with_tls(opening: &Opening<'_>) -> bool {
         true => record::is_handshake(opening.client),
         false => record::is_record(opening.client) && certain(opening).is_none(),
     }
+}
+
+/// The protocol that the client names in its ClientHello.
+fn called_by_client(opening: &Opening<'_>) -> Option<&'static Protocol> {
+    let name = ClientHello::opening(opening.client).filter(|_| opening.from_start)?.application_protocol?;
+    REGISTRY.iter().copied().find(|protocol| protocol.alpn == Some(name.as_str()))
 }
 
 /// There are too few bytes to tell.

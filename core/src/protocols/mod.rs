@@ -51,6 +51,8 @@ pub struct Protocol {
     pub ports: &'static [u16],
     /// How its statements are written.
     pub dialect: Dialect,
+    /// What its clients call it in a ClientHello (ALPN), where they do.
+    pub alpn: Option<&'static str>,
     /// What tells its login inside TLS from what comes after it.
     pub sealed_login: Option<SealedLogin>,
     pub recognise: fn(&Opening<'_>) -> Verdict,

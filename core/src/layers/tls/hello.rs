@@ -12,7 +12,9 @@ use x509_cert::Certificate;
 use x509_cert::der::{Decode, SliceReader};
 
 use super::KeyLog;
+use super::handshake::{CLIENT_HELLO, HandshakeMessages};
 use super::keylog::Random;
+use super::record::{self, Header};
 use crate::cursor::{Cursor, TooShort};
 use crate::sql::Statements;
 
@@ -50,11 +52,10 @@ pub struct ClientHello {
     /// The versions it speaks, where it lists them.
     pub versions: Vec<u16>,
     pub server_name: Option<String>,
+    /// What it calls the protocol that it wants to speak (ALPN, RFC 7301): the first that it names.
     pub application_protocol: Option<String>,
     /// The session of TLS 1.2 that it wants to go on with, by what its ticket is remembered by.
     pub ticket: Option<[u8; 32]>,
-    /// Keys of earlier sessions of TLS 1.3.
-    pub offers_pre_shared_key: bool,
     /// Data comes with it, before any answer.
     pub offers_early_data: bool,
     pub extended_master_secret: bool,
@@ -78,6 +79,18 @@ pub struct ServerHello {
 }
 
 impl ClientHello {
+    /// The ClientHello that a connection begins with, where it is whole in its first record.
+    pub fn opening(bytes: &[u8]) -> Option<ClientHello> {
+        let header = Header::read(bytes).ok()?.filter(|header| header.content_type == record::HANDSHAKE)?;
+        let mut hello = None;
+        HandshakeMessages::default().read(bytes.get(record::HEADER..header.record_length())?, |message| {
+            if message.kind == CLIENT_HELLO {
+                hello = ClientHello::read(message.body).ok();
+            }
+        });
+        hello
+    }
+
     /// The ClientHello in a message's body.
     pub fn read(body: &[u8]) -> Result<ClientHello, TooShort> {
         let mut cursor = Cursor::new(body);
@@ -104,7 +117,6 @@ impl ClientHello {
                 self.application_protocol = told(body.take(usize::from(length), "protocol")?);
             }
             SESSION_TICKET => self.ticket = (!body.is_empty()).then(|| KeyLog::name_of(body.rest())),
-            PRE_SHARED_KEY => self.offers_pre_shared_key = true,
             EARLY_DATA => self.offers_early_data = true,
             SUPPORTED_VERSIONS => {
                 let length = body.u8("length of the versions")?;

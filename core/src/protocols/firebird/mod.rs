@@ -61,6 +61,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "firebird",
     ports: &[3050],
     dialect: DIALECT,
+    alpn: None,
     sealed_login: None,
     recognise: recognise::recognise,
     decoder,

@@ -42,6 +42,7 @@ pub static PROTOCOL: Protocol = Protocol {
     name: "mysql",
     ports: PORTS,
     dialect: DIALECT,
+    alpn: None,
     sealed_login: Some(SealedLogin { goes_on: login::goes_on }),
     recognise,
     decoder,

@@ -45,6 +45,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "oracle",
     ports: &[1521, 1522, 1523, 1524, 1525, 1526, 2483, 2484],
     dialect: DIALECT,
+    alpn: None,
     sealed_login: None,
     recognise: recognise::recognise,
     decoder,

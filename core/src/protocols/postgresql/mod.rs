@@ -40,6 +40,7 @@ pub const PROTOCOL: Protocol = Protocol {
     name: "postgresql",
     ports: &[5432, 5433, 6432],
     dialect: DIALECT,
+    alpn: Some("postgresql"),
     sealed_login: Some(SealedLogin { goes_on: startup::goes_on }),
     recognise: recognise::recognise,
     decoder,
