@@ -17,7 +17,7 @@ use support::*;
 type Counts = (u32, u64, &'static [(&'static str, usize)]);
 
 const LOGIN_FAILED: &[(&str, usize)] = &[("authenticate", 1)];
-const PSQL_TLS: &[(&str, usize)] = &[("tls", 1), ("unreadable", 4)];
+const PSQL_TLS: &[(&str, usize)] = &[("authenticate", 2), ("tls", 1), ("unreadable", 2)];
 
 /// The captures of public projects, their waits counted by hand: TLS, refused logins and cancelled queries included.
 const SHARED: &[(&str, Counts)] = &[
@@ -53,16 +53,13 @@ const SHARED: &[(&str, Counts)] = &[
         "OISF-suricata-verify__pgsql-ssl-rejected-md5-auth-simple-query__input.pcap",
         (6, 3, &[("authenticate", 2), ("query", 1), ("terminate", 1), ("tls", 2)]),
     ),
-    (
-        "OISF-suricata-verify__pgsql-upgrade-tls__input.pcap",
-        (5, 0, &[("authenticate", 1), ("tls", 1), ("unreadable", 1)]),
-    ),
+    ("OISF-suricata-verify__pgsql-upgrade-tls__input.pcap", (5, 0, &[("authenticate", 2), ("tls", 1)])),
     ("arkime-arkime__postgres-badpass.pcap", (2, 0, &[("authenticate", 1), ("tls", 1)])),
     ("arkime-arkime__postgres-good.pcap", (3, 0, &[("authenticate", 1), ("tls", 1)])),
     ("arkime-arkime__postgres-no-sslrequest.pcap", (1, 0, &[("authenticate", 1), ("terminate", 1)])),
     ("deepflowio-deepflow__simple_query.pcap", (1, 0, &[("query", 1)])),
     ("ntop-nDPI__pgsql.pcap", (17, 1, &[("authenticate", 4), ("execute", 7), ("gss", 2), ("tls", 2)])),
-    ("ntop-nDPI__pgsql2.pcapng", (3, 0, &[("tls", 1), ("unreadable", 1)])),
+    ("ntop-nDPI__pgsql2.pcapng", (3, 0, &[("authenticate", 1), ("tls", 1)])),
     ("seladb-PcapPlusPlus__postgres.pcapng", (1, 0, LOGIN_FAILED)),
     ("urso-packetbeat__pgsql_long_result.pcap", (1, 15, &[("query", 1)])),
     ("urso-packetbeat__pgsql_request_response.pcap", (1, 4, &[("query", 1)])),
