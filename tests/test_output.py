@@ -105,7 +105,8 @@ def test_a_table_without_rows_is_an_object_too(latpcap: Run) -> None:
 def test_annotate_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     said = json.loads(latpcap("annotate", NPLUS1, path, "--json", "--quiet").stdout)
-    assert said == {"schema": "latpcap.annotation/1", "path": str(path), "packets_with_comments": 305}
+    secrets = {"decryption_secrets": 0, "secrets_embedded": False, "tls_sessions_added": 0}
+    assert said == {"schema": "latpcap.annotation/1", "path": str(path), "packets_with_comments": 305} | secrets
 
 
 # --- width -----------------------------------------------------------------------------------------------------------
@@ -244,9 +245,9 @@ def test_how_a_capture_was_read_is_told_where_it_is_not_as_usual(latpcap: Run, t
 @pytest.mark.parametrize("command", ["analyze", "project"])
 def test_how_a_capture_was_read_is_in_the_json(latpcap: Run, command: str) -> None:
     asked = json.loads(latpcap(command, NPLUS1, *READING, "--json").stdout)["settings"]
-    assert asked == {"think_s": 2.0, "rtt_baseline_ms": 1.0, "decode_as": {"3306": "mysql"}}
+    assert asked == {"think_s": 2.0, "rtt_baseline_ms": 1.0, "decode_as": {"3306": "mysql"}, "keys": None}
     usual = json.loads(latpcap(command, NPLUS1, "--json").stdout)["settings"]
-    assert usual == {"think_s": 1.0, "rtt_baseline_ms": None, "decode_as": {}}
+    assert usual == {"think_s": 1.0, "rtt_baseline_ms": None, "decode_as": {}, "keys": None}
 
 
 def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:

@@ -226,4 +226,6 @@ def test_an_unknown_protocol_names_those_there_are() -> None:
 def test_a_stream_may_be_counted_by_its_changes_of_direction_alone(name: str) -> None:
     capture = latpcap.read(load_fixture(NPLUS1).path, decode_as={3306: name})
     assert {row["protocol"] for row in capture.connections.to_dicts()} == {name}
-    assert {row["purpose"] for row in capture.exchanges.to_dicts()} == {"unreadable"}
+    greeting, *turns = capture.exchanges.to_dicts()
+    assert (greeting["purpose"], greeting["round_trips"]) == ("setup", 0)  # MySQL's server speaks first
+    assert {row["purpose"] for row in turns} == {"unreadable"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from jobs import PIPELINE, READ_AHEAD
+from encrypted_jobs import PIPELINE, READ_AHEAD
 
 Row = dict[str, Any]
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs import Job, works
+from encrypted_jobs import Job, works
 from ways import Way, key_log
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))

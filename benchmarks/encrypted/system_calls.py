@@ -14,7 +14,7 @@ import json
 import sys
 from pathlib import Path
 
-from jobs import PIPELINE
+from encrypted_jobs import PIPELINE
 from run import NEAR_MS, Run, lab, planned, read_lines
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))

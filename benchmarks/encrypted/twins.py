@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from encrypted_jobs import CHURN
 from encrypted_page import page
-from jobs import CHURN
 from run import FAR_MS, NEAR_MS, read_lines
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "accuracy"))
