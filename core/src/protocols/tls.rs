@@ -78,30 +78,14 @@ pub struct Tls {
     changed: bool,
     /// The protocol's login, until it is over.
     login: Option<&'static SealedLogin>,
-    /// Plain bytes of the client's turn so far.
-    asked: Plain,
+    /// The client has said something.
+    asked: bool,
+    /// The client's turn is nothing but records as long as key updates so far.
+    updates: bool,
     /// Plain bytes of the server's last record.
     answered: Option<RangeInclusive<u64>>,
     /// The client's last record was full: its message goes on in the next one.
     goes_on: bool,
-}
-
-/// At least and at most so many plain bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Plain {
-    least: u64,
-    most: u64,
-}
-
-impl Plain {
-    fn add(&mut self, plain: &RangeInclusive<u64>) {
-        self.least = self.least.saturating_add(*plain.start());
-        self.most = self.most.saturating_add(*plain.end());
-    }
-
-    fn range(self) -> RangeInclusive<u64> {
-        self.least..=self.most
-    }
 }
 
 /// A record as its header shows it.
@@ -131,7 +115,8 @@ impl Tls {
             padding: 0,
             changed: false,
             login: None,
-            asked: Plain::default(),
+            asked: false,
+            updates: false,
             answered: None,
             goes_on: false,
         }
@@ -295,10 +280,8 @@ impl Tls {
         let continues = std::mem::replace(&mut self.goes_on, self.overhead.is_some() && plain.contains(&PLAIN_MAX));
         let meaning = self.turns.turn(Side::Client);
         let asks = meaning != Meaning::More;
-        if asks && !continues {
-            self.asked = Plain::default();
-        }
-        self.asked.add(&plain);
+        self.asked = true;
+        self.updates = is_key_update(&plain) && (self.updates || (asks && !continues));
         match meaning {
             // A message that is longer than a record, whatever the server says meanwhile.
             _ if continues => Meaning::MoreWithoutWait,
@@ -321,12 +304,11 @@ impl Tls {
 
     fn server_sends(&mut self, record: Record) -> Meaning {
         let plain = self.plain(record);
-        let is_key_update = |plain: &RangeInclusive<u64>| *plain == (KEY_UPDATE_LENGTH..=KEY_UPDATE_LENGTH);
         // Both sides change their keys; no request of 5 bytes has an answer of 5.
-        if self.is_1_3() && is_key_update(&plain) && is_key_update(&self.asked.range()) {
+        if self.is_1_3() && is_key_update(&plain) && self.updates {
             return Meaning::Unrelated;
         }
-        self.answered = Some(plain).filter(|_| self.asked != Plain::default());
+        self.answered = self.asked.then_some(plain);
         self.turns.turn(Side::Server)
     }
 
@@ -358,6 +340,10 @@ impl Tls {
         };
         record.content_type == APPLICATION_DATA && hidden
     }
+}
+
+fn is_key_update(plain: &RangeInclusive<u64>) -> bool {
+    *plain == (KEY_UPDATE_LENGTH..=KEY_UPDATE_LENGTH)
 }
 
 fn handshake() -> Request {

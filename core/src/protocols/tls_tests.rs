@@ -208,6 +208,8 @@ fn a_message_longer_than_a_record_goes_on_whatever_the_server_says_meanwhile() {
 fn a_change_of_keys_is_no_exchange() {
     let by_client = [sealed(Client, 5), sealed(Server, 5), sealed(Client, 40), sealed(Server, 60), sealed(Client, 40)];
     assert_eq!(after_1_3("oracle", &by_client), "RUMMR", "it belongs to the request that follows");
+    let twice = [sealed(Client, 5), sealed(Client, 5), sealed(Server, 5), sealed(Client, 40), sealed(Server, 5)];
+    assert_eq!(after_1_3("oracle", &twice), "RMUMM", "after a long answer, for one");
     let ping = [sealed(Client, 5), sealed(Server, 11), sealed(Client, 40)];
     assert_eq!(after_1_3("oracle", &ping), "RMR");
 }
