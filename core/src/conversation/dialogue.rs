@@ -1,4 +1,6 @@
-//! Cuts both streams into messages, skips long bodies, and resynchronises after a loss: once for all protocols.
+//! Cuts both streams into messages, skips long bodies, and goes on after a loss (`losses.rs`): once for all protocols.
+
+mod losses;
 
 use super::Common;
 use super::encrypted::Encrypted;
@@ -8,7 +10,7 @@ use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
 use crate::protocols::opaque::{Opaque, Push};
 use crate::protocols::tls::Tls;
-use crate::protocols::{self, Context, Decoder, Frame, Layer, Meaning, Message, Protocol, Start};
+use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, Start};
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
@@ -356,174 +358,5 @@ impl Dialogue {
         self.lost = false;
         self.wrap(|| None);
         self.inboxes.iter_mut().for_each(Inbox::clear);
-    }
-
-    /// Bytes that cannot be read, though what follows them may be.
-    pub(super) fn unread(&mut self, chunk: &Chunk<'_>, length: usize) {
-        self.missed(chunk.side, length as u64);
-        self.follow_turns(chunk);
-        self.server_spoke = chunk.side == Side::Server;
-    }
-
-    // --- losing synchronisation, and resynchronising ------------------------------------------------------------------
-
-    /// Bytes that were never captured: a long body may hold them all, otherwise synchronisation is lost.
-    fn gap(&mut self, chunk: &Chunk<'_>) {
-        let side = chunk.side;
-        if self.lost || !self.inbox(side).absorbs(chunk.lost) {
-            self.lose_unseen(chunk);
-        } else {
-            self.pairing.gap(side, chunk.lost, chunk.offset);
-            self.end_body(chunk);
-        }
-        self.server_spoke = side == Side::Server;
-    }
-
-    pub(super) fn lose_unseen(&mut self, chunk: &Chunk<'_>) {
-        let side = chunk.side;
-        let unasked = match side {
-            Side::Client => !self.pairing.is_open() || (self.lost && self.server_spoke),
-            Side::Server => false,
-        };
-        self.missed(side, chunk.lost);
-        match (side, self.pairing.unanswered()) {
-            (_, 0) | (Side::Server, 1) => {}
-            (Side::Client, 1) => self.asked_on = true,
-            (_, unanswered) => self.pairing.distrust_next(unanswered),
-        }
-        self.lose(Lost("bytes are missing from the capture".into()));
-        if unasked {
-            self.pairing.unreadable_request(None);
-        }
-        self.pairing.gap(side, chunk.lost, chunk.offset);
-    }
-
-    /// The end of a packet that was seen, beyond the snap length.
-    fn cut(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
-        let side = chunk.side;
-        if self.lost {
-            return;
-        }
-        if self.decoder.reads_nothing() {
-            return self.miss_nothing(chunk, common);
-        }
-        if let Err(lost) = self.read_cut_message(chunk, common) {
-            return self.lose_at(chunk, lost);
-        }
-        if self.inbox(side).absorbs(chunk.cut) {
-            self.end_body(chunk);
-        } else {
-            self.lose_the_end(chunk);
-        }
-    }
-
-    /// Where nothing can be read, nothing is missing in what the snap length cut.
-    fn miss_nothing(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
-        let message = Message { side: chunk.side, bytes: &[], length: chunk.cut, cut: true };
-        if let Err(lost) = self.message(chunk, &message, chunk.cut, Origin::of(chunk), common) {
-            self.lose_at(chunk, lost);
-        }
-    }
-
-    /// Whole messages may hide in what the snap length cut. Packets and times are known all the same, so an exchange
-    /// that is alone ends with the last packet before the client speaks again.
-    fn lose_the_end(&mut self, chunk: &Chunk<'_>) {
-        // A client that does not wait for anything yet asks with this packet.
-        self.server_spoke = chunk.side == Side::Client && !self.pairing.is_awaited();
-        self.follow_turns(&Chunk { bytes: &[], ..*chunk });
-        self.server_spoke = chunk.side == Side::Server;
-        self.missed(chunk.side, chunk.cut);
-        self.lost = true;
-        if self.pairing.unanswered() > 1 {
-            self.pairing.distrust_next(self.pairing.unanswered());
-        }
-        self.pairing.cut();
-        for inbox in &mut self.inboxes {
-            inbox.clear();
-        }
-    }
-
-    /// What the capture kept of a message whose length is known.
-    fn read_cut_message(&mut self, chunk: &Chunk<'_>, common: &mut Common) -> Result<(), Lost> {
-        let side = chunk.side;
-        if self.inbox(side).is_empty() {
-            return Ok(());
-        }
-        let (bytes, origin) = self.inbox(side).take();
-        let here = bytes.len() as u64;
-        match self.decoder.frame(side, &bytes)? {
-            Frame::Message { length, .. } if length > here => {
-                let message = Message { side, bytes: &bytes, length, cut: true };
-                self.inbox(side).need = 0;
-                let origin = origin.unwrap_or(Origin::of(chunk));
-                self.message(chunk, &message, here, origin, common)?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// A message could not be read: whatever it was, the packet is there and takes part in the turns.
-    fn lose_at(&mut self, chunk: &Chunk<'_>, lost: Lost) {
-        self.missed(chunk.side, chunk.bytes.len() as u64);
-        self.lose(lost);
-        self.server_spoke |= chunk.side == Side::Client && !self.pairing.is_awaited();
-        self.follow_turns(chunk);
-    }
-
-    /// Bytes of the client are never read: what they asked for is unknown.
-    fn missed(&mut self, side: Side, bytes: u64) {
-        if side == Side::Client {
-            self.decoder.missed_requests(bytes);
-        }
-    }
-
-    fn lose(&mut self, lost: Lost) {
-        if !self.lost {
-            self.losses += 1;
-            self.first_loss.get_or_insert(lost.0);
-        }
-        self.lost = true;
-        self.pairing.lose();
-        for inbox in &mut self.inboxes {
-            inbox.clear();
-        }
-    }
-
-    /// Out of sync, what is left is who speaks when.
-    fn follow_turns(&mut self, chunk: &Chunk<'_>) {
-        let origin = Origin::of(chunk);
-        let span = self.span(chunk, origin, chunk.bytes.len() as u64);
-        if chunk.side == Side::Client && self.server_spoke {
-            self.pairing.unreadable_request(Some(&span));
-        } else {
-            self.pairing.message(Meaning::More, &span);
-        }
-    }
-
-    /// Does the client certainly begin a request here?
-    fn try_resync(&mut self, chunk: &Chunk<'_>) -> bool {
-        let begins = chunk.side == Side::Client && self.server_spoke && self.begins_request(chunk.bytes);
-        if begins {
-            self.pairing.end_all();
-            self.decoder.resume();
-            self.lost = false;
-        }
-        begins
-    }
-
-    fn begins_request(&mut self, bytes: &[u8]) -> bool {
-        let inbox = self.inbox(Side::Client);
-        if inbox.layer.is_none() {
-            return self.decoder.resumes(bytes);
-        }
-        let Ok(plain) = inbox.unwrap(bytes) else {
-            self.inbox(Side::Client).clear();
-            return false;
-        };
-        self.inbox(Side::Client).clear();
-        let begins = self.decoder.resumes(&plain);
-        self.inbox(Side::Client).reuse(plain);
-        begins
     }
 }
