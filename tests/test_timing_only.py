@@ -10,6 +10,7 @@ from builder import Conn, Ex, build
 
 from latpcap import Capture, Pseudonyms
 from latpcap.report import FORMATS
+from latpcap.result.comparison import compare
 from latpcap.result.rank import rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
 from latpcap.tables.pseudonyms import PseudonymousTables
@@ -104,6 +105,15 @@ def test_connections_tasks_and_rank_have_a_column() -> None:
     asked = RankOrder()
     row = rank_table(rank_rows(both.measures, "a.pcap", asked), asked).to_dicts()[0]
     assert row["timing_only"] == 1
+
+
+def test_a_comparison_says_that_one_side_has_no_statements() -> None:
+    clear, sealed = capture(CLEAR).analyze(), capture(encrypted()).analyze()
+    result = compare(clear, sealed)
+    assert result.explanation.endswith("Timing only, so without statements to compare: 1 of 1 connection after.")
+    assert result.timing_only_before is None
+    assert result.timing_only_after is not None and result.timing_only_after.connections == 1
+    assert "Timing only" not in compare(clear, clear).explanation
 
 
 def test_names_in_a_handshake_become_pseudonyms() -> None:

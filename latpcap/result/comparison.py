@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.display import Displayed
+from latpcap.measures.timing_only import TimingOnly
 from latpcap.result.analysis import Analysis
 from latpcap.result.errors import ErrorsResult, of_all
 from latpcap.result.settings import Settings
@@ -24,7 +25,7 @@ from latpcap.tables.columns import Ints
 from latpcap.tables.selection import Selected
 from latpcap.tables.texts import Texts
 from latpcap.tables.values import Names, Numbers, Rows, Values, column_of
-from latpcap.units import format_ms, format_s
+from latpcap.units import counted, format_ms, format_s, listed
 
 __all__ = ["Comparison", "ErrorChange", "Part", "StatementChange", "compare"]
 
@@ -90,6 +91,9 @@ class Comparison(Displayed, Struct, frozen=True):
     settings_after: Settings
     errors: tuple[ErrorChange, ...]
     """What failed in either, the largest change first."""
+    timing_only_before: TimingOnly | None
+    """What of each could not be read, and so not be compared by statement; null where all was."""
+    timing_only_after: TimingOnly | None
 
 
 def compare(before: Analysis, after: Analysis) -> Comparison:
@@ -108,13 +112,23 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         tuple(Part(name, seconds, new[name]) for name, seconds in old.items()),
         changes,
         unchanged,
-        " ".join((_explanation(before, after), *_failing(before.errors, after.errors))),
+        " ".join((_explanation(before, after), *_failing(before.errors, after.errors), *_hidden(before, after))),
         before.selection,
         after.selection,
         before.settings,
         after.settings,
         tuple(_errors(before.errors, after.errors)),
+        before.timing_only,
+        after.timing_only,
     )
+
+
+def _hidden(before: Analysis, after: Analysis) -> Iterator[str]:
+    """Of how many connections there is nothing to compare but round trips and times."""
+    sides = ("before", before.timing_only), ("after", after.timing_only)
+    hidden = [f"{each.connections:,} of {counted(each.of, 'connection')} {when}" for when, each in sides if each]
+    if hidden:
+        yield f"Timing only, so without statements to compare: {listed(hidden)}."
 
 
 def _errors(before: ErrorsResult, after: ErrorsResult) -> Iterator[ErrorChange]:
@@ -197,11 +211,11 @@ def _explanation(before: Analysis, after: Analysis) -> str:
     difference = after.summary.runtime_s - before.summary.runtime_s
     causes = sorted(_causes(before, after), key=lambda cause: -abs(cause[0]))
     least = MIN_CHANGE * max(after.summary.runtime_s, before.summary.runtime_s)
-    listed = [f"{_signed(seconds)} {text}" for seconds, text in causes if abs(seconds) >= least]
-    if abs(difference) < least and not listed:
+    reasons = [f"{_signed(seconds)} {text}" for seconds, text in causes if abs(seconds) >= least]
+    if abs(difference) < least and not reasons:
         return "Both take the same time."
     verb = "slower" if difference > 0 else "faster"
-    return f"{format_s(abs(difference))} {verb}: {'; '.join(listed) or 'many small differences'}."
+    return f"{format_s(abs(difference))} {verb}: {'; '.join(reasons) or 'many small differences'}."
 
 
 def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
@@ -213,8 +227,8 @@ def _causes(before: Analysis, after: Analysis) -> list[tuple[float, str]]:
         return [*causes, (total, "for waiting for the network")]
     trips = after.summary.effective_round_trips - before.summary.effective_round_trips
     by_trips = trips * near / 1000 if abs(trips) >= 1 else 0.0
-    counted = after.summary.round_trips - before.summary.round_trips
-    more = f"{abs(counted):,} {'more' if counted >= 0 else 'fewer'} round trips"
+    change = after.summary.round_trips - before.summary.round_trips
+    more = f"{abs(change):,} {'more' if change >= 0 else 'fewer'} round trips"
     rtt = f"because the RTT is {format_ms(far)} instead of {format_ms(near)}"
     return [*causes, (by_trips, f"for {more} at {format_ms(near)}"), (total - by_trips, rtt)]
 
