@@ -112,7 +112,8 @@ def test_a_comparison_says_that_one_side_has_no_statements() -> None:
     result = compare(clear, sealed)
     assert result.explanation.endswith("Timing only, so without statements to compare: 1 of 1 connection after.")
     assert result.timing_only_before is None
-    assert result.timing_only_after is not None and result.timing_only_after.connections == 1
+    assert result.timing_only_after is not None
+    assert result.timing_only_after.connections == 1
     assert "Timing only" not in compare(clear, clear).explanation
 
 
