@@ -28,6 +28,7 @@ PROTOCOLS = ("mysql", "postgresql", "firebird", "oracle")
 SECRETS = Path(__file__).parent / "secrets"
 RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
 """Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
+of_encrypted = pytest.mark.parametrize("capture", ["recorded-mariadb-tls", "recorded-postgresql-tls"], indirect=True)
 WITHOUT_CAPTURE = {"completion", "help", "verify", "annotate"}
 """Commands that read no capture; that show what Wireshark says of it; that hand on the packets themselves."""
 RUNS: dict[str, list[list[str]]] = {
@@ -163,10 +164,9 @@ def test_no_credential_is_in_any_output(outputs: dict[str, str]) -> None:
     assert [f"{run}: {how}" for run, text in outputs.items() for how, secret in WRAPPED.items() if secret in text] == []
 
 
+@of_encrypted
 def test_no_key_is_in_any_output(capture: Path, outputs: dict[str, str]) -> None:
-    keys = keylog(capture)
-    if keys is None:
-        pytest.skip("nothing is encrypted here")
+    keys = capture.with_suffix(".keys")
     found = [(run, part) for part in key_material(keys) for run, text in outputs.items() if part in text.lower()]
     found += [(run, part) for part in key_material(keys) for run, text in outputs.items() if part in text]
     assert found == []
@@ -174,10 +174,9 @@ def test_no_key_is_in_any_output(capture: Path, outputs: dict[str, str]) -> None
     assert ['"keys": {"connections": 1, "opened": 1}' in text for text in opened] == [True]
 
 
+@of_encrypted
 def test_neither_a_key_nor_a_literal_is_in_what_annotate_and_verify_write(capture: Path, tmp_path: Path) -> None:
-    keys = keylog(capture)
-    if keys is None:
-        pytest.skip("nothing is encrypted here")
+    keys = capture.with_suffix(".keys")
     written: dict[str, bytes] = {}
     for name, more in {"plain": [], "literals": ["--show-literals"], "embedded": ["--embed-keys"]}.items():
         out = tmp_path / f"{name}.pcapng"
