@@ -5,7 +5,7 @@
 
 Needs the lab, up, with MariaDB and PostgreSQL loaded. What is recorded already is left alone. Secrets are written beside
 the captures (`.keys`) where the client gives them: Java's with the agent that `LATPCAP_JAVA_AGENT` names, those of programs
-linked with OpenSSL with the library that `LATPCAP_PRELOAD` names (`keylog.c`).
+linked with OpenSSL with the library that `LATPCAP_PRELOAD` names (`benchmarks/keys/keylog.c`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ pub const TLS_1_3: u16 = 0x0304;
 const SERVER_NAME: u16 = 0;
 const APPLICATION_PROTOCOLS: u16 = 16;
 const ENCRYPT_THEN_MAC: u16 = 22;
-const EXTENDED_MASTER_SECRET: u16 = 23;
 const SESSION_TICKET: u16 = 35;
 const PRE_SHARED_KEY: u16 = 41;
 const EARLY_DATA: u16 = 42;
@@ -35,7 +34,6 @@ const SUPPORTED_VERSIONS: u16 = 43;
 
 /// A name of a host is 253 long at most (RFC 1035 §2.3.4); a subject may be any length.
 const NAME_MAX: usize = 256;
-const VERSIONS_MAX: usize = 32;
 
 /// The ServerHello with this random asks the client to begin once more (RFC 8446 §4.1.3).
 const RETRY_REQUEST: Random = [
@@ -49,8 +47,6 @@ pub struct ClientHello {
     pub random: Random,
     /// 32 bytes at most.
     pub session_id: Vec<u8>,
-    /// The versions it speaks, where it lists them.
-    pub versions: Vec<u16>,
     pub server_name: Option<String>,
     /// What it calls the protocol that it wants to speak (ALPN, RFC 7301): the first that it names.
     pub application_protocol: Option<String>,
@@ -58,8 +54,6 @@ pub struct ClientHello {
     pub ticket: Option<[u8; 32]>,
     /// Data comes with it, before any answer.
     pub offers_early_data: bool,
-    pub extended_master_secret: bool,
-    pub encrypt_then_mac: bool,
 }
 
 /// What the server chooses.
@@ -70,7 +64,6 @@ pub struct ServerHello {
     pub version: u16,
     pub cipher_suite: u16,
     pub session_id: Vec<u8>,
-    pub extended_master_secret: bool,
     pub encrypt_then_mac: bool,
     /// It goes on with the session that the client offered (TLS 1.3).
     pub pre_shared_key: bool,
@@ -118,15 +111,6 @@ impl ClientHello {
             }
             SESSION_TICKET => self.ticket = (!body.is_empty()).then(|| KeyLog::name_of(body.rest())),
             EARLY_DATA => self.offers_early_data = true,
-            SUPPORTED_VERSIONS => {
-                let length = body.u8("length of the versions")?;
-                let mut versions = body.sub(usize::from(length), "versions")?;
-                while self.versions.len() < VERSIONS_MAX && !versions.is_empty() {
-                    self.versions.push(versions.u16_be("version")?);
-                }
-            }
-            EXTENDED_MASTER_SECRET => self.extended_master_secret = true,
-            ENCRYPT_THEN_MAC => self.encrypt_then_mac = true,
             _ => {}
         }
         Ok(())
@@ -159,7 +143,6 @@ impl ServerHello {
             SUPPORTED_VERSIONS => self.version = body.u16_be("version")?,
             PRE_SHARED_KEY => self.pre_shared_key = true,
             SESSION_TICKET => self.session_ticket = true,
-            EXTENDED_MASTER_SECRET => self.extended_master_secret = true,
             ENCRYPT_THEN_MAC => self.encrypt_then_mac = true,
             _ => {}
         }

@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::facts::{Handshake, Reading, TlsFacts};
-use super::handshake::{HandshakeMessages, NEW_SESSION_TICKET};
+use super::handshake::{CLIENT_HELLO, HandshakeMessages, NEW_SESSION_TICKET};
 use super::hello::{TLS_1_2, TLS_1_3};
 use super::keylog::{KeyLog, Label, Random, Secret};
 use super::protection::{Opened, Protection, Suite};
@@ -22,7 +22,6 @@ use crate::cursor::Cursor;
 use crate::side::Side;
 
 const HELLO_REQUEST: u8 = 0;
-const CLIENT_HELLO: u8 = 1;
 const END_OF_EARLY_DATA: u8 = 5;
 const FINISHED: u8 = 20;
 const KEY_UPDATE: u8 = 24;
