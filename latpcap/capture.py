@@ -31,7 +31,17 @@ from latpcap.tables.scratch import scratch_within
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, MAX_MS, QUERY_TIMEOUT_S, fibre_ms, parse_room, parse_size
+from latpcap.units import (
+    DEFAULT_DISK,
+    DEFAULT_MEMORY,
+    MAX_MS,
+    QUERY_TIMEOUT_S,
+    RttIs,
+    check_rtt_is,
+    fibre_ms,
+    parse_room,
+    parse_size,
+)
 
 __all__ = ["TABLES", "Capture", "read"]
 
@@ -59,6 +69,7 @@ def read(
     decode_as: dict[int, str] | None = None,
     think_s: float = 1.0,
     rtt_baseline_ms: float | None = None,
+    rtt_is: RttIs = "ping",
     pseudonymise: bool | Pseudonyms = False,
     memory: int | str = DEFAULT_MEMORY,
     disk: int | str = DEFAULT_DISK,
@@ -71,7 +82,8 @@ def read(
 
     `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy or a reader of dpkt, or a
     list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
-    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT;
+    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT; `rtt_is`
+    (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured that results are projected onto;
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
     `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than `disk`
@@ -88,6 +100,7 @@ def read(
 
     if think_s < 0 or (rtt_baseline_ms is not None and not 0 <= rtt_baseline_ms <= MAX_MS):
         raise UsageError(f"durations cannot be negative, nor an RTT above {MAX_MS:g} ms")
+    check_rtt_is(rtt_is)
     if threads is not None and threads < 1:
         raise UsageError("reading takes one thread at least")
     resolved = sources.resolve(source)
@@ -116,7 +129,14 @@ def read(
     columns.give_back()
     tables = PseudonymousTables(core, names) if names else core
     recording = Recording(tables, scratch=scratch if core.is_large else None)
-    return Capture(recording, think_s=think_s, rtt_baseline_ms=rtt_baseline_ms, memory=memory, decode_as=decode_as)
+    return Capture(
+        recording,
+        think_s=think_s,
+        rtt_baseline_ms=rtt_baseline_ms,
+        memory=memory,
+        decode_as=decode_as,
+        rtt_is=rtt_is,
+    )
 
 
 class Capture:
@@ -130,6 +150,7 @@ class Capture:
         rtt_baseline_ms: float | None = None,
         memory: int = DEFAULT_MEMORY,
         decode_as: Mapping[int, str] | None = None,
+        rtt_is: RttIs = "ping",
     ) -> None:
         """Wrap `recording`; use `latpcap.read` to make one from files."""
         self._recording = recording
@@ -137,6 +158,7 @@ class Capture:
         self._rtt_baseline_ms = rtt_baseline_ms
         self._memory = memory
         self._decode_as = decode_as
+        self._rtt_is = rtt_is
 
     def __repr__(self) -> str:
         files = ", ".join(str(row["path"]) for row in self.captures.to_dicts())
@@ -186,6 +208,7 @@ class Capture:
             rtt_baseline_ms=self._rtt_baseline_ms,
             memory=self._memory,
             decode_as=self._decode_as,
+            rtt_is=self._rtt_is,
         )
 
     @property
@@ -207,6 +230,7 @@ class Capture:
             think_s=self._think_s,
             rtt_baseline_ms=self._rtt_baseline_ms,
             decode_as=self._decode_as,
+            rtt_is=self._rtt_is,
         )
 
     # --- results -----------------------------------------------------------------------------------------------------
@@ -225,14 +249,18 @@ class Capture:
         jitter_ms: float = 0.0,
         connections: int | None = None,
         distance_km: float | None = None,
+        rtt_is: RttIs | None = None,
     ) -> Projection:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds.
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
         lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
-        added to each of `rtt_ms` (or stands alone).
+        added to each of `rtt_ms` (or stands alone). `rtt_is` says how these RTTs were measured: `"ping"`,
+        `"handshake"` or `"in-stream"`; by default as `read` was told.
         """
-        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections, distance_km)
+        if rtt_is is not None:
+            check_rtt_is(rtt_is)
+        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections, distance_km, rtt_is or self._rtt_is)
         asked = _ladder(rtt_ms)
         if distance_km is not None:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]

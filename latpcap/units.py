@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 from latpcap.errors import UsageError
 
@@ -31,13 +32,20 @@ __all__ += [
     "MAX_MS",
     "PLACES_MS",
     "QUERY_TIMEOUT_S",
+    "RTT_IS",
     "MissingUnit",
+    "RttIs",
+    "check_rtt_is",
     "counted",
     "listed",
 ]
 __all__ += ["parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["percent", "percent_range", "significant"]
+
+RttIs = Literal["ping", "handshake", "in-stream"]
+"""How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
+RTT_IS: tuple[RttIs, ...] = get_args(RttIs)
 
 DEFAULT_MEMORY = 1_000_000_000
 """What reading may keep, in bytes."""
@@ -66,6 +74,17 @@ KM_PER_MS = 200.0
 
 class MissingUnit(UsageError):
     """A number that might be seconds or milliseconds."""
+
+
+def check_rtt_is(rtt_is: str) -> None:
+    """Refuse what is no way to measure an RTT.
+
+    >>> check_rtt_is("traceroute")
+    Traceback (most recent call last):
+    latpcap.errors.UsageError: an RTT is that of a ping, handshake or in-stream, not of `traceroute`
+    """
+    if rtt_is not in RTT_IS:
+        raise UsageError(f"an RTT is that of a {', '.join(RTT_IS[:-1])} or {RTT_IS[-1]}, not of `{rtt_is}`")
 
 
 def parse_ms(text: str) -> float:

@@ -1,10 +1,13 @@
-"""What else may be different at the other place: bandwidth, loss, jitter, the number of connections."""
+"""What may be different at the other place: bandwidth, loss, jitter, the number of connections, what the RTT is."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from builder import Conn, Ex, build
 
+import latpcap
 from latpcap.errors import UsageError
 from latpcap.projection.project import Conditions, Point
 from latpcap.result.analysis import Measures
@@ -13,7 +16,7 @@ from latpcap.units import parse_bandwidth, parse_distance_km, parse_share
 QUERIES = [Ex(service_ms=0.2, client_ms=0.1)] * 200
 
 
-def point(*connections: Conn, rtt_ms: float = 10.0, **conditions: float) -> Point:
+def point(*connections: Conn, rtt_ms: float = 10.0, **conditions: float | str) -> Point:
     return Measures(build(list(connections))).project([rtt_ms], conditions=Conditions(**conditions)).points[0]  # type: ignore[arg-type]
 
 
@@ -91,3 +94,24 @@ def test_more_connections_share_the_work() -> None:
 def test_what_is_no_quantity_is_told_with_what_is(parse, text: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match="write"):
         parse(text)
+
+
+def test_an_asked_handshake_reaches_farther_up_than_an_asked_ping() -> None:
+    queries = Conn(rtt_ms=1, exchanges=QUERIES)
+    ping, handshake = (point(queries, rtt_is=rtt_is) for rtt_is in ("ping", "handshake"))
+    assert (handshake.runtime_s, handshake.optimistic_s) == (ping.runtime_s, ping.optimistic_s)
+    assert (handshake.pessimistic_s or 0) > 1.1 * (ping.pessimistic_s or 0)
+
+
+def test_what_an_rtt_is_holds_for_fixes_and_gates_as_well() -> None:
+    measures = Measures(build([Conn(rtt_ms=1, exchanges=QUERIES)]), rtt_is="handshake")
+    changed = measures.what_if([], [10.0])
+    assert changed is not None
+    assert changed.as_is_pessimistic_s["10"] == measures.project([10.0]).points[0].pessimistic_s
+    assert measures.project([10.0]).conditions.rtt_is == "handshake"
+    assert measures.of(measures.recording).project([10.0]).conditions.rtt_is == "handshake"
+
+
+def test_no_other_way_to_measure_an_rtt_is_known(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not of `traceroute`"):
+        latpcap.read(tmp_path, rtt_is="traceroute")  # type: ignore[arg-type]

@@ -72,6 +72,7 @@ def read_options(reading: dict[str, Any]) -> dict[str, Any]:
         "keylog": reading["keylog"],
         "think_s": reading["think"] / 1000,
         "rtt_baseline_ms": reading["rtt_baseline"],
+        "rtt_is": reading.get("rtt_is", "ping"),
         "memory": reading["memory"],
         "disk": reading["disk"],
         "temp_folder": reading["temp_folder"],

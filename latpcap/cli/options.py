@@ -16,6 +16,7 @@ from latpcap.errors import UsageError
 from latpcap.report import formats_of
 from latpcap.report.destination import COLOURS, send_to
 from latpcap.units import (
+    RTT_IS,
     parse_bandwidth,
     parse_distance_km,
     parse_duration_ms,
@@ -46,6 +47,7 @@ __all__ = [
     "output_option",
     "output_options",
     "reading_options",
+    "rtt_is_option",
     "rtt_option",
     "two_captures_options",
 ]
@@ -219,13 +221,24 @@ captures_argument = click.argument("captures", nargs=-1, required=True, metavar=
 reading_options = _all_of(captures_argument, *_reading_options)
 two_captures_options = _all_of(*_reading_options)
 
-rtt_option = click.option(
-    "--rtt",
-    "rtt",
-    type=RttList(),
-    multiple=True,
-    metavar="LIST",
-    help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
+rtt_is_option = click.option(
+    "--rtt-is",
+    type=click.Choice(RTT_IS),
+    default="ping",
+    show_default=True,
+    help="What the RTT to project onto is: that of a ping, of a TCP handshake, or of the data itself.",
+)
+
+rtt_option = _all_of(
+    click.option(
+        "--rtt",
+        "rtt",
+        type=RttList(),
+        multiple=True,
+        metavar="LIST",
+        help="RTTs to project onto: 1ms,15ms, a ladder 1..50ms, places lan,metro,region,ocean; repeatable.",
+    ),
+    rtt_is_option,
 )
 
 condition_options = _all_of(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latpcap.cli.io import INTERRUPTED, read_options, rows_format, write, write_rows
-from latpcap.cli.options import Rtt, format_options, reading_options
+from latpcap.cli.options import Rtt, format_options, reading_options, rtt_is_option
 from latpcap.cli.selection import asked_for
 from latpcap.cli.sorting import in_order, limit_option
 from latpcap.cli.tasks import idle_option
@@ -46,6 +46,7 @@ SHOW_AFTER_S = 0.5
     show_default=True,
     help="The RTT that runtimes are projected onto.",
 )
+@rtt_is_option
 @idle_option
 @limit_option
 @format_options

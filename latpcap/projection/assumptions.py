@@ -10,29 +10,17 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from latpcap.projection.job import Network, Waiting
-from latpcap.units import counted, fibre_ms, format_bandwidth, format_given_ms
+from latpcap.projection.wake_up import STRAYS, WakeUp
+from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms
 
-__all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions", "WakeUp"]
+__all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions"]
 
-RTT_SPREAD = 0.04
-"""The mean RTT differs from the asked one by this part of it."""
 LESS_WORK, MORE_WORK = 0.7, 1.4
 """Client and server take this part of the time that they took themselves in the capture."""
 LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
 SLOW_GROWTH = 1.5
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
-
-
-class WakeUp(Struct, frozen=True):
-    """The wake-up delay that a turn loses where hosts wait less for the next packet; measured, docs/model.md C.6."""
-
-    ms_per_tenth: float = 0.0
-    """For every tenth of the RTT."""
-    of_difference: float = 0.0
-    """At most this part of the RTTs' difference …"""
-    of_own: float = 0.0
-    """… and of the turn's own time."""
 
 
 class Assumption(Struct, frozen=True):
@@ -46,7 +34,12 @@ class Assumption(Struct, frozen=True):
 ASSUMPTIONS = (
     Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range"),
     Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
-    Assumption("mean RTT", "both", f"the mean RTT is within {RTT_SPREAD:.0%} of the asked one"),
+    Assumption(
+        "mean RTT",
+        "both",
+        f"the mean RTT is within {STRAYS['ping'].above:.0%} of the asked one; "
+        f"up to {STRAYS['handshake'].above:.0%} above an asked handshake",
+    ),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
     Assumption("wake-up delay", "both", "nearer hosts, which wait less for each packet, go on sooner; or do not"),
     Assumption("loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"),
@@ -55,6 +48,9 @@ ASSUMPTIONS = (
     Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
     Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other"),
 )
+
+
+ASKED: dict[RttIs, str] = {"ping": "pings", "handshake": "TCP handshakes", "in-stream": "the data itself"}
 
 
 class Conditions(Struct, frozen=True):
@@ -70,6 +66,8 @@ class Conditions(Struct, frozen=True):
     """How many connections work at once, each as those of the capture did; `None`: as many as there were."""
     distance_km: float | None = None
     """Fibre whose least RTT is part of each RTT."""
+    rtt_is: RttIs = "ping"
+    """How the asked RTT was measured, or will be."""
 
     @property
     def text(self) -> str:
@@ -77,8 +75,8 @@ class Conditions(Struct, frozen=True):
 
         >>> Conditions(34e6, 0.001, 3.0, 4).text
         '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
-        >>> Conditions(distance_km=1000).text
-        '1,000 km of fibre (10 ms)'
+        >>> Conditions(distance_km=1000, rtt_is="handshake").text
+        '1,000 km of fibre (10 ms), RTTs as of TCP handshakes'
         """
         return ", ".join(self._different())
 
@@ -93,6 +91,8 @@ class Conditions(Struct, frozen=True):
             yield counted(self.connections, "connection")
         if self.distance_km is not None:
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
+        if self.rtt_is != "ping":
+            yield f"RTTs as of {ASKED[self.rtt_is]}"
 
 
 class Case(Struct, frozen=True):
@@ -103,8 +103,8 @@ class Case(Struct, frozen=True):
     network: Network
     learned: Network = field(default_factory=Network)
     """How the transfers of the capture are taken to have gone."""
-    rtt: float = 1.0
-    """Mean RTT ÷ asked RTT."""
+    rtt: int = 0
+    """Which end of what the asked RTT may mean: -1 the low one, 1 the high one."""
     work: float = 1.0
     """Own time of client and server ÷ what was observed."""
     jitter: float = 0.0
@@ -120,7 +120,7 @@ OPTIMISTIC = Case(
     ANY,
     Network(restarts=False, baseline=1),
     Network(growth=SLOW_GROWTH),
-    rtt=1 - RTT_SPREAD,
+    rtt=-1,
     work=LESS_WORK,
     loss_sigma=-LOSS_SIGMA,
     wake_up=WakeUp(1.0, 0.1, 0.95),
@@ -128,7 +128,7 @@ OPTIMISTIC = Case(
 PESSIMISTIC = Case(
     ANY,
     Network(growth=SLOW_GROWTH, baseline=-1),
-    rtt=1 + RTT_SPREAD,
+    rtt=1,
     work=MORE_WORK,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,

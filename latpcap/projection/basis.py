@@ -24,8 +24,10 @@ from latpcap.measures.budget import StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
+from latpcap.projection.wake_up import mean_rtt_ms
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
+from latpcap.units import RttIs
 
 __all__ = ["AS_IT_IS", "Basis", "Figures", "Variant", "basis"]
 
@@ -82,8 +84,12 @@ class Figures(Struct, frozen=True):
 class Basis:
     """The observed job, ready to be replayed."""
 
-    def __init__(self, recording: Recording, timeline: Timeline, job: Job | None, usual: float) -> None:
+    def __init__(
+        self, recording: Recording, timeline: Timeline, job: Job | None, usual: float, rtt_is: RttIs = "ping"
+    ) -> None:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
+        self.as_usual = Conditions(rtt_is=rtt_is)
+        """Where nothing but the RTT is different."""
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
         self.network_s = budget.network_s + timeline.setup_network_s
@@ -127,7 +133,7 @@ class Basis:
                 if waiting in self._ways(case):
                     learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
                     yield [
-                        self._runtimes(case, learned, variant, rtt_ms, conditions or Conditions())
+                        self._runtimes(case, learned, variant, rtt_ms, conditions or self.as_usual)
                         for variant, rtt_ms in asked
                     ]
 
@@ -145,29 +151,25 @@ class Basis:
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         strayed = case.jitter * conditions.jitter_ms
-        there = np.array(replay.run([(rtt * case.rtt + strayed) * 1e6 for rtt in rtt_ms], network))
+        asked = np.asarray(rtt_ms, float)
+        mean_ms = mean_rtt_ms(asked, conditions.rtt_is, case.rtt) + strayed
+        there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
-        differs_s = case.work * (figures.own_s - self._woken_s(case, figures, rtt_ms)) - figures.own_s
+        differs_s = case.work * (figures.own_s - self._woken_s(case, figures, asked)) - figures.own_s
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
         if conditions.connections is None:
             return runtime
         return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
 
-    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Sequence[float]) -> Floats:
+    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Floats) -> Floats:
         """What client and server spend less of their own time at each RTT below the baseline."""
-        if self.baseline_ms <= 0:
-            return np.zeros(len(rtt_ms))
         turns = max(figures.seconds_per_ms * 1000, 1.0)
-        there = np.clip(rtt_ms, self.baseline_ms / 1000, self.baseline_ms)
-        sooner = np.minimum(
-            case.wake_up.ms_per_tenth * np.log10(self.baseline_ms / there),
-            case.wake_up.of_difference * (self.baseline_ms - there),
-        )
-        return np.asarray(turns * np.minimum(sooner / 1000, case.wake_up.of_own * figures.own_s / turns))
+        own_ms = 1000 * figures.own_s / turns
+        return turns * case.wake_up.lost_ms(self.baseline_ms, rtt_ms, own_ms) / 1000
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
@@ -281,7 +283,7 @@ class Basis:
                 yield waiting, _Learned(found)
 
 
-def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
+def basis(recording: Recording, rtt: Estimate, timeline: Timeline, rtt_is: RttIs = "ping") -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = _weighted_median(_usual(recording, rtt, timeline.round_trips), timeline.round_trips)
     known = rtt.of_phases
@@ -289,7 +291,7 @@ def basis(recording: Recording, rtt: Estimate, timeline: Timeline) -> Basis:
         np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
     )
     job = None if math.isnan(usual) else Job(recording, rtt, central, low, high)
-    return Basis(recording, timeline, job, usual)
+    return Basis(recording, timeline, job, usual, rtt_is)
 
 
 def _usual(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:

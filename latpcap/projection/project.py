@@ -147,7 +147,7 @@ def projections(
 ) -> list[Projection]:
     """The same for several variants of the job, each with its own range."""
     asked = [float(rtt) for rtt in (DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms)]
-    conditions = conditions or Conditions()
+    conditions = conditions or base.as_usual
     if base.job is None:
         unknown = tuple(Point(rtt, None, None, None, None) for rtt in asked)
         within = None if within_s is None else _unknown_budget(within_s)

@@ -43,6 +43,7 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selected
 from latpcap.tables.times import iso
 from latpcap.tables.values import Rows
+from latpcap.units import RttIs
 
 __all__ = [
     "Analysis",
@@ -143,15 +144,16 @@ class Measures:
         think_s: float = THINK_S,
         rtt_baseline_ms: float | None = None,
         decode_as: Mapping[int, str] | None = None,
+        rtt_is: RttIs = "ping",
     ) -> None:
-        """Measure `recording`."""
+        """Measure `recording`; `rtt_is` says how the RTTs were measured that it will be projected onto."""
         self.recording = recording
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
         self.settings = Settings(think_s, rtt_baseline_ms, ports, _keys_used(recording))
         self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
-        self.basis = basis(recording, self.rtt, self.timeline)
+        self.basis = basis(recording, self.rtt, self.timeline, rtt_is)
         self._tasks: dict[tuple[float, TaskBy], Tasks] = {}
         self.evidence = Evidence(recording, self.rtt, self.timeline, think_s)
         self.savings = Savings(self.evidence, costs_of(self.evidence, self.basis), self.basis)
@@ -159,7 +161,8 @@ class Measures:
     def of(self, part: Recording) -> Measures:
         """The measures of a part of the recording, in the same way."""
         asked = self.settings
-        measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms)
+        rtt_is = self.basis.as_usual.rtt_is
+        measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms, rtt_is=rtt_is)
         measures.settings = asked
         return measures
 
