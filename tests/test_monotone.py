@@ -1,0 +1,54 @@
+"""No projection is absurd: none below nothing, none shorter where the RTT is longer, the range around the middle."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import FIXTURES, read_fixture
+from hypothesis import given
+from hypothesis import strategies as st
+from test_budget import RECORDINGS
+
+from latpcap.errors import NoDatabaseTraffic
+from latpcap.projection.assumptions import Conditions
+from latpcap.projection.project import Projection
+from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
+
+LADDER_MS = [0.0, *np.geomspace(0.01, 60_000, 29).tolist()]
+SECONDS = ("optimistic_s", "runtime_s", "pessimistic_s")
+NAMES = sorted(str(path.relative_to(FIXTURES)).removesuffix(".toml") for path in FIXTURES.glob("*/*.toml"))
+CONDITIONS = st.builds(
+    Conditions,
+    bandwidth_bps=st.none() | st.floats(min_value=1e4, max_value=1e9),
+    loss=st.none() | st.floats(min_value=0, max_value=0.3),
+    jitter_ms=st.floats(min_value=0, max_value=100),
+    connections=st.none() | st.integers(min_value=1, max_value=1000),
+)
+
+
+def assert_possible(projection: Projection) -> None:
+    """The points of a projection onto ascending RTTs."""
+    if projection.baseline_rtt_ms is None:
+        return
+    for point in projection.points:
+        assert 0 <= point.optimistic_s <= point.runtime_s <= point.pessimistic_s, point
+    for nearer, farther in pairwise(projection.points):
+        for name in SECONDS:
+            assert getattr(nearer, name) <= getattr(farther, name) + 1e-9, (name, nearer, farther)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_fixture_takes_less_than_nothing_or_less_where_the_rtt_is_longer(name: str) -> None:
+    try:
+        projection = read_fixture(name).project(LADDER_MS)
+    except NoDatabaseTraffic:
+        return
+    assert_possible(projection)
+
+
+@given(RECORDINGS, st.lists(st.floats(min_value=0, max_value=60_000), min_size=2, max_size=8).map(sorted), CONDITIONS)
+def test_no_job_does_whatever_else_is_different_there(
+    recording: Recording, ladder_ms: list[float], conditions: Conditions
+) -> None:
+    assert_possible(Measures(recording).project(ladder_ms, None, conditions))
