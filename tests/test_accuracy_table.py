@@ -1,5 +1,6 @@
 """The accuracy table (`benchmarks/accuracy`) over three recordings of one job: 1,001 queries at 0, 1 and 15 ms."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -89,3 +90,45 @@ def test_a_class_that_another_version_projects_worse_is_marked(table):
     assert lines["1 → 15 ms"].count("!") == 3
     assert "!" not in lines["15 → 1 ms"]
     assert max(pair.worse_pct for pair in pairs) > 25
+
+
+def test_what_lies_outside_costs_more_than_width(table):
+    from scores import score_pct
+
+    assert score_pct(9, 11, 10) == pytest.approx(20)
+    assert score_pct(9, 11, 12) == pytest.approx(100 * (2 + 40 * 1) / 12)
+
+
+def test_a_run_without_an_echo_has_no_projection_onto_one(table):
+    found = rows(table, FILES)
+    assert all(math.isnan(row.echo_error_pct) and not row.echo_inside for row in found)
+
+
+def test_a_run_is_projected_onto_its_links_echo_too(table):
+    runs = {rtt: [run(rtt, f"{FILES[rtt]}.pcapng.zst", echo_ms=rtt + 1)] for rtt in (1.0, 15.0)}
+    row = next(row for row in table.compare(FOLDER, runs) if row.to_ms == 15)
+    assert row.echo_predicted_s > row.predicted_s + 0.5
+    assert row.echo_score_pct > row.score_pct
+
+
+def test_two_captures_that_tell_the_same_return(table):
+    from scores import there_and_back
+
+    known = [table.asdict(row) for row in rows(table, FILES)]
+    ((pair, off),) = there_and_back(known)
+    assert (pair["from_ms"], pair["to_ms"]) == (1, 15)
+    assert abs(off) < 5
+
+
+def test_constants_are_tested_on_the_workload_they_were_not_fitted_on(table):
+    from scores import left_out
+
+    known = [{"workload": name, "value": value} for name, value in (("a", 1), ("a", 2), ("b", 10))]
+
+    def fit(rows):
+        return sum(row["value"] for row in rows)
+
+    def tested(by, rows):
+        return [row | {"by": by} for row in rows]
+
+    assert [row["by"] for row in left_out(known, fit, tested)] == [10, 10, 3]

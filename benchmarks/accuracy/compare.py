@@ -3,9 +3,10 @@
 
     OLD/.venv/bin/python OLD/benchmarks/accuracy/table.py LAB --csv old.csv --stdout >/dev/null
     NEW/.venv/bin/python NEW/benchmarks/accuracy/table.py LAB --csv new.csv --stdout >/dev/null
-    python benchmarks/accuracy/compare.py old.csv new.csv
+    python benchmarks/accuracy/compare.py old.csv new.csv            # at the in-stream mean of the target
+    python benchmarks/accuracy/compare.py old.csv new.csv --at echo  # at the echo of its link
 
-`!` marks a figure of a class that is worse. Only pairs that are in both tables, and that both take for the same job, are
+The old version may run the new `table.py`. `!` marks a figure of a class that is worse. Only pairs that are in both tables, and that both take for the same job, are
 compared.
 The exit status is 1 where a class is worse, or a pair's error by more than a percentage point.
 """
@@ -20,15 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from page import direction, way
+from page import direction
+from scores import figures, how_far, score_pct, way, width_pct
 
 WORSE_PCT = 1.0
-ROUNDING = {"median error": 0.05, "p90": 0.05, "inside": 0.0, "width": 0.5}
+ROUNDING = {"median error": 0.05, "p90": 0.05, "inside": 0.0, "half-width": 0.25, "score": 0.5}
 """By so much a class may be worse before it is marked, in percentage points: `accuracy.csv` holds five digits."""
 MORE_IS_BETTER = "inside"
-FLAGS = ("same_job", "inside")
-NUMBERS = ("from_ms", "to_ms", "measured_s", "predicted_s", "optimistic_s", "pessimistic_s", "error_pct")
+OF_THE_PAIR = ("from_ms", "to_ms", "measured_s")
+NUMBERS = (*OF_THE_PAIR, "predicted_s", "optimistic_s", "pessimistic_s", "error_pct")
 
 Row = dict[str, Any]
 
@@ -47,6 +48,7 @@ class Pair:
 
 CLASSES: tuple[Callable[[Row], str], ...] = (
     lambda row: way(row),
+    lambda row: how_far(row),
     lambda row: direction(row),
     lambda row: f"{row['protocol']}, {way(row)}",
     lambda row: f"{row['kind']}, {way(row)}",
@@ -57,8 +59,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
+    parser.add_argument("--at", choices=("in-stream", "echo"), default="in-stream", help="the RTT that was asked for")
     arguments = parser.parse_args()
-    old, new = read(arguments.old), read(arguments.new)
+    old, new = read(arguments.old, arguments.at), read(arguments.new, arguments.at)
     pairs = [Pair(old[key], new[key]) for key in old if key in new]
     pairs = [pair for pair in pairs if pair.old["same_job"] and pair.new["same_job"]]
     print(f"{len(old)} and {len(new)} pairs, {len(pairs)} of them compared.\n")
@@ -71,14 +74,19 @@ def main() -> int:
     return int(bool(worse) or any("!" in line for line in table))
 
 
-def read(path: Path) -> dict[tuple[str, float, float], Row]:
+def read(path: Path, at: str = "in-stream") -> dict[tuple[str, float, float], Row]:
     with path.open(newline="") as file:
-        rows = [typed(row) for row in csv.DictReader(file)]
+        rows = [typed(row, at) for row in csv.DictReader(file) if at != "echo" or row["echo_ms"] != "nan"]
     return {(row["workload"], row["from_ms"], row["to_ms"]): row for row in rows}
 
 
-def typed(row: dict[str, str]) -> Row:
-    return row | {name: float(row[name]) for name in NUMBERS} | {name: row[name] == "True" for name in FLAGS}
+def typed(row: dict[str, str], at: str = "in-stream") -> Row:
+    """`predicted_s` and its like at the RTT asked for; tables of before have no scores, so that they are made from the range."""
+    prefix = "echo_" if at == "echo" else ""
+    found: Row = row | {name: float(row[name if name in OF_THE_PAIR else prefix + name]) for name in NUMBERS}
+    found |= {"same_job": row["same_job"] == "True", "inside": row[f"{prefix}inside"] == "True"}
+    interval = found["optimistic_s"], found["pessimistic_s"], found["measured_s"]
+    return found | {"width_pct": width_pct(*interval), "score_pct": score_pct(*interval)}
 
 
 def size(row: Row) -> float:
@@ -97,18 +105,6 @@ def classes(pairs: list[Pair]) -> list[str]:
             cells = " | ".join(change(figure, before[figure], after[figure]) for figure in ROUNDING)
             lines.append(f"| {name} | {len(group)} | {cells} |")
     return lines
-
-
-def figures(rows: list[Row]) -> dict[str, float]:
-    """Of one class, in percent; width: of the range, of what was measured (median)."""
-    errors = [size(row) for row in rows]
-    widths = [(row["pessimistic_s"] - row["optimistic_s"]) / row["measured_s"] for row in rows]
-    return {
-        "median error": float(np.median(errors)),
-        "p90": float(np.quantile(errors, 0.9)),
-        "inside": 100 * float(np.mean([row["inside"] for row in rows])),
-        "width": 100 * float(np.median(widths)),
-    }
 
 
 def change(figure: str, before: float, after: float) -> str:

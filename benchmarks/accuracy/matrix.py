@@ -126,3 +126,22 @@ JOBS: tuple[Job, ...] = (
     *encrypted("firebird:fbclient_encrypted", 0.3),
     *(job for job in encrypted("firebird:fbclient_compressed", 0.3) if job.kind == BULK),
 )
+
+COLD: tuple[Job, ...] = (
+    Job("pymysql_nplus1", 100, WAIT, both_ends=True),
+    Job("postgresql:psycopg2_nplus1", 100, WAIT, both_ends=True),
+    Job("postgresql:psycopg2_cursor10", 600, CURSOR),
+    Job("pymysql_shared_pool", 240, POOL),
+    Job("postgresql:psycopg2_connect_each", 16, CHURN),
+    Job("postgresql:asyncpg_nplus1", 100, WAIT),
+    Job("commit_each_row", 60, WAIT),
+    Job("postgresql:psycopg3_nplus1", 100, WAIT),
+    Job("pymysql_connect_each", 16, CHURN),
+    Job("cursor_fetch1", 80, CURSOR),
+    Job("postgresql:psycopg2_in_turn", 80, POOL),
+    Job("connector_c_nplus1", 100, WAIT),
+    Job("prepared_reused", 80, WAIT),
+    Job("tlsv1_3_nplus1", 60, WAIT),
+    Job("postgresql:psycopg2_transactions", 30, WAIT),
+)
+"""Recorded on processors that sleep, where the machine must be quiet meanwhile: small."""

@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
+from scores import DOWN, UP, ZERO, way
 
 Row = dict[str, Any]
 
@@ -32,13 +33,6 @@ other took. `benchmarks/accuracy/run` makes this page: see [benchmarks/accuracy]
 AT_SERVER = "captured at the server"
 SHOWN = ("0.5 → 15 ms", "15 → 1 ms")
 """The directions whose pairs are listed with all their figures; the others have their errors only."""
-UP, DOWN, ZERO = "up", "down", "from 0 ms"
-
-
-def way(row: Row) -> str:
-    if row["from_ms"] == 0:
-        return ZERO
-    return UP if row["to_ms"] > row["from_ms"] else DOWN
 
 
 def page(rows: list[Row], runs: list[Row], statistic: str, validated: str = "") -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -20,11 +21,12 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from matrix import JOBS, RTTS_MS, Job
+import echo
+from matrix import COLD, JOBS, RTTS_MS, Job
 from metronome import Metronome, metronome
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
@@ -45,15 +47,26 @@ writing = threading.Lock()
 
 def main() -> None:
     arguments = parse()
-    done = recorded()
-    jobs = [job for job in JOBS if re.search(arguments.only, job.name)]
-    with metronome() as ticking:
+    done = recorded(arguments.into)
+    jobs = [
+        replace(job, n=math.ceil(job.n * arguments.share / 8) * 8 if arguments.share != 1 else job.n)
+        for job in (JOBS if lab.REALTIME else COLD)
+        if re.search(arguments.only, job.name)
+    ]
+    end = time.monotonic() + arguments.seconds
+    with ExitStack() as running:
+        ticking = running.enter_context(metronome()) if lab.REALTIME else None
+        running.enter_context(echo.answering())
         for repetition in range(arguments.repeat):
             for rtt_ms in arguments.rtt:
                 todo = [job for job in jobs if (job.name, rtt_ms, repetition) not in done]
-                together = [job for job in todo if rtt_ms >= LONG_MS and not job.alone]
-                one_by_one([job for job in todo if job not in together], Setting(rtt_ms, repetition, ticking))
-                side_by_side(together, Setting(rtt_ms, repetition, ticking, link_is_set=True))
+                if not todo or time.monotonic() > end:
+                    continue
+                lab.set_link(rtt_ms)
+                setting = Setting(arguments.into, rtt_ms, repetition, ticking, end, echo.measured())
+                together = [job for job in todo if lab.REALTIME and rtt_ms >= LONG_MS and not job.alone]
+                one_by_one([job for job in todo if job not in together], setting)
+                side_by_side(together, replace(setting, link_is_set=True))
     lab.set_link()
 
 
@@ -61,9 +74,15 @@ def main() -> None:
 class Setting:
     """What is the same for all jobs of one round."""
 
+    into: Path
     rtt_ms: float
     repetition: int
-    ticking: Metronome
+    ticking: Metronome | None
+    """None where the processors are to sleep: it would wake them."""
+    end: float = math.inf
+    """No run begins after this moment of `time.monotonic`."""
+    heard: echo.Echo = field(default_factory=dict)
+    """The link's echo, directly before."""
     link_is_set: bool = False
     """Several jobs share the link, so that none may touch it."""
     link: dict[str, float] = field(default_factory=dict)
@@ -76,18 +95,25 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--rtt", default=RTTS_MS, type=lambda text: tuple(map(float, text.split(","))), help="in ms, with commas"
     )
+    parser.add_argument("--into", type=Path, default=lab.LAB, help="folder for caps/ and truth.jsonl; the lab's own")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="begin no run after that time; go on another day"
+    )
+    parser.add_argument("--share", type=float, default=1, help="how much of each job's work")
     parser.add_argument("--repeat", type=int, default=1, help="how often each is recorded; the table takes the median")
     return parser.parse_args()
 
 
-def recorded() -> set[tuple[str, float, int]]:
-    path = lab.LAB / "truth.jsonl"
+def recorded(folder: Path) -> set[tuple[str, float, int]]:
+    path = folder / "truth.jsonl"
     runs = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return {(run["workload"], run["rtt_ms"], run["rep"]) for run in runs}
 
 
 def one_by_one(jobs: Iterable[Job], setting: Setting) -> None:
     for job in jobs:
+        if time.monotonic() > setting.end:
+            return
         try:
             record(job, setting)
         except Exception as problem:  # one job that fails must not end a night's recording
@@ -109,8 +135,8 @@ def side_by_side(jobs: list[Job], setting: Setting) -> None:
 
 def record(job: Job, setting: Setting) -> None:
     """Capture the job until the CPUs keep going meanwhile; write the line of the quietest run."""
-    folder = lab.LAB / "caps"
-    folder.mkdir(exist_ok=True)
+    folder = setting.into / "caps"
+    folder.mkdir(parents=True, exist_ok=True)
     name = f"{job.name}__n{job.n}__rtt{setting.rtt_ms:g}__r{setting.repetition}"
     quietest: dict[str, Any] = {}
     for _ in range(ATTEMPTS):
@@ -122,7 +148,7 @@ def record(job: Job, setting: Setting) -> None:
             files = [path.replace(path.with_name(path.name[1:])) for path in trial]
         if quietest["still_s"] <= STILL * quietest["total"]:
             break
-    write(job, setting, quietest, [pack(file) for file in files])
+    write(job, setting, quietest | setting.heard, [pack(file) for file in files])
 
 
 def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -> dict[str, Any]:
@@ -142,7 +168,8 @@ def attempt(job: Job, setting: Setting, captured: dict[Path, tuple[str, str]]) -
         end = time.time_ns()
         watchdog.cancel()
         time.sleep(setting.rtt_ms * 2.5e-3)
-    return counted | {"still_s": setting.ticking.still_s(begin, end), "load": load}
+    still_s = setting.ticking.still_s(begin, end) if setting.ticking else 0.0
+    return counted | {"still_s": still_s, "load": load}
 
 
 def variables(job: Job) -> dict[str, str]:
@@ -154,7 +181,7 @@ def pack(path: Path) -> str:
     if path.stat().st_size > PACK_BYTES:
         subprocess.run(["nice", "-n", "15", "gzip", "-1", "-f", str(path)], check=True)
         path = path.with_name(path.name + ".gz")
-    return str(path.relative_to(lab.LAB))
+    return f"caps/{path.name}"
 
 
 def write(job: Job, setting: Setting, counted: dict[str, Any], captures: list[str]) -> None:
@@ -174,8 +201,11 @@ def write(job: Job, setting: Setting, counted: dict[str, Any], captures: list[st
         "capture_server": captures[1] if len(captures) > 1 else None,
         "load": counted["load"],
         "still_s": round(counted["still_s"], 6),
+        "echo_ms": counted.get("echo_ms"),
+        "echo_tcp_ms": counted.get("echo_tcp_ms"),
+        "processors": "awake" if setting.ticking else "sleeping",
     }
-    with writing, (lab.LAB / "truth.jsonl").open("a") as file:
+    with writing, (setting.into / "truth.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
         print(
             f"{time.strftime('%H:%M:%S')} {setting.rtt_ms:5g} ms #{setting.repetition} {job.name:34} "

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import inspect
 import json
+import math
 import re
 import subprocess
 import sys
@@ -22,10 +24,15 @@ from typing import Any
 
 from facts import STATISTIC, Facts, facts
 from page import AT_SERVER, page
+from scores import score_pct, width_pct
+
+import latpcap
 
 DIRECTIONS = (
-    *((0.5, 5.0), (0.5, 15.0), (0.5, 50.0), (1.0, 5.0), (1.0, 15.0), (1.0, 50.0)),
-    *((15.0, 0.5), (15.0, 1.0), (15.0, 5.0)),
+    *((0.5, 3.0), (0.5, 5.0), (0.5, 15.0), (0.5, 50.0), (1.0, 5.0), (1.0, 15.0), (1.0, 50.0)),
+    *((3.0, 15.0), (3.0, 50.0), (5.0, 15.0), (5.0, 50.0), (15.0, 50.0)),
+    *((15.0, 0.5), (15.0, 1.0), (15.0, 3.0), (15.0, 5.0), (5.0, 0.5), (5.0, 1.0), (3.0, 0.5)),
+    *((50.0, 15.0), (50.0, 5.0), (50.0, 3.0), (50.0, 1.0), (50.0, 0.5)),
     *((0.0, 0.5), (0.0, 1.0), (0.0, 5.0), (0.0, 15.0), (0.0, 50.0)),
 )
 OTHER_JOB = 0.05
@@ -45,6 +52,8 @@ class Row:
     protocol: str
     driver: str
     kind: str
+    processors: str
+    """Whether those of the lab were kept awake."""
     from_ms: float
     to_ms: float
     """Asked of the link."""
@@ -63,6 +72,19 @@ class Row:
     pessimistic_s: float
     error_pct: float
     inside: bool
+    width_pct: float
+    """Of the range, of what was measured."""
+    score_pct: float
+    """The interval score, of what was measured."""
+    echo_ms: float
+    """What a user knew of the target's link (`echo.py`), and what the projection onto that comes to; NaN where it was not recorded."""
+    echo_predicted_s: float
+    echo_optimistic_s: float
+    echo_pessimistic_s: float
+    echo_error_pct: float
+    echo_inside: bool
+    echo_width_pct: float
+    echo_score_pct: float
     bare_ms: float
     """The target's RTT by bare ACKs alone, and what the projection onto that comes to."""
     bare_error_pct: float
@@ -74,6 +96,8 @@ class Row:
     same_job: bool
     spread_pct: float
     """How far the repetitions of the target lie apart, half their range; 0 where there was one."""
+    runs: int
+    """How many the target is the median of."""
 
 
 def main() -> None:
@@ -128,7 +152,7 @@ def compare(lab: Path, siblings: dict[float, list[Run]]) -> Iterator[Row]:
     known = {rtt: facts(lab / run["capture"]) for rtt, run in chosen.items()}
     for start, end in DIRECTIONS:
         if start in known and end in known:
-            yield row(chosen[end], start, known[start], known[end], spread(siblings[end]))
+            yield row(chosen[end], start, known[start], known[end], siblings[end])
     # A capture taken at the server does not see when the client got its last answer: what it predicts is compared with the client's runtime.
     for start, runs in siblings.items():
         at_server = next((run["capture_server"] for run in runs if run["capture_server"]), None)
@@ -137,7 +161,7 @@ def compare(lab: Path, siblings: dict[float, list[Run]]) -> Iterator[Row]:
             base = facts(lab / at_server)
             for end in ends:
                 yield replace(
-                    row(chosen[end], start, base, known[end], spread(siblings[end])),
+                    row(chosen[end], start, base, known[end], siblings[end]),
                     workload=f"{chosen[end]['workload']} (at the server)",
                     kind=AT_SERVER,
                 )
@@ -155,36 +179,85 @@ def spread(runs: list[Run]) -> float:
     return 50 * (max(seconds) - min(seconds)) / float(median_run(runs)["total_s"])
 
 
-def row(run: Run, start: float, base: Facts, target: Facts, spread_pct: float) -> Row:
-    point, bare = base.capture.project(rtt_ms=[target.rtt.in_stream, target.rtt.bare]).points
-    predicted, low, high = (value or 0.0 for value in (point.runtime_s, point.optimistic_s, point.pessimistic_s))
+def row(run: Run, start: float, base: Facts, target: Facts, repetitions: list[Run]) -> Row:
+    measured = target.runtime_s
+    in_stream = projected(base.capture, target.rtt.in_stream, "in-stream", measured)
+    bare = projected(base.capture, target.rtt.bare, "in-stream", measured)
+    echo = projected(base.capture, run.get("echo_ms") or math.nan, "ping", measured)
     return Row(
         workload=run["workload"],
         protocol=run["protocol"],
         driver=run["driver"],
         kind=run["kind"],
+        processors=run.get("processors", "awake"),
         from_ms=start,
         to_ms=run["rtt_ms"],
         base_ms=base.rtt.in_stream,
         baseline_ms=base.rtt.baseline,
         target_baseline_ms=target.rtt.baseline,
         target_ms=target.rtt.in_stream,
-        measured_s=target.runtime_s,
+        measured_s=measured,
         application_s=run["total_s"],
-        predicted_s=predicted,
-        optimistic_s=low,
-        pessimistic_s=high,
-        error_pct=100 * (predicted / target.runtime_s - 1),
-        inside=low <= target.runtime_s <= high,
+        predicted_s=in_stream.predicted_s,
+        optimistic_s=in_stream.optimistic_s,
+        pessimistic_s=in_stream.pessimistic_s,
+        error_pct=in_stream.error_pct,
+        inside=in_stream.inside,
+        width_pct=in_stream.width_pct,
+        score_pct=in_stream.score_pct,
+        echo_ms=run.get("echo_ms") or math.nan,
+        echo_predicted_s=echo.predicted_s,
+        echo_optimistic_s=echo.optimistic_s,
+        echo_pessimistic_s=echo.pessimistic_s,
+        echo_error_pct=echo.error_pct,
+        echo_inside=echo.inside,
+        echo_width_pct=echo.width_pct,
+        echo_score_pct=echo.score_pct,
         bare_ms=target.rtt.bare,
-        bare_error_pct=100 * ((bare.runtime_s or 0.0) / target.runtime_s - 1),
-        bare_inside=(bare.optimistic_s or 0.0) <= target.runtime_s <= (bare.pessimistic_s or 0.0),
+        bare_error_pct=bare.error_pct,
+        bare_inside=bare.inside,
         median_ms=target.rtt.median,
         round_trips=base.round_trips,
         target_round_trips=target.round_trips,
         same_job=abs(base.round_trips - target.round_trips) <= OTHER_JOB * base.round_trips,
-        spread_pct=spread_pct,
+        spread_pct=spread(repetitions),
+        runs=len(repetitions),
     )
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A projection beside what was measured; all NaN where no RTT was known to ask for."""
+
+    measured_s: float
+    predicted_s: float = math.nan
+    optimistic_s: float = math.nan
+    pessimistic_s: float = math.nan
+
+    @property
+    def error_pct(self) -> float:
+        return 100 * (self.predicted_s / self.measured_s - 1)
+
+    @property
+    def inside(self) -> bool:
+        return self.optimistic_s <= self.measured_s <= self.pessimistic_s
+
+    @property
+    def width_pct(self) -> float:
+        return width_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
+
+    @property
+    def score_pct(self) -> float:
+        return score_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
+
+
+def projected(capture: latpcap.Capture, rtt_ms: float, meaning: str, measured_s: float) -> Projected:
+    """`meaning`: what the RTT was measured by, where this version of latpcap asks for that."""
+    if math.isnan(rtt_ms):
+        return Projected(measured_s)
+    more = {"rtt_is": meaning} if "rtt_is" in inspect.signature(capture.project).parameters else {}
+    point = capture.project(rtt_ms=[rtt_ms], **more).points[0]
+    return Projected(measured_s, point.runtime_s or 0.0, point.optimistic_s or 0.0, point.pessimistic_s or 0.0)
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:

@@ -6,3 +6,5 @@ CLIENT_NS=${LATPCAP_CLIENT_NS:-labc} SERVER_NS=${LATPCAP_SERVER_NS-labs} CLIENT_
 # The newest servers (unstable.sh) have an address of their own, so that they use the usual ports beside the others.
 # With an empty LATPCAP_SERVER_NS they run where their caller is.
 NEWEST_IP=${LATPCAP_NEWEST_IP:-10.77.0.3}
+# Before a command that must not wait for other programs of this machine; empty for hosts as they usually are: LATPCAP_REALTIME=.
+REALTIME=${LATPCAP_REALTIME-chrt -r 10}

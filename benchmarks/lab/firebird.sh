@@ -29,7 +29,7 @@ CONF
 start() {
   up "$1" && return 0
   setsid unshare -m bash -c "mount --bind '$(folder "$1")/conf' /etc/firebird/3.0
-    export FIREBIRD_LOCK='$(folder "$1")/lock'; exec ip netns exec $SERVER_NS chrt -r 10 /usr/sbin/firebird" \
+    export FIREBIRD_LOCK='$(folder "$1")/lock'; exec ip netns exec $SERVER_NS $REALTIME /usr/sbin/firebird" \
     >"$LAB/logs/firebird-$1.log" 2>&1 </dev/null &
   echo $! >"$LAB/run/firebird-$1.pid"
   for _ in $(seq 100); do ip netns exec $SERVER_NS bash -c "exec 3<>/dev/tcp/$SERVER_IP/$2" 2>/dev/null && { stay "$1" "$2"; return 0; }; sleep .1; done

@@ -19,7 +19,7 @@ init() {
 
 start() {
   up && return 0
-  setsid ip netns exec $SERVER_NS chrt -r 10 mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$socket" \
+  setsid ip netns exec $SERVER_NS $REALTIME mariadbd --no-defaults --user=mysql --datadir="$data" --socket="$socket" \
     --pid-file="$data/pid" --bind-address=$SERVER_IP --port=3306 --skip-name-resolve --innodb-buffer-pool-size=256M \
     --innodb-flush-log-at-trx-commit=2 --local-infile=1 --max-allowed-packet=64M --log-bin="$data/binlog" --server-id=1 \
     --plugin-load-add=auth_ed25519 --ssl-cert="$LAB/run/server.crt" --ssl-key="$LAB/run/server.key" --ssl-ca="$LAB/run/server.crt" \

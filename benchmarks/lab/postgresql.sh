@@ -43,7 +43,7 @@ HBA
 
 start() {
   up "$1" && return 0
-  (cd /; setsid ip netns exec $SERVER_NS chrt -r 10 setpriv --reuid=postgres --regid=postgres --init-groups "$(bin "$1")/postgres" -D "$LAB/data/$1" \
+  (cd /; setsid ip netns exec $SERVER_NS $REALTIME setpriv --reuid=postgres --regid=postgres --init-groups "$(bin "$1")/postgres" -D "$LAB/data/$1" \
     >"$LAB/logs/$1.log" 2>&1 </dev/null & echo $! >"$LAB/run/$1.pid")
   for _ in $(seq 100); do $debian/pg_isready -q -h "$LAB/run" -p "$(port "$1")" && return 0; sleep .1; done
   echo "$1 did not start: see $LAB/logs/$1.log" >&2; return 1

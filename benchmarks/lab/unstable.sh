@@ -37,7 +37,7 @@ up() { [ -s "$LAB/run/$NAME.pid" ] && kill -0 "$(cat "$LAB/run/$NAME.pid")" 2>/d
 
 launch() { # COMMAND…: start it at the server and wait until `answers`
   up && return 0
-  (cd /; exec setsid "${near[@]}" ${SERVER_NS:+chrt -r 10} "${inside[@]}" "$@" >"$LAB/logs/$NAME.log" 2>&1 </dev/null) &
+  (cd /; exec setsid "${near[@]}" ${SERVER_NS:+$REALTIME} "${inside[@]}" "$@" >"$LAB/logs/$NAME.log" 2>&1 </dev/null) &
   echo $! >"$LAB/run/$NAME.pid"
   for _ in $(seq 300); do answers && return 0; up || break; sleep .1; done
   echo "$NAME did not start: see $LAB/logs/$NAME.log" >&2; return 1
