@@ -43,14 +43,36 @@ def test_the_projection_is_asked_for_the_rtt_that_the_target_shows(table):
     assert abs(row.error_pct) < 5
 
 
-def test_another_job_is_told_and_not_counted(table):
-    from page import page
+def recording(table, found):
+    import csv
+    import io
 
-    found = rows(table, {1.0: "nplus1-1000-rtt1", 15.0: "nplus1-10k"})
-    assert not any(row.same_job for row in found)
-    text = page([table.asdict(row) for row in found], [], "")
-    assert "2 of them another job" in text
-    assert "other job" in text
+    from kept import Recording
+
+    return Recording("awake", list(csv.DictReader(io.StringIO(table.as_csv(found)))), [], [])
+
+
+def test_another_job_is_told_and_not_counted(table):
+    found = recording(table, rows(table, {1.0: "nplus1-1000-rtt1", 15.0: "nplus1-10k"}))
+    assert found.at("in-stream") == []
+    assert "2 of them another job" in table.page.page({"awake": found}, named="")
+
+
+def test_the_page_says_what_the_echo_gives_only_where_there_is_one(table):
+    runs = {rtt: [run(rtt, f"{FILES[rtt]}.pcapng.zst", echo_ms=rtt + 1)] for rtt in (1.0, 15.0)}
+    with_echo = recording(table, list(table.compare(FOLDER, runs)))
+    assert "# At the link's echo" in table.page.page({"awake": with_echo}, named="")
+    assert "# At the link's echo" not in table.page.page({"awake": recording(table, rows(table, FILES))}, named="")
+
+
+def test_kept_facts_make_the_same_page(table, tmp_path, monkeypatch):
+    import kept
+
+    monkeypatch.setattr(kept, "FACTS", tmp_path)
+    found = rows(table, FILES)
+    kept.keep("awake.csv", table.as_csv(found))
+    again = kept.load("awake")
+    assert table.page.page({"awake": again}, named="") == table.page.page({"awake": recording(table, found)}, named="")
 
 
 def test_the_median_run_counts_of_those_during_which_no_cpu_stood_still(table):
@@ -69,10 +91,11 @@ def test_a_transfers_own_queue_does_not_count_as_rtt(table):
 def compared(table, **changes):
     """The comparison of the recordings' table with itself, but for `changes` to the pair from 1 to 15 ms."""
     import compare
+    import kept
 
     def read(**changed):
-        texts = ({name: str(value) for name, value in table.asdict(row).items()} for row in rows(table, FILES))
-        typed = [compare.typed(row) for row in texts]
+        texts = (dict(row) for row in recording(table, rows(table, FILES)).rows)
+        typed = [kept.typed(row) for row in texts]
         return [row | changed if (row["from_ms"], row["to_ms"]) == (1, 15) else row for row in typed]
 
     return compare, [compare.Pair(old, new) for old, new in zip(read(), read(**changes), strict=True)]

@@ -19,19 +19,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from kept import ECHO, IN_STREAM, key, typed
 from page import direction
-from scores import figures, how_far, score_pct, way, width_pct
+from scores import Row, figures, how_far, way
 
 WORSE_PCT = 1.0
 ROUNDING = {"median error": 0.05, "p90": 0.05, "inside": 0.0, "half-width": 0.25, "score": 0.5}
 """By so much a class may be worse before it is marked, in percentage points: `accuracy.csv` holds five digits."""
 MORE_IS_BETTER = "inside"
-OF_THE_PAIR = ("from_ms", "to_ms", "measured_s")
-NUMBERS = (*OF_THE_PAIR, "predicted_s", "optimistic_s", "pessimistic_s", "error_pct")
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    parser.add_argument("--at", choices=("in-stream", "echo"), default="in-stream", help="the RTT that was asked for")
+    parser.add_argument("--at", choices=(IN_STREAM, ECHO), default=IN_STREAM, help="the RTT that was asked for")
     arguments = parser.parse_args()
     old, new = read(arguments.old, arguments.at), read(arguments.new, arguments.at)
     pairs = [Pair(old[key], new[key]) for key in old if key in new]
@@ -74,19 +70,10 @@ def main() -> int:
     return int(bool(worse) or any("!" in line for line in table))
 
 
-def read(path: Path, at: str = "in-stream") -> dict[tuple[str, float, float], Row]:
+def read(path: Path, at: str = IN_STREAM) -> dict[tuple[str, float, float], Row]:
     with path.open(newline="") as file:
-        rows = [typed(row, at) for row in csv.DictReader(file) if at != "echo" or row["echo_ms"] != "nan"]
-    return {(row["workload"], row["from_ms"], row["to_ms"]): row for row in rows}
-
-
-def typed(row: dict[str, str], at: str = "in-stream") -> Row:
-    """`predicted_s` and its like at the RTT asked for; tables of before have no scores, so that they are made from the range."""
-    prefix = "echo_" if at == "echo" else ""
-    found: Row = row | {name: float(row[name if name in OF_THE_PAIR else prefix + name]) for name in NUMBERS}
-    found |= {"same_job": row["same_job"] == "True", "inside": row[f"{prefix}inside"] == "True"}
-    interval = found["optimistic_s"], found["pessimistic_s"], found["measured_s"]
-    return found | {"width_pct": width_pct(*interval), "score_pct": score_pct(*interval)}
+        rows = [typed(row, at) for row in csv.DictReader(file) if at != ECHO or row["echo_ms"] != "nan"]
+    return {key(row): row for row in rows}
 
 
 def size(row: Row) -> float:

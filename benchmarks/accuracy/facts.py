@@ -14,11 +14,9 @@ import latpcap
 QUICK, QUICK_MS = 0.10, 0.1
 """An acknowledgment later than the fastest by more waited: for a busy server, in a queue, or for a delayed-ACK timer."""
 STATISTIC = """\
-the mean in-stream RTT that the target's own capture shows: data → the
-  packet that acknowledges it, be it an answer or a bare ACK, over the samples within a tenth and 0.1 ms of the fastest
-  (later ones waited for the server, in a queue that the transfer itself filled, or for a delayed-ACK timer). A machine
-  that is slow to wake a sleeping server adds to the RTT that way, as it does for every client. The tables say too what
-  comes out when only *bare ACKs* count, which the server's kernel sends without waking the program."""
+the mean in-stream RTT that the target's own capture shows: data → the packet that acknowledges it, be it
+  an answer or a bare ACK, over the samples within a tenth and 0.1 ms of the fastest (later ones waited for the server,
+  in a queue that the transfer itself filled, or for a delayed-ACK timer)."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Project every recorded run onto the RTTs of its siblings and compare with what they took.
 
-    python benchmarks/accuracy/table.py LAB            # reads LAB/truth.jsonl, writes LAB/accuracy.csv and docs/accuracy.md
-    python benchmarks/accuracy/table.py LAB --only '^my_' --stdout
+    python benchmarks/accuracy/table.py LAB               # reads LAB/truth.jsonl, writes LAB/accuracy.csv, prints the summaries
+    python benchmarks/accuracy/table.py LAB --keep awake  # keeps the facts, makes docs/accuracy.md again
 
 `truth.jsonl` has a line a run (see record.py). Of several runs of one workload at one RTT, the one with the median duration counts.
 """
@@ -12,18 +12,20 @@ from __future__ import annotations
 import argparse
 import csv
 import inspect
+import io
 import json
 import math
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from facts import STATISTIC, Facts, facts
-from page import AT_SERVER, page
+import page
+from facts import Facts, facts
+from kept import Recording, keep
+from page import AT_SERVER
 from scores import score_pct, width_pct
 
 import latpcap
@@ -108,23 +110,23 @@ def main() -> None:
     for workload, siblings in by_workload(runs).items():
         if re.search(arguments.only, workload):
             rows += compare(lab, siblings)
-    write_csv(arguments.csv or lab / "accuracy.csv", rows)
-    text = page([asdict(row) for row in rows], runs, STATISTIC, validated(lab, by_workload(runs)))
-    if arguments.stdout:
-        sys.stdout.write(text)
-    else:
-        arguments.page.write_text(text)
+    table = as_csv(rows)
+    (arguments.csv or lab / "accuracy.csv").write_text(table)
+    if arguments.keep:
+        keep(f"{arguments.keep}.csv", table)
+        keep(f"{arguments.keep}.jsonl", "".join(map(told, runs)))
+        if arguments.before:
+            keep(f"{arguments.keep}.before.csv", arguments.before.read_text())
+        page.main()
+    if arguments.stdout or not arguments.keep:
+        name = page.SLEEPING if any(row.processors == page.SLEEPING for row in rows) else page.AWAKE
+        recording = Recording(name, list(csv.DictReader(io.StringIO(table))), [], runs)
+        sys.stdout.write(page.page({name: recording}, named=""))
 
 
-def validated(lab: Path, workloads: dict[str, dict[float, list[Run]]]) -> str:
-    """What `latpcap validate` prints of two captures of one job."""
-    name = next((name for name, runs in workloads.items() if {1.0, 15.0} <= set(runs)), None)
-    if name is None:
-        return ""
-    files = [median_run(workloads[name][rtt])["capture"] for rtt in (1.0, 15.0)]
-    argv = ["-m", "latpcap", "validate", files[0], "--against", files[1]]
-    ended = subprocess.run([sys.executable, *argv], cwd=lab, capture_output=True, text=True, check=True)
-    return f"$ latpcap {' '.join(argv[2:])}\n{ended.stdout}"
+def told(run: Run) -> str:
+    """A line of the truth, without what is about this machine's files."""
+    return json.dumps({name: value for name, value in run.items() if "capture" not in name}) + "\n"
 
 
 def parse() -> argparse.Namespace:
@@ -132,8 +134,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("lab", type=Path, help="folder with truth.jsonl and the captures")
     parser.add_argument("--only", default=".", help="workloads that match this regular expression")
     parser.add_argument("--csv", type=Path)
-    parser.add_argument("--page", type=Path, default=Path(__file__).resolve().parents[2] / "docs" / "accuracy.md")
-    parser.add_argument("--stdout", action="store_true", help="print the page instead of writing it")
+    parser.add_argument(
+        "--keep", metavar="NAME", help="keep the facts under that name, and make docs/accuracy.md again"
+    )
+    parser.add_argument(
+        "--before", type=Path, help="to keep with it: the table of the same captures by another version"
+    )
+    parser.add_argument("--stdout", action="store_true", help="print this recording's page; so without --keep")
     return parser.parse_args()
 
 
@@ -260,14 +267,15 @@ def projected(capture: latpcap.Capture, rtt_ms: float, meaning: str, measured_s:
     return Projected(measured_s, point.runtime_s or 0.0, point.optimistic_s or 0.0, point.pessimistic_s or 0.0)
 
 
-def write_csv(path: Path, rows: list[Row]) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
-        writer.writeheader()
-        for each in rows:
-            writer.writerow(
-                {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in asdict(each).items()}
-            )
+def as_csv(rows: list[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    for each in rows:
+        writer.writerow(
+            {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in asdict(each).items()}
+        )
+    return text.getvalue()
 
 
 if __name__ == "__main__":
