@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from latpcap.projection.job import Network, Waiting
 from latpcap.projection.wake_up import STRAYS, WakeUp
@@ -79,6 +80,11 @@ class Conditions(Struct, frozen=True):
         '1,000 km of fibre (10 ms), RTTs as of TCP handshakes'
         """
         return ", ".join(self._different())
+
+    @property
+    def is_rtt_alone(self) -> bool:
+        """Nothing but the RTT is different."""
+        return not replace(self, distance_km=None, rtt_is="ping").text
 
     def _different(self) -> Iterator[str]:
         if self.bandwidth_bps is not None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
 from latpcap.projection.wake_up import mean_rtt_ms
@@ -109,6 +110,7 @@ class Basis:
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
         mean over all that waited on it."""
         self._counted_once = float(timeline.effective.sum())
+        self._shares = shares(recording, timeline)
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()
 
     # --- runtimes -----------------------------------------------------------------------------------------------------
@@ -203,6 +205,14 @@ class Basis:
         """The runtime's factor where that many connections share the work, each at the pace of those of the capture."""
         return self._at_once / connections
 
+    def method(self, conditions: Conditions, runtime_s: float) -> str:
+        """How a runtime came about: replayed, or limited by what bounds it there."""
+        limits_s = {"capacity": self._served_s if conditions.connections is not None else 0.0}
+        if conditions.bandwidth_bps is not None:
+            limits_s["bandwidth"] = self.bits / conditions.bandwidth_bps
+        name = max(limits_s, key=limits_s.__getitem__)
+        return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
+
     # --- figures ------------------------------------------------------------------------------------------------------
 
     def figures(self, variant: Variant, replay: _Learned | Replay | None = None) -> Figures:
@@ -258,6 +268,11 @@ class Basis:
     def effective_round_trips(self) -> float:
         """The round trips that the runtime grows by: parallel ones count once, TCP handshakes count too."""
         return self.seconds_per_ms * 1000 if self.job else self._counted_once
+
+    @cached_property
+    def work(self) -> Work:
+        """What kind of work it is."""
+        return self._shares.work(self._at_once)
 
     @cached_property
     def _central(self) -> _Learned:

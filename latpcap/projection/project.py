@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
@@ -23,6 +24,7 @@ from latpcap.projection.assumptions import (
     Conditions,
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [
@@ -61,6 +63,12 @@ class Point(Struct, frozen=True):
     """Statements per second of runtime."""
     factor: float | None = None
     """Runtime there ÷ runtime of the capture."""
+    method: str = "observed"
+    """How it came about: `observed` (the capture itself), `replayed`, or `limited by` what bounds the runtime there."""
+    work: Work | None = None
+    """The kind of work that the job is."""
+    coverage: Coverage | None = None
+    """How often projections of such work in this direction held; `None` where that was not measured."""
 
 
 class LatencyBudget(Struct, frozen=True):
@@ -114,6 +122,8 @@ class Projection(Plotted, Struct, frozen=True):
     """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
     now: Point | None = None
     """The capture itself, at its baseline RTT."""
+    range_text: str = ""
+    """What the range means, and how often it held."""
     capacity_per_s: float | None = None
     """Answers that the server can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
@@ -155,12 +165,13 @@ def projections(
     return [
         Projection(
             baseline_rtt_ms=base.baseline_ms,
-            points=_points(asked, runtimes, base, variant),
+            points=_points(asked, runtimes, base, variant, conditions),
             seconds_per_ms=base.figures(variant).seconds_per_ms,
             within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
             conditions=conditions,
             told_rtt_ms=told_rtt_ms(asked, base.baseline_ms),
             now=_now(base),
+            range_text=coverage_text(base.work),
             capacity_per_s=base.capacity_per_s if conditions.connections else None,
         )
         for variant, runtimes in zip(
@@ -197,10 +208,29 @@ def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
 
 
 def _points(
-    asked: Sequence[float], runtimes: tuple[Floats, Floats, Floats], base: Basis, variant: Variant
+    asked: Sequence[float],
+    runtimes: tuple[Floats, Floats, Floats],
+    base: Basis,
+    variant: Variant,
+    conditions: Conditions,
 ) -> tuple[Point, ...]:
+    measured = variant.changes is None and conditions.is_rtt_alone
     there = zip(asked, *(map(float, each) for each in runtimes), strict=True)
-    return tuple(_point(base, base.statements - variant.statements, *figures) for figures in there)
+    return tuple(
+        replace(
+            _point(base, base.statements - variant.statements, *figures),
+            method=base.method(conditions, figures[1]),
+            coverage=_coverage(base, figures[0]) if measured else None,
+        )
+        for figures in there
+    )
+
+
+def _coverage(base: Basis, rtt_ms: float) -> Coverage | None:
+    """At the baseline nothing is projected."""
+    if rtt_ms == base.baseline_ms:
+        return None
+    return coverage(base.work, "longer" if rtt_ms > base.baseline_ms else "shorter")
 
 
 def _now(base: Basis) -> Point:
@@ -210,7 +240,7 @@ def _now(base: Basis) -> Point:
 def _point(base: Basis, statements: int, rtt_ms: float, runtime_s: float, least_s: float, most_s: float) -> Point:
     throughput = statements / runtime_s if runtime_s > 0 else None
     factor = runtime_s / base.runtime_s if base.runtime_s > 0 else None
-    return Point(rtt_ms, runtime_s, least_s, most_s, throughput, factor)
+    return Point(rtt_ms, runtime_s, least_s, most_s, throughput, factor, work=base.work)
 
 
 def _unknown_budget(target_s: float) -> LatencyBudget:

@@ -30,6 +30,7 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     there = (("", f"{point.rtt_ms:,g}", *_figures(point)) for point in projection.points)
     yield Grid([Heading(title) for title in titles], [*now, *there])
     yield Text(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(projection.baseline_rtt_ms)}", "dim")
+    yield Text(projection.range_text, "dim")
     if projection.conditions.text:
         yield Text(f"with {projection.conditions.text}", style="dim")
     if projection.conditions.connections is not None:

@@ -1,0 +1,162 @@
+"""What kind of work a job is, told from its capture alone, and how often projections of such jobs held.
+
+The kind decides how wide the range is (docs/model.md C.6), and which measured runs a projection is compared with.
+`measured.json` is made by benchmarks/accuracy from those runs.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from latpcap.measures.budget import Timeline
+from latpcap.tables.recording import Exchanges, Recording
+from latpcap.units import percent
+
+__all__ = ["WORK", "Coverage", "Shares", "Work", "coverage", "coverage_text", "shares"]
+
+Work = Literal[
+    "connect per query",
+    "pipeline",
+    "bulk",
+    "parallel",
+    "pool",
+    "think time",
+    "slow server",
+    "cursor",
+    "timing only",
+    "stop and wait",
+]
+WORK: tuple[Work, ...] = get_args(Work)
+Direction = Literal["longer", "shorter"]
+Floats = NDArray[np.float64]
+
+MEASURED = Path(__file__).with_name("measured.json")
+
+MOST = 0.5
+"""What more of the round trips are for is what the work is."""
+CONNECTING, FEWEST_CONNECTIONS = 1 / 3, 4
+"""So much of the round trips, and so many connections, where each query has one."""
+TOGETHER = 0.5
+"""The part of the requests that are sent before the answer to the one before has come."""
+WINDOW_ROUNDS = 0.1
+"""TCP's window has to grow so often a round trip where data is moved rather than asked for."""
+INITIAL_WINDOW_BYTES = 10 * 1448
+"""What needs no further round trip (RFC 6928)."""
+AT_ONCE = 1.3
+"""Round trips side by side, on average."""
+TAKES_TURNS = 1.5
+"""Connections for each that is busy: the others are free just then."""
+OWN_MS = 2.0
+"""What client and server take themselves for each round trip, where that is most of the work on a near network."""
+
+
+class Shares(Struct, frozen=True):
+    """What the waiting of a job consists of. None of it depends on the RTT."""
+
+    setup: float
+    """The part of the round trips that connect, TCP handshakes among them."""
+    unreadable: float
+    fetches: float
+    """The part that brings further rows, or pieces of a large value."""
+    together: float
+    """The part of the requests that share the round trip of another one."""
+    window_rounds: float
+    """How often TCP's window has to double, for each round trip."""
+    connections: float
+    """How many there are, each counted as much as it is used."""
+    opened: int
+    client_ms: float
+    """What the client takes for each round trip that counts, think time among it."""
+    service_ms: float
+
+    def work(self, at_once: float) -> Work:
+        """The kind of work where so many round trips go side by side: the first that is so.
+
+        >>> Shares(0.01, 0, 0.9, 0, 0, 1, 1, 0.1, 0.2).work(at_once=1)
+        'cursor'
+        >>> Shares(0.01, 0, 0.9, 0, 0, 8, 8, 0.1, 0.2).work(at_once=8)
+        'parallel'
+        """
+        told: dict[Work, bool] = {
+            "connect per query": self.setup >= CONNECTING and self.opened >= FEWEST_CONNECTIONS,
+            "pipeline": self.together >= TOGETHER,
+            "bulk": self.window_rounds >= WINDOW_ROUNDS,
+            "pool": self.connections >= TAKES_TURNS * at_once,
+            "parallel": at_once >= AT_ONCE,
+            "think time": self.client_ms >= max(OWN_MS, self.service_ms),
+            "slow server": self.service_ms >= OWN_MS,
+            "cursor": self.fetches >= MOST,
+            "timing only": self.unreadable >= MOST,
+        }
+        return next((work for work, so in told.items() if so), "stop and wait")
+
+
+def shares(recording: Recording, timeline: Timeline) -> Shares:
+    """What the waiting of the recording's job consists of."""
+    exchanges, budget = recording.exchanges, timeline.budget
+    trips = exchanges.round_trips.astype(float)
+    all_trips, waited = max(float(timeline.round_trips.sum()), 1.0), max(float(trips.sum()), 1.0)
+    counted = max(float(timeline.effective.sum()), 1.0)
+    used: Floats = np.bincount(exchanges.connection, trips).astype(float)
+    larger: Floats = np.maximum(exchanges.request_bytes, exchanges.response_bytes).astype(float)
+    doublings = np.log2(np.maximum(larger / INITIAL_WINDOW_BYTES, 1))
+    together = np.count_nonzero(exchanges.wait.where("shared".__eq__))
+    return Shares(
+        setup=1 - float(trips[~exchanges.is_setup].sum()) / all_trips,
+        unreadable=float(trips[exchanges.is_for("unreadable")].sum()) / waited,
+        fetches=float(trips[_fetches(exchanges)].sum()) / waited,
+        together=together / max(together + np.count_nonzero(trips), 1),
+        window_rounds=float(doublings.sum()) / all_trips,
+        connections=float(used.sum()) ** 2 / max(float((used**2).sum()), 1.0),
+        opened=len(recording.database_rows),
+        client_ms=1000 * (budget.client_s + budget.think_s) / counted,
+        service_ms=1000 * budget.service_s / counted,
+    )
+
+
+def _fetches(exchanges: Exchanges) -> NDArray[np.bool_]:
+    """By a command or by SQL (FETCH), rows or pieces of a large value."""
+    fetches: NDArray[np.bool_] = exchanges.is_for("fetch", "blob") | exchanges.kind.where("fetch".__eq__)
+    return fetches
+
+
+# --- what was measured ------------------------------------------------------------------------------------------------
+
+
+class Coverage(Struct, frozen=True):
+    """How often runs that were really made lay in the range of their projection."""
+
+    pairs: int
+    """Runs that were projected from another RTT."""
+    inside: float
+    """The part of them that lay between optimistic and pessimistic, 0 to 1."""
+
+
+def coverage(work: Work, direction: Direction) -> Coverage | None:
+    """What was measured of this kind of work at a longer or a shorter RTT; `None` where nothing was."""
+    found = _measured().get(work, {}).get(direction)
+    return None if found is None else Coverage(found["pairs"], found["inside"] / found["pairs"])
+
+
+def coverage_text(work: Work) -> str:
+    """What the range means, and how often it held for this kind of work."""
+    known = [(way, each) for way in get_args(Direction) if (each := coverage(work, way))]
+    meaning = "optimistic to pessimistic are scenarios, not a probability"
+    if not known:
+        return f"{meaning}; no job of this kind ({work}) was measured"
+    held = " and ".join(f"{percent(each.inside)} of {each.pairs:,} at a {way} RTT" for way, each in known)
+    return f"{meaning}; of measured jobs of this kind ({work}) {held} lay inside"
+
+
+@cache
+def _measured() -> dict[str, dict[str, dict[str, int]]]:
+    """By kind of work and direction."""
+    found: dict[str, dict[str, dict[str, int]]] = json.loads(MEASURED.read_text())
+    return found
