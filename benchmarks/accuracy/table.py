@@ -54,6 +54,8 @@ class Row:
     protocol: str
     driver: str
     kind: str
+    work: str
+    """The kind of work that latpcap tells from the base's capture."""
     processors: str
     """Whether those of the lab were kept awake."""
     from_ms: float
@@ -196,6 +198,7 @@ def row(run: Run, start: float, base: Facts, target: Facts, repetitions: list[Ru
         protocol=run["protocol"],
         driver=run["driver"],
         kind=run["kind"],
+        work=in_stream.work,
         processors=run.get("processors", "awake"),
         from_ms=start,
         to_ms=run["rtt_ms"],
@@ -240,6 +243,7 @@ class Projected:
     predicted_s: float = math.nan
     optimistic_s: float = math.nan
     pessimistic_s: float = math.nan
+    work: str = ""
 
     @property
     def error_pct(self) -> float:
@@ -264,7 +268,8 @@ def projected(capture: latpcap.Capture, rtt_ms: float, meaning: str, measured_s:
         return Projected(measured_s)
     more = {"rtt_is": meaning} if "rtt_is" in inspect.signature(capture.project).parameters else {}
     point = capture.project(rtt_ms=[rtt_ms], **more).points[0]
-    return Projected(measured_s, point.runtime_s or 0.0, point.optimistic_s or 0.0, point.pessimistic_s or 0.0)
+    seconds = (each or 0.0 for each in (point.runtime_s, point.optimistic_s, point.pessimistic_s))
+    return Projected(measured_s, *seconds, work=getattr(point, "work", None) or "")
 
 
 def as_csv(rows: list[Row]) -> str:

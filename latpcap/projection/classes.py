@@ -101,18 +101,18 @@ class Shares(Struct, frozen=True):
 def shares(recording: Recording, timeline: Timeline) -> Shares:
     """What the waiting of the recording's job consists of."""
     exchanges, budget = recording.exchanges, timeline.budget
-    trips = exchanges.round_trips.astype(float)
+    trips: Floats = exchanges.round_trips.astype(float)
     all_trips, waited = max(float(timeline.round_trips.sum()), 1.0), max(float(trips.sum()), 1.0)
     counted = max(float(timeline.effective.sum()), 1.0)
     used: Floats = np.bincount(exchanges.connection, trips).astype(float)
     larger: Floats = np.maximum(exchanges.request_bytes, exchanges.response_bytes).astype(float)
     doublings = np.log2(np.maximum(larger / INITIAL_WINDOW_BYTES, 1))
-    together = np.count_nonzero(exchanges.wait.where("shared".__eq__))
+    together = int(np.count_nonzero(exchanges.wait.where("shared".__eq__)))
     return Shares(
         setup=1 - float(trips[~exchanges.is_setup].sum()) / all_trips,
         unreadable=float(trips[exchanges.is_for("unreadable")].sum()) / waited,
         fetches=float(trips[_fetches(exchanges)].sum()) / waited,
-        together=together / max(together + np.count_nonzero(trips), 1),
+        together=together / max(together + int(np.count_nonzero(trips)), 1),
         window_rounds=float(doublings.sum()) / all_trips,
         connections=float(used.sum()) ** 2 / max(float((used**2).sum()), 1.0),
         opened=len(recording.database_rows),
