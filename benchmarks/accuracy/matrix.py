@@ -29,15 +29,18 @@ class Job:
     @property
     def name(self) -> str:
         kind, _, name = self.command.rpartition(":")
-        return (f"{kind}_" if "jdbc" in kind else "") + name + (f"_{self.server}" if self.server else "")
+        language = kind if "jdbc" in kind else kind.partition("-")[0] if "-" in kind else ""
+        return f"{language}_{name}".lstrip("_").replace("#", "_") + (f"_{self.server}" if self.server else "")
 
     @property
     def protocol(self) -> str:
-        return {"": "mysql", "jdbc": "mysql", "pgjdbc": "postgresql"}.get(kind := self.command.rpartition(":")[0], kind)
+        kind = self.command.rpartition(":")[0].rpartition("-")[2]
+        return {"": "mysql", "jdbc": "mysql", "pgjdbc": "postgresql"}.get(kind, kind)
 
 
 WAIT, CURSOR, PIPELINE, BULK = "stop and wait", "cursor", "pipeline", "bulk"
 PARALLEL, POOL, CHURN, THINK, SLOW = "parallel", "pool", "connect per query", "think time", "slow server"
+PERIODIC, PREFETCH, FAN_OUT, PUSH = "periodic", "prefetch", "fan-out", "push"
 
 
 def shapes(driver: str, share: float = 1, *, slow: bool = True) -> list[Job]:
@@ -145,3 +148,76 @@ COLD: tuple[Job, ...] = (
     Job("postgresql:psycopg2_transactions", 30, WAIT),
 )
 """Recorded on processors that sleep, where the machine must be quiet meanwhile: small."""
+
+CLIENTS: tuple[Job, ...] = (
+    # by clients of other languages, with drawn numbers (benchmarks/lab/languages.py)
+    Job("go-mysql:interpolating_nplus1#1", 60, WAIT),
+    Job("go-mysql:mysql_nplus1#1", 40, WAIT),
+    Job("go-mysql:mysql_prepared#1", 60, WAIT),
+    Job("go-mysql:mysql_pool#1", 200, POOL),
+    Job("go-mysql:mysql_pool#2", 160, POOL),
+    Job("go-mysql:mysql_ticker#1", 40, PERIODIC),
+    Job("go-mysql:mysql_prefetch#1", 50, PREFETCH),
+    Job("go-mysql:mysql_web#1", 12, FAN_OUT),
+    Job("go-mysql:compressed_nplus1#1", 40, WAIT),
+    Job("go-mysql:compressed_bulk#1", 6000, BULK, alone=True),
+    Job("go-mysql:mysql_upload#1", 3000, BULK, alone=True),
+    Job("go-postgresql:pq_transactions#1", 25, WAIT),
+    Job("go-postgresql:pq_upload#1", 20_000, BULK, alone=True),
+    Job("go-postgresql:pq_bulk#1", 6000, BULK, alone=True),
+    Job("go-postgresql:pgx_nplus1#1", 60, WAIT),
+    Job("go-postgresql:pgx_batches#1", 600, PIPELINE),
+    Job("go-postgresql:pgx_batches#2", 300, PIPELINE),
+    Job("go-postgresql:pgx_upload#1", 20_000, BULK, alone=True),
+    Job("go-postgresql:pgx_ticker#1", 40, PERIODIC),
+    Job("go-postgresql:pgx_ticker#2", 40, PERIODIC),
+    Job("go-postgresql:pgx_prefetch#1", 60, PREFETCH),
+    Job("go-postgresql:pgx_prefetch#2", 60, PREFETCH),
+    Job("go-postgresql:pgx_web#1", 15, FAN_OUT),
+    Job("go-postgresql:pgx_notified#1", 30, PUSH),
+    Job("go-postgresql:pgx_connect_each#1", 20, CHURN),
+    Job("node-mysql:mysql2_nplus1#1", 60, WAIT),
+    Job("node-mysql:mysql2_all_at_once#1", 150, POOL),
+    Job("node-mysql:mysql2_timer#1", 40, PERIODIC),
+    Job("node-mysql:mysql2_web#1", 12, FAN_OUT),
+    Job("node-mysql:mysql2_stream#1", 4000, BULK, alone=True),
+    Job("node-mysql:compressed_bulk#1", 4000, BULK, alone=True),
+    Job("node-mysql:compressed_nplus1#1", 40, WAIT),
+    Job("node-postgresql:pg_nplus1#1", 60, WAIT),
+    Job("node-postgresql:pg_queued#1", 60, WAIT),
+    Job("node-postgresql:pg_pool#1", 150, POOL),
+    Job("node-postgresql:pg_timer#1", 40, PERIODIC),
+    Job("node-postgresql:pg_timer#2", 40, PERIODIC),
+    Job("node-postgresql:pg_poll#1", 40, THINK),
+    Job("node-postgresql:pg_prefetch#1", 60, PREFETCH),
+    Job("node-postgresql:pg_web#1", 12, FAN_OUT),
+    Job("node-postgresql:pg_web#2", 12, FAN_OUT),
+    Job("node-postgresql:pg_notified#1", 30, PUSH),
+    Job("node-postgresql:pg_stream#1", 3000, CURSOR),
+    Job("node-firebird:firebird_nplus1#1", 25, WAIT),
+    Job("php-mysql:mysqli_nplus1#1", 60, WAIT),
+    Job("php-mysql:mysqli_pages#1", 12, CHURN),
+    Job("php-mysql:compressed_bulk#1", 6000, BULK, alone=True),
+    Job("php-postgresql:pdo-pgsql_prepared_each#1", 30, WAIT),
+    Job("php-postgresql:pdo-pgsql_pages#1", 12, CHURN),
+    Job("ruby-mysql:mysql2_thinking#1", 40, THINK),
+    Job("ruby-postgresql:pg_pipeline#1", 400, PIPELINE),
+    Job("ruby-mysql:activerecord-mysql2_lazy#1", 40, WAIT),
+    Job("ruby-postgresql:activerecord-pg_saved#1", 20, WAIT),
+    Job("rust-postgresql:tokio-postgres_nplus1#1", 25, WAIT),
+    Job("rust-postgresql:tokio-postgres_joined#1", 500, PIPELINE),
+    Job("rust-postgresql:tokio-postgres_upload#1", 30_000, BULK, alone=True),
+    Job("rust-postgresql:tokio-postgres_prefetch#1", 60, PREFETCH),
+    Job("rust-postgresql:tokio-postgres_notified#1", 30, PUSH),
+    Job("rust-mysql:sqlx-mysql_pool#1", 150, POOL),
+    Job("rust-postgresql:sqlx-postgres_nplus1#1", 40, WAIT),
+    Job("rust-postgresql:sqlx-postgres_web#1", 12, FAN_OUT),
+    Job("python-mysql:django-mysql_requests#1", 12, CHURN),
+    Job("python-postgresql:django-pg_lazy#1", 50, WAIT),
+    Job("python-postgresql:django-pg_saved#1", 20, WAIT),
+    Job("python-mysql:sqlalchemy-mysql_lazy#1", 50, WAIT),
+    Job("python-postgresql:sqlalchemy-pg_flushed#1", 400, PIPELINE),
+    Job("python-postgresql:sqlalchemy-pg_inserted#1", 600, BULK),
+    Job("python-postgresql:sqlalchemy-pg_eager#1", 20, THINK),
+    Job("python-firebird:firebirdsql_committed#1", 40, THINK),
+)
