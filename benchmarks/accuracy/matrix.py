@@ -150,7 +150,6 @@ COLD: tuple[Job, ...] = (
 """Recorded on processors that sleep, where the machine must be quiet meanwhile: small."""
 
 CLIENTS: tuple[Job, ...] = (
-    # by clients of other languages, with drawn numbers (benchmarks/lab/languages.py)
     Job("go-mysql:interpolating_nplus1#1", 60, WAIT),
     Job("go-mysql:mysql_nplus1#1", 40, WAIT),
     Job("go-mysql:mysql_prepared#1", 60, WAIT),
@@ -221,3 +220,4 @@ CLIENTS: tuple[Job, ...] = (
     Job("python-postgresql:sqlalchemy-pg_eager#1", 20, THINK),
     Job("python-firebird:firebirdsql_committed#1", 40, THINK),
 )
+"""By clients in other languages, with drawn numbers (`benchmarks/lab/languages.py`)."""

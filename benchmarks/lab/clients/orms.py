@@ -100,8 +100,8 @@ def sqlalchemy(driver: str, counting: Callable[[], None]) -> dict[str, Shape]:
     from sqlalchemy.orm import Session, declarative_base, relationship, selectinload
 
     scheme = "mysql+pymysql" if driver == "sqlalchemy-mysql" else "postgresql+psycopg"
-    options = {"ssl_disabled": True} if driver == "sqlalchemy-mysql" else {"sslmode": "disable", "gssencmode": "disable"}
-    engine = create_engine(f"{scheme}://lab:labpw@{HOST}/lab", connect_args=options)
+    clear = {"ssl_disabled": True} if driver == "sqlalchemy-mysql" else {"sslmode": "disable", "gssencmode": "disable"}
+    engine = create_engine(f"{scheme}://lab:labpw@{HOST}/lab", connect_args=clear)
     event.listen(engine, "before_cursor_execute", lambda *_: counting())
     base: Any = declarative_base()
 
@@ -123,7 +123,7 @@ def sqlalchemy(driver: str, counting: Callable[[], None]) -> dict[str, Shape]:
 
     class Note(base):
         __tablename__ = "notes"
-        __table_args__ = {"prefixes": ["TEMPORARY"]}
+        __table_args__ = ({"prefixes": ["TEMPORARY"]},)
         id = Column(Integer, primary_key=True, autoincrement=False)
         value = Column(Float)
         body = Column(String(200))
@@ -163,7 +163,8 @@ def sqlalchemy(driver: str, counting: Callable[[], None]) -> dict[str, Shape]:
             Note.__table__.create(connection)
             for first in range(0, n, given["batch"]):
                 size = min(given["batch"], n - first)
-                session.add_all(Note(id=first + i, value=i / 7, body="some words " * given["width"]) for i in range(size))
+                body = "some words " * given["width"]
+                session.add_all(Note(id=first + i, value=i / 7, body=body) for i in range(size))
                 session.flush()
                 run.rows += size
             session.commit()
