@@ -13,5 +13,5 @@ python3 -m venv "$built/venv"
 "$built/venv/bin/pip" -q install sqlalchemy django pymysql 'psycopg[binary]' firebirdsql
 cp "$programs/node/package.json" "$built/node"
 npm install --silent --prefix "$built/node"
-(cd "$programs/go" && go build -o "$built/go/work" .)
+(cd "$programs/go" && go mod tidy && go build -o "$built/go/work" .)
 CARGO_TARGET_DIR="$built/rust" cargo build -q --manifest-path "$programs/rust/Cargo.toml"
