@@ -24,6 +24,14 @@ AWAKE, SLEEPING = "awake", "sleeping"
 TITLES = {
     AWAKE: "processors kept awake, link, servers and clients at real-time priority",
     SLEEPING: "processors that sleep, everything at normal priority, as users have it",
+    "clients": "clients that nothing was fitted on, in Go, Node, PHP, Ruby, Rust, and by object mappers",
+}
+OTHERS = {
+    "overlap": "clients that start work by the clock, read ahead, wait for a push, fan out; and look-alikes",
+    "overlap-test": "the same with parameters that nothing was fitted on",
+    "transfers": "narrow windows, compression, pacing, uploads",
+    "lossy": "3 % of the packets missing from the capture (`thin.py`)",
+    "earlier": "the 92 workloads of the day before, without an echo",
 }
 
 INTRO = """\
@@ -65,10 +73,14 @@ def page(recordings: dict[str, Recording], named: str | None = None) -> str:
         if name in recordings and recordings[name].at(ECHO):
             parts.append(f"# At the link's echo: {title}\n")
             parts += user(recordings[name])
-    others = {name: found for name, found in recordings.items() if name not in TITLES}
+    for name, found in recordings.items():
+        if name not in TITLES:
+            parts.append(f"# {OTHERS.get(name, name).capitalize()}\n")
+            parts += whole(found, ECHO if found.at(ECHO) else IN_STREAM)
     parts.append("# At the target's in-stream mean\n")
-    parts += [in_stream(recordings[name]) for name in TITLES if name in recordings]
-    parts += [in_stream(found) for found in others.values()]
+    for name in TITLES:
+        if name in recordings:
+            parts += whole(recordings[name], IN_STREAM)
     parts.append(jobs_of_the_issue(named if named is not None else kept_table()))
     for name in (name for name in TITLES if name in recordings):
         parts += [consistency(recordings[name]), held_out(recordings[name]), rtts(recordings[name])]
@@ -164,16 +176,15 @@ def per_round_trip_ms(row: Row) -> float:
     return 1000 * (row["predicted_s"] - row["measured_s"]) / row["target_round_trips"]
 
 
-def in_stream(recording: Recording) -> str:
-    rows = recording.at(IN_STREAM)
-    before = recording.scores_before(IN_STREAM)
-    up = [row for row in rows if way(row) == UP]
-    down = [row for row in rows if way(row) == DOWN]
-    zero = [row for row in rows if way(row) == ZERO]
-    parts = [section(f"Recording *{recording.name}*, up", summary(up, kind, before, "all"))]
-    parts += [section(f"Recording *{recording.name}*, down", downwards(down, before))] if down else []
-    parts += [section(f"Recording *{recording.name}*, from 0 ms", summary(zero, way, before))] if zero else []
-    return "\n".join(parts)
+def whole(recording: Recording, rtt: str) -> list[str]:
+    """Everything of one recording, in three tables."""
+    rows, before = recording.at(rtt), recording.scores_before(rtt)
+    up, down, zero = ([row for row in rows if way(row) == wanted] for wanted in (UP, DOWN, ZERO))
+    asked = "at the echo" if rtt == ECHO else "in-stream"
+    parts = [section(f"Recording *{recording.name}*, {asked}, up", summary(up, kind, before, "all"))]
+    parts += [section(f"Recording *{recording.name}*, {asked}, down", downwards(down, before))] if down else []
+    parts += [section(f"Recording *{recording.name}*, {asked}, from 0 ms", summary(zero, way, before))] if zero else []
+    return parts
 
 
 def consistency(recording: Recording) -> str:
