@@ -11,12 +11,14 @@ from test_budget import RECORDINGS
 from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection
 from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
+from latpcap.units import RTT_IS, RttIs
 
 QUERIES = [Ex("query", sql="select ?", service_ms=0.2, client_ms=0.1)] * 1000
 
 
 def project(*connections: Conn, rtt_ms: list[float] | None = None, **options: float) -> Projection:
-    return Measures(build(list(connections))).project(rtt_ms, **options)
+    """Onto RTTs of the data itself: nothing is added for what hosts take to wake up there."""
+    return Measures(build(list(connections)), rtt_is="in-stream").project(rtt_ms, **options)
 
 
 def central(*connections: Conn, rtt_ms: float) -> float:
@@ -55,9 +57,10 @@ def test_a_client_that_waits_for_the_server_to_hang_up_waits_there_as_well(
 ) -> None:
     near = one_by_one(1, waits=waits, pause_ms=pause_ms, near_share=near_share)
     far = one_by_one(15, waits=waits, pause_ms=pause_ms)
-    assert Measures(near).project([15]).points[0].runtime_s == pytest.approx(far.runtime_s, rel=0.01)
+    there = Measures(near, rtt_is="in-stream").project([15]).points[0]
+    assert there.runtime_s == pytest.approx(far.runtime_s, rel=0.01)
     if near_share == 0:
-        [point] = Measures(far).project([1]).points
+        [point] = Measures(far, rtt_is="in-stream").project([1]).points
         assert (point.optimistic_s or 0) < near.runtime_s < (point.pessimistic_s or 0)
 
 
@@ -70,9 +73,32 @@ def test_nearer_hosts_go_on_sooner_or_not() -> None:
     assert (point.optimistic_s or 0) < (point.runtime_s or 0) < there < (point.pessimistic_s or 0) < here
 
 
-def test_at_the_baseline_nothing_changes() -> None:
+@pytest.mark.parametrize("rtt_is", RTT_IS)
+def test_at_the_baseline_nothing_changes(rtt_is: RttIs) -> None:
     recording = build([Conn(rtt_ms=5, exchanges=QUERIES)])
-    assert Measures(recording).project([5]).points[0].runtime_s == pytest.approx(recording.runtime_s)
+    assert Measures(recording, rtt_is=rtt_is).project([5]).points[0].runtime_s == pytest.approx(recording.runtime_s)
+
+
+def test_hosts_that_wait_longer_go_on_later_where_the_asked_rtt_is_a_pings() -> None:
+    recording = build([Conn(rtt_ms=0.5, exchanges=QUERIES)])
+    asleep, awake = (Measures(recording, rtt_is=rtt_is).project([50]).points[0] for rtt_is in ("ping", "in-stream"))
+    assert 0.2 < (asleep.runtime_s or 0) - (awake.runtime_s or 0) < 1.0
+    assert (asleep.optimistic_s or 0) < (awake.runtime_s or 0) < (asleep.pessimistic_s or 0)
+
+
+@pytest.mark.parametrize("rtt_is", RTT_IS)
+@pytest.mark.parametrize(("near_ms", "far_ms"), [(0.5, 15), (1, 50), (5, 15)])
+def test_up_and_down_again_is_where_it_began(rtt_is: RttIs, near_ms: float, far_ms: float) -> None:
+    """What a turn gains on the way up, it loses on the way down; what a ping is longer by, it is longer by twice."""
+    near = Measures(build([Conn(rtt_ms=near_ms, exchanges=QUERIES)]), rtt_is=rtt_is)
+    there_s = near.project([far_ms]).points[0].runtime_s or 0.0
+    grown_ms = there_s - near.basis.runtime_s - 1.001 * (far_ms - near_ms)
+    queries = [Ex("query", sql="select ?", service_ms=0.2 + grown_ms, client_ms=0.1)] * 1000
+    far = Measures(build([Conn(rtt_ms=far_ms, exchanges=queries)]), rtt_is=rtt_is)
+    back_s = far.project([near_ms]).points[0].runtime_s or 0.0
+    longer_s = 2 * 0.001 * {"ping": 120, "handshake": 60, "in-stream": 0}[rtt_is]
+    gained_s = 0.0 if rtt_is != "in-stream" else 1.001 * 0.21
+    assert back_s == pytest.approx(near.basis.runtime_s, abs=longer_s + gained_s + 0.01)
 
 
 def test_think_time_is_kept_as_it_is() -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from latpcap.projection.job import Network, Waiting
-from latpcap.projection.wake_up import STRAYS, WakeUp
+from latpcap.projection.wake_up import MEANINGS, WakeUp
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms
 
 __all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions"]
@@ -38,11 +38,11 @@ ASSUMPTIONS = (
     Assumption(
         "mean RTT",
         "both",
-        f"the mean RTT is within {STRAYS['ping'].above:.0%} of the asked one; "
-        f"up to {STRAYS['handshake'].above:.0%} above an asked handshake",
+        f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the asked one; "
+        f"up to {MEANINGS['handshake'].above:.0%} above an asked handshake",
     ),
     Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
-    Assumption("wake-up delay", "both", "nearer hosts, which wait less for each packet, go on sooner; or do not"),
+    Assumption("wake-up delay", "both", "hosts go on sooner the less they wait for each packet; or do not"),
     Assumption("loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"),
     Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
     Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
@@ -121,7 +121,7 @@ class Case(Struct, frozen=True):
 
 
 ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
-CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(0.3, 0.05, 0.7))
+CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
 OPTIMISTIC = Case(
     ANY,
     Network(restarts=False, baseline=1),
@@ -129,7 +129,7 @@ OPTIMISTIC = Case(
     rtt=-1,
     work=LESS_WORK,
     loss_sigma=-LOSS_SIGMA,
-    wake_up=WakeUp(1.0, 0.1, 0.95),
+    wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
 )
 PESSIMISTIC = Case(
     ANY,
@@ -138,4 +138,5 @@ PESSIMISTIC = Case(
     work=MORE_WORK,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
+    wake_up=WakeUp(gained=3.0),
 )

@@ -154,24 +154,25 @@ class Basis:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         strayed = case.jitter * conditions.jitter_ms
         asked = np.asarray(rtt_ms, float)
-        mean_ms = mean_rtt_ms(asked, conditions.rtt_is, case.rtt) + strayed
+        mean_ms = mean_rtt_ms(asked, conditions.rtt_is, case.rtt, self.baseline_ms) + strayed
         there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
-        differs_s = case.work * (figures.own_s - self._woken_s(case, figures, asked)) - figures.own_s
+        woken_s = self._woken_s(case, figures, asked, conditions.rtt_is)
+        differs_s = case.work * (figures.own_s + np.minimum(woken_s, 0)) - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
         if conditions.connections is None:
             return runtime
         return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
 
-    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Floats) -> Floats:
-        """What client and server spend less of their own time at each RTT below the baseline."""
+    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
+        """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         own_ms = 1000 * figures.own_s / turns
-        return turns * case.wake_up.lost_ms(self.baseline_ms, rtt_ms, own_ms) / 1000
+        return turns * case.wake_up.change_ms(self.baseline_ms, rtt_ms, own_ms, self._at_once, rtt_is) / 1000
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""

@@ -11,46 +11,72 @@ from numpy.typing import NDArray
 
 from latpcap.units import RttIs
 
-__all__ = ["STRAYS", "WakeUp", "mean_rtt_ms"]
+__all__ = ["MEANINGS", "Meaning", "WakeUp", "mean_rtt_ms"]
 
 Floats = NDArray[np.float64]
 
 
-class Strays(Struct, frozen=True):
-    """How far the mean RTT of the data may lie from the asked one, as parts of that."""
+class Meaning(Struct, frozen=True):
+    """What an RTT that somebody measured in one way says of that of the data; measured, docs/model.md C.6."""
 
+    longer_ms: float
+    """A packet that comes alone finds both hosts asleep, and is so much longer than the ACKs of a busy connection."""
     below: float
+    """How far the mean RTT of the data may lie below it, as a part of it …"""
     above: float
+    """… and how far above."""
+    holds_wake_up: bool = False
+    """What hosts take to wake up for the data is part of it."""
 
 
-STRAYS: dict[RttIs, Strays] = {
-    "ping": Strays(0.04, 0.04),
-    "in-stream": Strays(0.04, 0.04),
-    "handshake": Strays(0.04, 0.18),  # firewalls answer a SYN sooner: 12.9 ms, where data took 14.7 and more
+MEANINGS: dict[RttIs, Meaning] = {
+    "ping": Meaning(0.12, 0.02, 0.03),
+    "handshake": Meaning(0.06, 0.02, 0.18),  # a firewall answered in 12.9 ms, where data took 14.7 and more
+    "in-stream": Meaning(0.0, 0.03, 0.03, holds_wake_up=True),
 }
+
+MOST_OF_RTT = 0.2
+"""No more of a short RTT is the hosts'."""
+
+WAKE_MS = 0.12
+"""How a turn's own time grows with how long its hosts waited: `WAKE_MS · ln(1 + (idle ÷ AWAKE_MS)²)`."""
+AWAKE_MS = 5.0
+"""Hosts that wait for less go on at once, or nearly so."""
 
 
 class WakeUp(Struct, frozen=True):
-    """The wake-up delay that a turn loses where hosts wait less for the next packet; measured, docs/model.md C.6."""
+    """How many times the usual wake-up delay a turn gains where hosts wait longer, and loses where they wait less."""
 
-    ms_per_tenth: float = 0.0
-    """For every tenth of the RTT."""
-    of_difference: float = 0.0
-    """At most this part of the RTTs' difference …"""
+    gained: float = 0.0
+    lost: float = 0.0
     of_own: float = 0.0
-    """… and of the turn's own time."""
+    """No more is lost than this part of the turn's own time."""
+    alone: bool = False
+    """Hosts on which several work at once wait as long as those of one: else there is the next packet of another."""
 
-    def lost_ms(self, baseline_ms: float, rtt_ms: Floats, own_ms: float) -> Floats:
-        """What a turn takes less of its own time at each RTT below the baseline; `own_ms` is what it takes there."""
-        if baseline_ms <= 0:
-            return np.zeros(len(rtt_ms))
-        there = np.clip(rtt_ms, baseline_ms / 1000, baseline_ms)
-        tenths, nearer = np.log10(baseline_ms / there), baseline_ms - there
-        sooner: Floats = np.minimum(self.ms_per_tenth * tenths, self.of_difference * nearer)
-        return np.minimum(sooner, self.of_own * own_ms)
+    def change_ms(self, baseline_ms: float, rtt_ms: Floats, own_ms: float, at_once: float, rtt_is: RttIs) -> Floats:
+        """How much longer a turn's own time is at each RTT; `own_ms` is what it takes at the baseline."""
+        share = 1.0 if self.alone else at_once
+        grown = _delay_ms((rtt_ms + own_ms) / share) - _delay_ms(np.float64((baseline_ms + own_ms) / share))
+        gained = 0.0 if MEANINGS[rtt_is].holds_wake_up else self.gained
+        change: Floats = np.maximum(np.where(grown > 0, gained, self.lost) * grown, -self.of_own * own_ms)
+        return change
 
 
-def mean_rtt_ms(asked_ms: Floats, rtt_is: RttIs, end: int) -> Floats:
-    """The mean RTT of the data where `asked_ms` was measured, or the low (-1) or high (1) `end` of its range."""
-    strays = STRAYS[rtt_is]
-    return asked_ms * (1 + strays.above if end > 0 else 1 - strays.below if end < 0 else 1.0)
+def _delay_ms(idle_ms: Floats | np.float64) -> Floats:
+    delay: Floats = WAKE_MS * np.log1p((idle_ms / AWAKE_MS) ** 2)
+    return delay
+
+
+def mean_rtt_ms(asked_ms: Floats, rtt_is: RttIs, end: int, baseline_ms: float) -> Floats:
+    """The mean RTT of the data where `asked_ms` was measured, or the low (-1) or high (1) `end` of its range.
+
+    At the baseline it is the baseline, whatever was measured there; away from it what hosts add comes into its own.
+    """
+    meaning = MEANINGS[rtt_is]
+    away = np.abs(asked_ms - baseline_ms)
+    longer = np.minimum(meaning.longer_ms, MOST_OF_RTT * asked_ms)
+    if end > 0:
+        longer = np.where(asked_ms < baseline_ms, 0.0, longer)  # hosts that others keep busy are not asleep
+    mean: Floats = asked_ms - longer * away / np.maximum(away + longer, 1e-9)
+    return mean * (1 + meaning.above if end > 0 else 1 - meaning.below if end < 0 else 1.0)
