@@ -155,3 +155,17 @@ def test_constants_are_tested_on_the_workload_they_were_not_fitted_on(table):
         return [row | {"by": by} for row in rows]
 
     assert [row["by"] for row in left_out(known, fit, tested)] == [10, 10, 3]
+
+
+def test_a_crowd_that_ran_is_compared_with_the_rate_projected(table, tmp_path):
+    import crowds
+
+    capture = str(FOLDER / f"{FILES[1.0]}.pcapng.zst")
+    runs = [
+        {"workload": "nplus1", "rtt_ms": 1.0, "clients": 1, "tps": 900.0, "capture": capture},
+        {"workload": "nplus1", "rtt_ms": 1.0, "clients": 4, "tps": 3600.0, "capture": None},
+    ]
+    (row,) = crowds.rows(tmp_path, runs)
+    assert (row["clients"], row["of_clients"]) == (1, 4)
+    assert row["low_per_s"] < row["predicted_per_s"] < row["high_per_s"]
+    assert "| nplus1 | 1.0 ms | 1 → 4 |" in table.page.crowds([{name: str(value) for name, value in row.items()}], [])

@@ -1,7 +1,7 @@
 """The facts of runs that stay in the repository: `facts/`, from which the page can be made again without a capture.
 
 A recording is a table (`NAME.csv.gz`, as `table.py` made it), the same by the version of before (`NAME.before.csv.gz`, where there is one) and
-the truth of its runs (`NAME.jsonl.gz`).
+the truth of its runs (`NAME.jsonl.gz`). What crowds did is a table of rates, `crowds.rates.csv.gz`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def typed(row: dict[str, str], rtt: str = IN_STREAM) -> Row:
 
 
 def names() -> list[str]:
-    return sorted(path.name.removesuffix(".csv.gz") for path in FACTS.glob("*.csv.gz") if ".before." not in path.name)
+    found = (path.name.removesuffix(".csv.gz") for path in FACTS.glob("*.csv.gz"))
+    return sorted(name for name in found if "." not in name)
 
 
 def load(name: str) -> Recording:

@@ -9,7 +9,7 @@ from textwrap import fill
 
 import numpy as np
 from facts import STATISTIC
-from kept import ECHO, FACTS, IN_STREAM, Recording, key, load, names
+from kept import ECHO, FACTS, IN_STREAM, Recording, key, load, names, table
 from scores import DOWN, UP, ZERO, Row, figures, how_far, left_out, there_and_back, way
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
@@ -81,6 +81,7 @@ def page(recordings: dict[str, Recording], named: str | None = None) -> str:
     for name in TITLES:
         if name in recordings:
             parts += whole(recordings[name], IN_STREAM)
+    parts.append(crowds(table("crowds.rates.csv.gz"), table("crowds.rates.before.csv.gz")) if named is None else "")
     parts.append(jobs_of_the_issue(named if named is not None else kept_table()))
     for name in (name for name in TITLES if name in recordings):
         parts += [consistency(recordings[name]), held_out(recordings[name]), rtts(recordings[name])]
@@ -263,8 +264,66 @@ def rtts(recording: Recording) -> str:
     return section(f"The RTTs, recording *{recording.name}*", lines)
 
 
-def jobs_of_the_issue(table: str) -> str:
-    return section("Jobs that are no class of their own", table.splitlines()) if table else ""
+def crowds(rates: list[dict[str, str]], before: list[dict[str, str]]) -> str:
+    """`--connections`: statements a second of N clients, from captures of fewer (`crowds.py`)."""
+    if not rates:
+        return ""
+    rows, old = [typed_rate(row) for row in rates], [typed_rate(row) for row in before]
+    largest: dict[tuple[str, str], Row] = {}
+    for row in sorted(rows, key=lambda row: (row["clients"], row["of_clients"])):
+        largest[row["workload"], row["rtt_ms"]] = row
+    lines = [
+        "Statements a second of more clients, from the capture of fewer, at the same RTT (`--connections`): pgbench and other",
+        "crowds, on two processors, on one (`pg1_`), with a service that sleeps (`_sleep`), with locks (`tpcb`, `hot`).",
+        "",
+        "| | pairs | median error | p90 | worst | mean, signed | inside | half-width | score | before |",
+        "|---" + "|--:" * 9 + "|",
+    ]
+    for name, chosen in (
+        ("all", lambda row: True),
+        ("a limit shows in the capture", lambda row: bool(row["limit_per_s"])),
+        ("none shows", lambda row: not row["limit_per_s"]),
+    ):
+        group = [row for row in rows if chosen(row)]
+        if group:
+            keys = {(row["workload"], row["rtt_ms"], row["clients"], row["of_clients"]) for row in group}
+            was = [
+                row["score_pct"]
+                for row in old
+                if (row["workload"], row["rtt_ms"], row["clients"], row["of_clients"]) in keys
+            ]
+            found = figures(group)
+            lines.append(
+                f"| {name} | {len(group)} | {found['median error']:.1f} % | {found['p90']:.1f} % | {found['worst']:.1f} % "
+                f"| {found['mean, signed']:+.1f} % | {found['inside']:.0f} % | {found['half-width']:.1f} % | {found['score']:.0f} "
+                f"| {f'{np.mean(was):.0f}' if was else '–'} |"
+            )
+    lines += ["", "From the largest crowd captured to the largest that ran:", ""]
+    lines += [
+        "| job | RTT | clients | measured | predicted | range | inside | limit |",
+        "|---|--:|--:|--:|--:|--:|---|--:|",
+    ]
+    for row in largest.values():
+        lines.append(
+            f"| {row['workload']} | {row['rtt_ms']} ms | {row['clients']} → {row['of_clients']} | {row['measured_per_s']:,.0f}/s "
+            f"| {row['predicted_per_s']:,.0f}/s | {row['low_per_s']:,.0f} … {row['high_per_s']:,.0f} | {'yes' if row['inside'] else 'no'} "
+            f"| {row['limit_per_s'] or 'none known'} |"
+        )
+    return section("More clients", lines)
+
+
+def typed_rate(row: dict[str, str]) -> Row:
+    numbers = ("measured_per_s", "predicted_per_s", "low_per_s", "high_per_s", "error_pct", "width_pct", "score_pct")
+    found: Row = row | {name: float(row[name]) for name in numbers}
+    return found | {
+        "inside": row["inside"] == "True",
+        "clients": int(row["clients"]),
+        "of_clients": int(row["of_clients"]),
+    }
+
+
+def jobs_of_the_issue(told: str) -> str:
+    return section("Jobs that are no class of their own", told.splitlines()) if told else ""
 
 
 def kept_table() -> str:
