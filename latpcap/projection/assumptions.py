@@ -5,19 +5,38 @@ How they were calibrated: docs/model.md C.6.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
+from latpcap.projection.classes import Work
 from latpcap.projection.job import Network, Waiting
 from latpcap.projection.wake_up import MEANINGS, WakeUp
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms
 
-__all__ = ["ASSUMPTIONS", "CENTRAL", "OPTIMISTIC", "PESSIMISTIC", "Assumption", "Case", "Conditions"]
+__all__ = [
+    "CENTRAL",
+    "OPTIMISTIC",
+    "PESSIMISTIC",
+    "Assumption",
+    "Case",
+    "Conditions",
+    "assumptions",
+    "ends",
+]
+
+Floats = NDArray[np.float64]
 
 LESS_WORK, MORE_WORK = 0.7, 1.4
-"""Client and server take this part of the time that they took themselves in the capture."""
+"""A server at its limit takes this part of the time for an answer that it took."""
+SURE_MS = 1.0
+"""What a turn takes of its own beyond that is its work, and hardly differs: delays of hosts are shorter."""
+OF_SURE = 0.1
+"""This part of what is sure may differ all the same."""
 LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
 SLOW_GROWTH = 1.5
@@ -32,23 +51,97 @@ class Assumption(Struct, frozen=True):
     text: str
 
 
-ASSUMPTIONS = (
-    Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range"),
-    Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range"),
-    Assumption(
+class Own(Struct, frozen=True):
+    """What client and server take of the own time that is not sure, as a part of what they took in the capture."""
+
+    farther: float = 1.0
+    """At the RTT of the capture and beyond."""
+    nearer: float = 1.0
+    """At a tenth of that RTT and below; in between it changes with each tenth. Not more than `farther`."""
+
+    def part(self, baseline_ms: float, rtt_ms: Floats) -> Floats:
+        """The part at each RTT.
+
+        >>> Own(0.6, 0.2).part(10.0, np.array([100.0, 10.0, 1.0, 0.1])).tolist()
+        [0.6, 0.6, 0.2, 0.2]
+        """
+        if baseline_ms <= 0:
+            return np.full(len(rtt_ms), self.farther)
+        tenths = np.clip(-np.log10(np.maximum(rtt_ms / baseline_ms, 0.1)), 0, 1)
+        return self.farther + (self.nearer - self.farther) * tenths
+
+
+class Spread(Struct, frozen=True):
+    """How far things may differ for one kind of work; calibrated on measured runs, docs/model.md C.6."""
+
+    least: Own
+    most: Own
+    waiting: tuple[Waiting, ...] = ("evidence", "independent", "chained")
+    """Who may wait for whom."""
+    sure_ms: float = SURE_MS
+    """What a turn takes of its own up to that is not sure."""
+
+
+ONE_BY_ONE = Spread(Own(0.6, 0.1), Own(1.4, 1.0))
+"""Work of which each step waits for the one before."""
+IN_TURN = replace(ONE_BY_ONE, waiting=("evidence",))
+"""The same on many connections: that they take turns is seen often enough."""
+DATA = Spread(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
+"""Much is sent at once: own time is production, which goes on while data travel."""
+SIDE_BY_SIDE = Spread(Own(0.1, 0.1), Own(2.0, 2.0))
+"""Processes wait for processors and locks, the longer the more requests come at once."""
+
+SPREADS: dict[Work, Spread] = {
+    "bulk": DATA,
+    "pipeline": DATA,
+    "parallel": SIDE_BY_SIDE,
+    "pool": IN_TURN,
+    "connect per query": IN_TURN,
+}
+"""All other kinds go one by one."""
+
+
+def spread(work: Work) -> Spread:
+    """How far things may differ for this kind of work."""
+    return SPREADS.get(work, ONE_BY_ONE)
+
+
+def assumptions(work: Work | None) -> tuple[Assumption, ...]:
+    """The reasons for the range of this kind of work."""
+    return tuple(_assumptions(spread(work or "stop and wait")))
+
+
+def _assumptions(may: Spread) -> Iterator[Assumption]:
+    yield Assumption("baseline high", "optimistic", "the baseline RTT was at the high end of its range")
+    yield Assumption("baseline low", "pessimistic", "the baseline RTT was at the low end of its range")
+    yield Assumption(
         "mean RTT",
         "both",
         f"the mean RTT is within {MEANINGS['ping'].above:.0%} of the asked one; "
         f"up to {MEANINGS['handshake'].above:.0%} above an asked handshake",
-    ),
-    Assumption("own time", "both", f"client and server take {LESS_WORK:.0%} to {MORE_WORK:.0%} of the time they took"),
-    Assumption("wake-up delay", "both", "hosts go on sooner the less they wait for each packet; or do not"),
-    Assumption("loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"),
-    Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again"),
-    Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling"),
-    Assumption("side by side", "optimistic", "no connection waits for another one that is open"),
-    Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other"),
-)
+    )
+    yield Assumption("own time", "both", _own_time(may))
+    yield Assumption("wake-up delay", "both", "hosts go on sooner the less they wait for each packet; or do not")
+    yield Assumption(
+        "loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"
+    )
+    yield Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again")
+    yield Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling")
+    if "independent" in may.waiting:
+        yield Assumption("side by side", "optimistic", "no connection waits for another one that is open")
+    if "chained" in may.waiting:
+        yield Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other")
+
+
+def _own_time(may: Spread) -> str:
+    """What client and server may take, where the RTT is longer and where it is shorter."""
+    least, most = may.least, may.most
+    text = f"client and server take {least.farther:.0%} to {most.farther:.0%} of the time they took"
+    if (least.nearer, most.nearer) != (least.farther, most.farther):
+        text += f", at a tenth of the RTT {least.nearer:.0%} to {most.nearer:.0%}"
+    if may.sure_ms < math.inf:
+        text += f"; of what a round trip takes beyond {may.sure_ms:g} ms a tenth of that"
+    return text
 
 
 ASKED: dict[RttIs, str] = {"ping": "pings", "handshake": "TCP handshakes", "in-stream": "the data itself"}
@@ -111,13 +204,23 @@ class Case(Struct, frozen=True):
     """How the transfers of the capture are taken to have gone."""
     rtt: int = 0
     """Which end of what the asked RTT may mean: -1 the low one, 1 the high one."""
+    own: Own = field(default_factory=Own)
+    """Own time of client and server ÷ what was observed, of what is not sure of it."""
+    sure_ms: float = SURE_MS
+    """What a turn takes of its own beyond that is sure."""
     work: float = 1.0
-    """Own time of client and server ÷ what was observed."""
+    """What a server at its limit takes ÷ what it took."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
     wake_up: WakeUp = field(default_factory=WakeUp)
+
+    def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
+        """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""
+        not_sure_s: Floats = np.minimum(own_s, turns * self.sure_ms / 1000)
+        may_differ_s = not_sure_s + OF_SURE * (own_s - not_sure_s)
+        return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
 ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
@@ -140,3 +243,12 @@ PESSIMISTIC = Case(
     loss_sigma=LOSS_SIGMA,
     wake_up=WakeUp(gained=3.0),
 )
+
+
+def ends(work: Work) -> tuple[Case, Case]:
+    """The optimistic and the pessimistic case of this kind of work."""
+    may = spread(work)
+    return (
+        replace(OPTIMISTIC, waiting=may.waiting, own=may.least, sure_ms=may.sure_ms),
+        replace(PESSIMISTIC, waiting=may.waiting, own=may.most, sure_ms=may.sure_ms),
+    )

@@ -160,8 +160,10 @@ class Basis:
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
+        turns = max(figures.seconds_per_ms * 1000, 1.0)
         woken_s = self._woken_s(case, figures, asked, conditions.rtt_is)
-        differs_s = case.work * (figures.own_s + np.minimum(woken_s, 0)) - figures.own_s + np.maximum(woken_s, 0)
+        own_s = case.own_s(figures.own_s + np.minimum(woken_s, 0), turns, self.baseline_ms, asked)
+        differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
         if conditions.connections is None:

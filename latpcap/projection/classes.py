@@ -51,8 +51,8 @@ INITIAL_WINDOW_BYTES = 10 * 1448
 """What needs no further round trip (RFC 6928)."""
 AT_ONCE = 1.3
 """Round trips side by side, on average."""
-TAKES_TURNS = 1.5
-"""Connections for each that is busy: the others are free just then."""
+TAKES_TURNS, FEWEST_OF_A_POOL = 1.5, 2.5
+"""Connections for each that is busy: the others are free just then. Two may be two workers that never met."""
 OWN_MS = 2.0
 """What client and server take themselves for each round trip, where that is most of the work on a near network."""
 
@@ -88,7 +88,7 @@ class Shares(Struct, frozen=True):
             "connect per query": self.setup >= CONNECTING and self.opened >= FEWEST_CONNECTIONS,
             "pipeline": self.together >= TOGETHER,
             "bulk": self.window_rounds >= WINDOW_ROUNDS,
-            "pool": self.connections >= TAKES_TURNS * at_once,
+            "pool": self.connections >= max(TAKES_TURNS * at_once, FEWEST_OF_A_POOL),
             "parallel": at_once >= AT_ONCE,
             "think time": self.client_ms >= max(OWN_MS, self.service_ms),
             "slow server": self.service_ms >= OWN_MS,

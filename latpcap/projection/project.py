@@ -1,7 +1,7 @@
 """The runtime at another RTT, as the job is or with fixes made, and how sure that is.
 
 The replay computes anew what the network takes; think time, client time and service stay as observed, and so the
-projection at the baseline is the observation. The range comes from assumptions with names (`ASSUMPTIONS`);
+projection at the baseline is the observation. The range comes from assumptions with names, for each kind of work;
 docs/model.md C.4 and C.6 say how they were calibrated.
 """
 
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from latpcap.display import Plotted
 from latpcap.projection.assumptions import (
-    ASSUMPTIONS,
     CENTRAL,
-    OPTIMISTIC,
-    PESSIMISTIC,
     Assumption,
     Conditions,
+    assumptions,
+    ends,
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
@@ -116,7 +115,7 @@ class Projection(Plotted, Struct, frozen=True):
     within: LatencyBudget | None = None
     fetches: tuple[FetchSaving, ...] = ()
     """Statements that fetch few rows at a time, and what larger fetches would save."""
-    assumptions: tuple[Assumption, ...] = ASSUMPTIONS
+    assumptions: tuple[Assumption, ...] = ()
     conditions: Conditions = field(default_factory=Conditions)
     told_rtt_ms: float | None = None
     """The one of `points` that sentences speak of: the verdict, the findings, what all fixes save."""
@@ -161,7 +160,8 @@ def projections(
     if base.job is None:
         unknown = tuple(Point(rtt, None, None, None, None) for rtt in asked)
         within = None if within_s is None else _unknown_budget(within_s)
-        return [Projection(None, unknown, None, within, conditions=conditions) for _ in variants]
+        why = assumptions(None)
+        return [Projection(None, unknown, None, within, assumptions=why, conditions=conditions) for _ in variants]
     return [
         Projection(
             baseline_rtt_ms=base.baseline_ms,
@@ -171,6 +171,7 @@ def projections(
             conditions=conditions,
             told_rtt_ms=told_rtt_ms(asked, base.baseline_ms),
             now=_now(base),
+            assumptions=assumptions(base.work),
             range_text=coverage_text(base.work),
             capacity_per_s=base.capacity_per_s if conditions.connections else None,
         )
@@ -186,7 +187,7 @@ def ranges(
     """The runtimes of each variant at its RTTs: central, optimistic, pessimistic."""
     [central] = base.runtimes_of(asked, [CENTRAL], conditions)
     low, high = list(central), list(central)
-    for way in base.runtimes_of(asked, [OPTIMISTIC, PESSIMISTIC], conditions):
+    for way in base.runtimes_of(asked, ends(base.work), conditions):
         low = [np.minimum(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.maximum(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
     return list(zip(central, low, high, strict=True))
