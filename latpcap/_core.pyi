@@ -148,5 +148,14 @@ class Replay:
     def changed(self, changes: object) -> Replay:
         """Return the job with fixes made: the columns of a `latpcap.replay.Changes`."""
 
+    def scoped(
+        self, rtts_ns: NDArray[Any], asked: NDArray[Any], client: float, service: float, think_ns: float
+    ) -> Replay:
+        """Return the job where only a part is different: the RTT of each phase, or the hosts' own times.
+
+        The RTT of a phase is its own and `asked` times that which `run` is asked for; NaN stays as it was. A client's
+        pause beyond `think_ns` is think time.
+        """
+
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""

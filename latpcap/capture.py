@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from latpcap.display import shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
@@ -19,6 +21,7 @@ from latpcap.measures.traffic import notes_without_traffic, why_none
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
+from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
@@ -235,9 +238,19 @@ class Capture:
 
     # --- results -----------------------------------------------------------------------------------------------------
 
-    def analyze(self, rtt_ms: float | Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
-        """Return the whole result: verdict, health, budget, connections, statements, projection."""
-        return self.measures.analyze(_ladder(rtt_ms), within_s)
+    def analyze(
+        self,
+        rtt_ms: float | Sequence[float] | None = None,
+        within_s: float | None = None,
+        *,
+        move: Mapping[str, float] | None = None,
+    ) -> Analysis:
+        """Return the whole result: verdict, health, budget, connections, statements, projection.
+
+        `move` is that of `project`.
+        """
+        asked, conditions = self.moved(_ladder(rtt_ms), move)
+        return self.measures.analyze(asked, within_s, conditions)
 
     def project(
         self,
@@ -250,21 +263,49 @@ class Capture:
         connections: int | None = None,
         distance_km: float | None = None,
         rtt_is: RttIs | None = None,
+        move: Mapping[str, float] | None = None,
+        service: float | None = None,
+        client: float | None = None,
     ) -> Projection:
         """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds.
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
         lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
         added to each of `rtt_ms` (or stands alone). `rtt_is` says how these RTTs were measured: `"ping"`,
-        `"handshake"` or `"in-stream"`; by default as `read` was told.
+        `"handshake"` or `"in-stream"`; by default as `read` was told. `move={"10.0.0.5:3306": 15.0}` gives only these
+        servers an RTT (ms): the others have each of `rtt_ms`, or, without any, what they had. `service` and `client`
+        are the parts of their own time that server and client take there (0.5: half).
         """
         if rtt_is is not None:
             check_rtt_is(rtt_is)
-        conditions = Conditions(bandwidth_bps, loss, jitter_ms, connections, distance_km, rtt_is or self._rtt_is)
         asked = _ladder(rtt_ms)
         if distance_km is not None:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
+        asked, conditions = self.moved(asked, move)
+        conditions = replace(
+            conditions,
+            bandwidth_bps=bandwidth_bps,
+            loss=loss,
+            jitter_ms=jitter_ms,
+            connections=connections,
+            distance_km=distance_km,
+            rtt_is=rtt_is or self._rtt_is,
+            service_time=service,
+            client_time=client,
+        )
         return self.measures.project(asked, within_s, conditions)
+
+    def moved(
+        self, rtt_ms: Sequence[float] | None, move: Mapping[str, float] | None
+    ) -> tuple[Sequence[float] | None, Conditions]:
+        """Return the RTTs to project onto, and which servers have their own: alone, that is the RTT."""
+        if not move:
+            return rtt_ms, self.measures.basis.as_usual
+        if not all(0 <= rtt <= MAX_MS for rtt in move.values()):
+            raise UsageError(f"an RTT cannot be negative, nor above {MAX_MS:g} ms")
+        moved = moves(self._recording, move)
+        asked = [max(move.values())] if rtt_ms is None else rtt_ms
+        return asked, replace(self.measures.basis.as_usual, moved=moved, others_stay=rtt_ms is None)
 
     def what_if(
         self,

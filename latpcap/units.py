@@ -39,7 +39,7 @@ __all__ += [
     "counted",
     "listed",
 ]
-__all__ += ["parse_room", "parse_share", "parse_size"]
+__all__ += ["parse_part", "parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
 __all__ += ["percent", "percent_range", "significant"]
 
@@ -55,6 +55,9 @@ QUERY_TIMEOUT_S = 60.0
 """How long a query in SQL may take."""
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
+
+MAX_PART = 100.0
+"""So many times as long a host may take: what is more is a typing error."""
 
 _MS_PER_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6}
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([a-zµμ]*)")
@@ -287,6 +290,18 @@ def parse_share(text: str) -> float:
     value = _times(text, {"%": 0.01, "": 1.0})
     if value is None or not value < 1:
         raise UsageError(f"`{text}` is not a share of packets: write 0.1% or 0.001, less than 100%")
+    return value
+
+
+def parse_part(text: str) -> float:
+    """Return which part of a time is left; raises `UsageError`.
+
+    >>> [parse_part(text) for text in ("50%", "0", "1.5", "200%")]
+    [0.5, 0.0, 1.5, 2.0]
+    """
+    value = _times(text, {"%": 0.01, "": 1.0})
+    if value is None or not value <= MAX_PART:
+        raise UsageError(f"`{text}` is no part of a time: write 50% or 0.5, at most {MAX_PART:.0%}")
     return value
 
 

@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, result_format, warn, write, write_result
-from latpcap.cli.options import Duration, fail_if_option, json_option, output_option, reading_options, rtt_option
+from latpcap.cli.options import (
+    Duration,
+    fail_if_option,
+    json_option,
+    move_option,
+    output_option,
+    reading_options,
+    rtt_option,
+)
 
 __all__ = ["analyze"]
 
@@ -15,12 +23,14 @@ __all__ = ["analyze"]
 @click.command(short_help="What the network cost, why, and what it costs elsewhere.")
 @reading_options
 @rtt_option
+@move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
 @fail_if_option
 @json_option
 @output_option
 def analyze(
     rtt: tuple[list[float], ...],
+    move: tuple[tuple[str, float], ...],
     within: float | None,
     fail_if: tuple[Any, ...],
     as_json: bool,
@@ -32,6 +42,7 @@ def analyze(
     \b
     latpcap analyze capture.pcapng
     latpcap analyze capture.pcapng --rtt 15ms --within 60s
+    latpcap analyze capture.pcapng --move 10.0.0.5:3306=15ms
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' -o result.json
     """
@@ -39,12 +50,13 @@ def analyze(
 
     chosen = result_format(as_json, output, "result", "report")
     capture = read_capture(reading, output)
+    asked, conditions = capture.moved(flat(rtt), dict(move))
     if chosen in formats_of("report"):
-        text = FORMATS[chosen](capture.measures, flat(rtt), in_seconds(within))
+        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions)
         warn(capture, reading["quiet"])
         write([text], output)
-        check_gates(fail_if, capture)
+        check_gates(fail_if, capture, conditions=conditions)
         return
-    result = capture.analyze(flat(rtt), in_seconds(within))
+    result = capture.measures.analyze(asked, in_seconds(within), conditions)
     write_result(result, chosen, output)
-    check_gates(fail_if, capture, result)
+    check_gates(fail_if, capture, result, conditions=conditions)

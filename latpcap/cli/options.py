@@ -22,6 +22,7 @@ from latpcap.units import (
     parse_duration_ms,
     parse_list_ms,
     parse_ms,
+    parse_part,
     parse_room,
     parse_share,
     parse_size,
@@ -44,6 +45,7 @@ __all__ = [
     "json_option",
     "keylog_option",
     "memory_option",
+    "move_option",
     "output_option",
     "output_options",
     "reading_options",
@@ -103,6 +105,24 @@ class PortProtocol(click.ParamType[Any]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The protocols, behind the port."""
         return values.ports(incomplete)
+
+
+class ServerRtt(click.ParamType[Any]):
+    """`10.0.0.5:3306=15ms`: the RTT of one server."""
+
+    name = "server=duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Parse `value`."""
+        if isinstance(value, tuple):
+            return value
+        server, _, rtt = value.rpartition("=")
+        if not server:
+            self.fail(f"`{value}` is not SERVER=RTT, for instance 10.0.0.5:3306=15ms", param, ctx)
+        try:
+            return server, parse_ms(rtt)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Condition(click.ParamType[Any]):
@@ -241,7 +261,21 @@ rtt_option = _all_of(
     rtt_is_option,
 )
 
+move_option = click.option(
+    "--move",
+    type=ServerRtt(),
+    multiple=True,
+    metavar="SERVER=RTT",
+    help="Only this server (as --server takes it) gets this RTT, the others that of --rtt, else what they had; "
+    "repeatable.",
+)
+
 condition_options = _all_of(
+    move_option,
+    click.option("--service", type=Quantity("part", parse_part), metavar="PART",
+                 help="The server takes this part of its own time, for instance 50%: what a faster one would save."),
+    click.option("--client-time", type=Quantity("part", parse_part), metavar="PART",
+                 help="The same of the client's own time between requests, think time excepted; also --client 50%."),
     click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
                  help="The bottleneck there, for instance 34Mbit; by default none."),
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",

@@ -17,6 +17,7 @@ from latpcap.cli.options import (
     reading_options,
     rtt_option,
 )
+from latpcap.units import parse_part
 
 __all__ = ["project"]
 
@@ -38,6 +39,9 @@ def project(
     jitter: float,
     connections: int | None,
     distance: float | None,
+    move: tuple[tuple[str, float], ...],
+    service: float | None,
+    client_time: float | None,
     fixes: tuple[list[Any], ...],
     fail_if: tuple[Any, ...],
     as_json: bool,
@@ -51,10 +55,13 @@ def project(
     latpcap project capture.pcapng --within 60s
     latpcap project capture.pcapng --distance 1000km --bandwidth 34Mbit --loss 0.1%
     latpcap project capture.pcapng --rtt 500us --rtt 1.5s --json
+    latpcap project capture.pcapng --move 10.0.0.5:3306=15ms
+    latpcap project capture.pcapng --rtt 15ms --service 50%
     latpcap project capture.pcapng --rtt 15ms --fix n+1=join --fix fetch=1000
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
+    reading["client"], client_time = _client(reading["client"], client_time)
     capture = read_capture(reading, output)
     projection = capture.project(
         flat(rtt),
@@ -64,6 +71,9 @@ def project(
         jitter_ms=jitter,
         connections=connections,
         distance_km=distance,
+        move=dict(move),
+        service=service,
+        client=client_time,
     )
     tried = [fix for given in fixes for fix in given]
     rtts, conditions = [point.rtt_ms for point in projection.points], projection.conditions
@@ -75,11 +85,24 @@ def project(
         chosen_part = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
         text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)} | chosen_part)
     else:
-        from latpcap.report.terminal import print_renderables, projection_parts, selection, settings, what_if_parts
+        from latpcap.report.terminal import (
+            budget_parts,
+            print_renderables,
+            projection_parts,
+            selection,
+            settings,
+            what_if_parts,
+        )
 
         asked_for = [*selection(capture.selected), *settings(capture.measures.settings)]
-        parts = [*asked_for, *projection_parts(projection), *what_if_parts(changed)]
+        parts = [*asked_for, *projection_parts(projection), *budget_parts(projection), *what_if_parts(changed)]
         text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)
     check_gates(fail_if, capture, conditions=conditions)
+
+
+def _client(given: tuple[str, ...], part: float | None) -> tuple[tuple[str, ...], float | None]:
+    """The clients that are selected, and which part of its own time the client takes: `--client 50%` is no address."""
+    parts = [each for each in given if each.strip().endswith("%")]
+    return tuple(each for each in given if each not in parts), parse_part(parts[-1]) if parts else part

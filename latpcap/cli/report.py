@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import PATH, Duration, reading_options, rtt_option
+from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option
 
 __all__ = ["report"]
 
@@ -15,9 +15,16 @@ __all__ = ["report"]
 @click.command(short_help="All of it to hand on: a page or Markdown.")
 @reading_options
 @rtt_option
+@move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")
-def report(rtt: tuple[list[float], ...], within: float | None, output: str, **reading: Any) -> None:
+def report(
+    rtt: tuple[list[float], ...],
+    move: tuple[tuple[str, float], ...],
+    within: float | None,
+    output: str,
+    **reading: Any,
+) -> None:
     """Write the whole result to hand on: a page for the browser, or Markdown for a ticket or a mail.
 
     \b
@@ -28,6 +35,7 @@ def report(rtt: tuple[list[float], ...], within: float | None, output: str, **re
 
     chosen = report_to(output)
     capture = read_capture(reading, output)
-    text = chosen(capture.measures, flat(rtt), in_seconds(within))
+    asked, conditions = capture.moved(flat(rtt), dict(move))
+    text = chosen(capture.measures, asked, in_seconds(within), conditions)
     warn(capture, reading["quiet"])
     write([text], output)

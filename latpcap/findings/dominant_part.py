@@ -18,11 +18,16 @@ DOMINATES = 0.5
 """Of the time in which neither people think nor the capture is silent."""
 
 
-def dominated_by(evidence: Evidence, part: str, costs: NDArray[Any], fix: str, **facts: object) -> Iterator[Candidate]:
-    """A candidate if the budget's `part` dominates; it shows the statement with the greatest sum of `costs`."""
+def dominated_by(
+    evidence: Evidence, part: str, costs: NDArray[Any], fix: str, less_s: float = 0.0, **facts: object
+) -> Iterator[Candidate]:
+    """A candidate if the budget's `part` dominates, without `less_s` seconds of it that may be something else.
+
+    It shows the statement with the greatest sum of `costs`.
+    """
     parts = evidence.timeline.budget.parts()
     total = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
-    if total <= 0 or parts[part] < DOMINATES * total:
+    if total <= 0 or parts[part] - less_s < DOMINATES * total:
         return
     exchanges = evidence.exchanges
     sums = np.bincount(exchanges.fingerprint + 1, np.maximum(costs, 0.0))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from latpcap.findings.groups import Groups
 from latpcap.measures.budget import Timeline
 from latpcap.measures.errors import Failures, failures
+from latpcap.measures.proxies import Hidden, hidden_networks
 from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables import columns, passes
@@ -114,6 +115,11 @@ class Evidence:
     def failures(self) -> Failures:
         """What failed, and among how many."""
         return failures(self.recording)
+
+    @cached_property
+    def hidden_networks(self) -> tuple[Hidden, ...]:
+        """Servers that seem to be, or may be, behind a proxy."""
+        return hidden_networks(self.recording, self.rtt)
 
     @cached_property
     def waits(self) -> Bools:

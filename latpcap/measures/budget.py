@@ -104,6 +104,8 @@ class Timeline(Struct, frozen=True):
 
     budget: Budget
     runtime_s: float
+    think_above_s: float
+    """A longer pause of the client is think time."""
     network_ns: NDArray[Any]
     """What each exchange waited for the network."""
     service_ns: NDArray[Any]
@@ -424,6 +426,7 @@ def _add_up(
     return Timeline(
         budget=budget,
         runtime_s=runtime_ns / 1e9,
+        think_above_s=think_s,
         network_ns=_only(network, whole),
         service_ns=_only(service, whole),
         own_service_ns=pieces.service + pieces.service_loss if pieces.service_loss.any() else pieces.service,

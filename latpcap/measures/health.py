@@ -11,6 +11,8 @@ from msgspec.structs import force_setattr
 
 from latpcap.measures.budget import Timeline
 from latpcap.measures.changed_paths import changed_paths
+from latpcap.measures.legs import Proxied
+from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables import columns
@@ -200,6 +202,15 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the network's share is an upper bound, the projection too",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
+    "proxy-likely": (
+        "what looks like the server's time is in part a network behind the proxy, which no faster server shortens; "
+        "the projection moves the application's way to the proxy alone",
+        "capture at the proxy as well, on both sides of it (one file is enough), or between it and the server",
+    ),
+    "proxy-legs": (
+        "what is measured is the application's side, over both networks; connections and paths are those of both",
+        "nothing; `--rtt` is the RTT between proxy and server, `--move` takes any of them",
+    ),
     "path-changed": (
         "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over all waits",
         "look for a fail-over, a VPN or a congestion at that time; `latpcap minutes` shows the RTT over time",
@@ -220,7 +231,15 @@ GRAVEST_FIRST = (
     # exchanges are missing
     *("capture-drops", "capture-loss", "unreadable", "incomplete-exchanges", "snap-length"),
     # the network's share is less sure
-    *("path-changed", "baseline-upper-bound", "unknown-time", "loopback", "near-zero-baseline", "too-many-samples"),
+    *(
+        "proxy-likely",
+        "path-changed",
+        "baseline-upper-bound",
+        "unknown-time",
+        "loopback",
+        "near-zero-baseline",
+        "too-many-samples",
+    ),
     # what the network did, which the figures allow for
     *("timeouts", "loss", "delayed-ack", "zero-window", "retransmissions"),
     # something is left out
@@ -229,7 +248,16 @@ GRAVEST_FIRST = (
     *("keys-wrong", "keys-missing", "tls-interrupted", "tls-suite-unsupported", "key-log-damaged", "too-many-keys"),
     *("implausible-rows", "estimated-rows", "clock-outlier", "clock-backwards", "encrypted", "missing-handshake"),
     # good to know
-    *("stopped", "selection", "proxy-header", "replication", "offloaded", "duplicate-packets", "reordered"),
+    *(
+        "stopped",
+        "selection",
+        "proxy-header",
+        "proxy-legs",
+        "replication",
+        "offloaded",
+        "duplicate-packets",
+        "reordered",
+    ),
     *("other-secrets",),
 )
 """The codes by what they do to the figures: of two warnings, the first one here is said first."""
@@ -273,11 +301,14 @@ def core_notes(recording: Recording) -> list[HealthNote]:
     ]
 
 
-def measured_notes(recording: Recording, rtt: Estimate, timeline: Timeline) -> list[HealthNote]:
+def measured_notes(
+    recording: Recording, rtt: Estimate, timeline: Timeline, legs: Proxied | None = None
+) -> list[HealthNote]:
     """What the measures themselves say about their trustworthiness."""
     notes = (
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
+        _about_proxies(recording, rtt, legs),
         _about_reading(recording),
         _about_time(timeline),
         _about_selection(recording),
@@ -315,6 +346,18 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
 def _about_changes(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
     if text := changed_paths(recording, rtt):
         yield HealthNote("path-changed", "info", text, len(rtt.phases.changes))
+
+
+def _about_proxies(recording: Recording, rtt: Estimate, legs: Proxied | None) -> Iterator[HealthNote]:
+    known = legs.proxies if legs else ()
+    if legs:
+        yield HealthNote("proxy-legs", "info", legs.text, legs.inner_round_trips)
+    found = [hidden for hidden in hidden_networks(recording, rtt) if hidden.sure and hidden.server not in known]
+    if found:
+        first = max(found, key=lambda hidden: hidden.answers)
+        others = counted(len(found) - 1, "other server")
+        text = f"{first.text} (so of {others}, too)" if found[1:] else first.text
+        yield HealthNote("proxy-likely", "warning", text, sum(hidden.answers for hidden in found))
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from latpcap.projection.classes import Work
 from latpcap.projection.job import Network, Waiting
 from latpcap.projection.wake_up import MEANINGS, WakeUp
-from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms
+from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
 __all__ = [
     "CENTRAL",
@@ -25,6 +25,7 @@ __all__ = [
     "Assumption",
     "Case",
     "Conditions",
+    "Move",
     "assumptions",
     "ends",
 ]
@@ -39,6 +40,8 @@ OF_SURE = 0.1
 """This part of what is sure may differ all the same."""
 LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
+MOST_NAMED = 5
+"""Servers that a line names."""
 SLOW_GROWTH = 1.5
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 
@@ -147,6 +150,15 @@ def _own_time(may: Spread) -> str:
 ASKED: dict[RttIs, str] = {"ping": "pings", "handshake": "TCP handshakes", "in-stream": "the data itself"}
 
 
+class Move(Struct, frozen=True):
+    """One server that goes elsewhere."""
+
+    server: str
+    """As latpcap shows it: `10.0.0.5:3306`."""
+    rtt_ms: float | None
+    """`None`: the RTT that is asked for."""
+
+
 class Conditions(Struct, frozen=True):
     """What else is different at the other place."""
 
@@ -162,6 +174,14 @@ class Conditions(Struct, frozen=True):
     """Fibre whose least RTT is part of each RTT."""
     rtt_is: RttIs = "ping"
     """How the asked RTT was measured, or will be."""
+    moved: tuple[Move, ...] = ()
+    """Servers that have an RTT of their own there."""
+    others_stay: bool = False
+    """Connections to servers that are not moved keep the RTT they had; otherwise they have the one asked for."""
+    client_time: float | None = None
+    """Which part of its own time the client takes, think time excepted; `None`: all of it."""
+    service_time: float | None = None
+    """The same of the server."""
 
     @property
     def text(self) -> str:
@@ -171,6 +191,10 @@ class Conditions(Struct, frozen=True):
         '34 Mbit/s at the bottleneck, 0.1% of the packets lost, 3 ms of jitter, 4 connections'
         >>> Conditions(distance_km=1000, rtt_is="handshake").text
         '1,000 km of fibre (10 ms), RTTs as of TCP handshakes'
+        >>> Conditions(distance_km=1000, service_time=0.5).text
+        "1,000 km of fibre (10 ms), 50% of the server's own time"
+        >>> Conditions(moved=(Move("10.0.0.5:3306", 15.0),), others_stay=True).text
+        'only 10.0.0.5:3306 at 15 ms, all else where it is'
         """
         return ", ".join(self._different())
 
@@ -178,6 +202,11 @@ class Conditions(Struct, frozen=True):
     def is_rtt_alone(self) -> bool:
         """Nothing but the RTT is different."""
         return not replace(self, distance_km=None, rtt_is="ping").text
+
+    @property
+    def following(self) -> tuple[Move, ...]:
+        """The servers that are moved, to whichever RTT is asked for."""
+        return tuple(Move(move.server, None) for move in self.moved)
 
     def _different(self) -> Iterator[str]:
         if self.bandwidth_bps is not None:
@@ -192,6 +221,16 @@ class Conditions(Struct, frozen=True):
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
         if self.rtt_is != "ping":
             yield f"RTTs as of {ASKED[self.rtt_is]}"
+        if self.moved:
+            there = [
+                move.server if move.rtt_ms is None else f"{move.server} at {format_given_ms(move.rtt_ms)}"
+                for move in self.moved[:MOST_NAMED]
+            ]
+            named = listed([*there, *([f"{len(self.moved) - MOST_NAMED:,} more"] if self.moved[MOST_NAMED:] else [])])
+            yield f"only {named}, all else where it is" if self.others_stay else named
+        for whose, part in (("the server's", self.service_time), ("the client's", self.client_time)):
+            if part is not None:
+                yield f"{100 * part:.4g}% of {whose} own time"
 
 
 class Case(Struct, frozen=True):

@@ -20,12 +20,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import StallTime, Timeline
+from latpcap.measures.budget import Budget, StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
 from latpcap.projection.saturation import capacity_per_s
-from latpcap.projection.wake_up import mean_rtt_ms
+from latpcap.projection.scope import Mean, Scope, scope_of
+from latpcap.projection.there import Growth, budget_there
+from latpcap.projection.wake_up import WakeUp, mean_rtt_ms
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
@@ -91,6 +93,7 @@ class Basis:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
         self.as_usual = Conditions(rtt_is=rtt_is)
         """Where nothing but the RTT is different."""
+        self._timeline = timeline
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
         self.network_s = budget.network_s + timeline.setup_network_s
@@ -102,6 +105,8 @@ class Basis:
         )
         self.round_trips = float(timeline.round_trips.sum())
         """TCP handshakes included."""
+        self._trips, self._think_above_s = timeline.round_trips, timeline.think_above_s
+        self._scopes: dict[Conditions, Scope | None] = {}
         payload = max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
         self.bits = 8 * payload * WITH_HEADERS
         """What went the way that more went."""
@@ -148,20 +153,29 @@ class Basis:
     ) -> Floats:
         network, replay = case.network, learned.of(variant)
         figures = self.figures(variant, replay if learned is self._central else None)
+        scope, saved_s = self._scope(conditions), 0.0
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
         strayed = case.jitter * conditions.jitter_ms
         asked = np.asarray(rtt_ms, float)
-        mean_ms = mean_rtt_ms(asked, conditions.rtt_is, case.rtt, self.baseline_ms) + strayed
-        there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
+
+        def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:
+            return mean_rtt_ms(rtts_ms, conditions.rtt_is, case.rtt, baseline_ms) + strayed
+
+        if scope is not None:
+            replay, saved_s = self._scoped(scope, replay, mean)
+            figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
+        there = np.array(replay.run((mean(asked, np.array(self.baseline_ms)) * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
-        least = max(without, self.bits / network.bandwidth)
+        least = max(without - saved_s, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
-        woken_s = self._woken_s(case, figures, asked, conditions.rtt_is)
+        moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)
+        woken = [part * self._woken_s(case, figures, was, rtts, conditions.rtt_is) for part, was, rtts in moving]
+        woken_s: Floats = sum(woken, np.zeros(len(asked)))
         own_s = case.own_s(figures.own_s + np.minimum(woken_s, 0), turns, self.baseline_ms, asked)
         differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
@@ -170,11 +184,19 @@ class Basis:
             return runtime
         return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
 
-    def _woken_s(self, case: Case, figures: Figures, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
+    def _scoped(self, scope: Scope, learned: _Learned | Replay, mean_ms: Mean) -> tuple[Replay, float]:
+        """The job of which only a part is different, and what faster hosts save at the RTTs of the capture (s)."""
+        replay = learned.replay if isinstance(learned, _Learned) else learned
+        if not scope.is_elsewhere:
+            return scope.of(replay, mean_ms), 0.0
+        over = [each.run([None], Network())[0] for each in (replay, scope.as_it_was(replay))]
+        return scope.of(replay, mean_ms), (over[0] - over[1]) / NS
+
+    def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
         """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         own_ms = 1000 * figures.own_s / turns
-        return turns * case.wake_up.change_ms(self.baseline_ms, rtt_ms, own_ms, self._at_once, rtt_is) / 1000
+        return turns * case.wake_up.change_ms(baseline_ms, rtt_ms, own_ms, self._at_once, rtt_is) / 1000
 
     def _lost(self, loss: float, sigma: float) -> float:
         """The part of the packets that is lost where it matters: to the unluckiest of those that work side by side."""
@@ -215,6 +237,66 @@ class Basis:
             limits_s["bandwidth"] = self.bits / conditions.bandwidth_bps
         name = max(limits_s, key=limits_s.__getitem__)
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
+
+    # --- a part of the job --------------------------------------------------------------------------------------------
+
+    def _scope(self, conditions: Conditions) -> Scope | None:
+        """What of the job goes its own way."""
+        if self.job is None:
+            return None
+        if conditions not in self._scopes:
+            self._scopes[conditions] = scope_of(self.job, conditions, self._trips, self._think_above_s)
+        return self._scopes[conditions]
+
+    def next_ms_s(self, variant: Variant, conditions: Conditions) -> float:
+        """What the next millisecond adds to what moves."""
+        scope = self._scope(conditions)
+        if scope is None or self.job is None or not (conditions.moved or self.job.beyond):
+            return self.figures(variant).seconds_per_ms
+        learned = self._central.of(variant)
+        replay = learned.replay if isinstance(learned, _Learned) else learned
+        [over], [longer] = (
+            each.run([0.0], CENTRAL.network) for each in (scope.as_it_was(replay), scope.longer(replay))
+        )
+        return max(longer - over, 0.0) / NS
+
+    # --- where the time goes there ------------------------------------------------------------------------------------
+
+    @property
+    def budget(self) -> Budget:
+        """Where the time went."""
+        return self._timeline.budget
+
+    def there(self, rtt_ms: float, runtime_s: float, conditions: Conditions) -> tuple[Budget, float]:
+        """The budget of the runtime that is projected onto an RTT, and what all round trips take there."""
+        assert self.job is not None
+        alone = replace(conditions, connections=None)
+        asleep = replace(CENTRAL, wake_up=WakeUp())
+        replayed_s, without_s = (float(self.runtimes(case, [rtt_ms], alone)[0][0]) for case in (CENTRAL, asleep))
+        longer_s = self._longer_ns(rtt_ms, conditions) / NS
+        network_s, setup_s = (float((longer_s * trips).sum()) for trips in self.job.shared_trips(self._timeline))
+        held_s = self._stalls.network_s
+        growth = Growth(
+            network_s=network_s,
+            setup_s=setup_s,
+            stall_s=held_s * (network_s + setup_s) / self.network_s if self.network_s > 0 else 0.0,
+            own_s=replayed_s - without_s,
+        )
+        budget = budget_there(self.budget, growth, conditions, replayed_s, runtime_s)
+        share = runtime_s / replayed_s if replayed_s > 0 else 1.0
+        return budget, min(max(self.network_s + network_s + setup_s, 0.0) * share, runtime_s)
+
+    def _longer_ns(self, rtt_ms: float, conditions: Conditions) -> Floats:
+        """How much longer the RTT of each phase is there."""
+        assert self.job is not None
+        scope = self._scope(conditions)
+
+        def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:
+            return mean_rtt_ms(rtts_ms, conditions.rtt_is, CENTRAL.rtt, baseline_ms)
+
+        asked_ns = 1e6 * mean(np.array([rtt_ms]), np.array(self.baseline_ms))
+        there = np.repeat(asked_ns, len(self.job.baseline_ns)) if scope is None else scope.rtts_ns(asked_ns, mean)
+        return np.where(np.isnan(there), 0.0, there - self.job.baseline_ns)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
@@ -304,6 +386,8 @@ class Basis:
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline, rtt_is: RttIs = "ping") -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
     usual = _weighted_median(_usual(recording, rtt, timeline.round_trips), timeline.round_trips)
+    if rtt.beyond is not None:  # that network is the one that is asked for
+        usual = _weighted_median(rtt.beyond.baseline, rtt.beyond.round_trips)
     known = rtt.of_phases
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)

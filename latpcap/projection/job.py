@@ -14,11 +14,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap._core import Replay
+from latpcap.measures.budget import Timeline
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
-from latpcap.rtt import Estimate
+from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
+from latpcap.tables.columns import Codes
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
 
@@ -45,11 +47,43 @@ class Job:
         self.connections, self.exchanges = len(recording.connections), len(recording.exchanges)
         self.segment_bytes = _segment_bytes(recording.connections)
 
+    @property
+    def server(self) -> Codes:
+        """Of each connection."""
+        return self._recording.connections.server
+
+    @property
+    def connection(self) -> Ints:
+        """Of each phase."""
+        connection = self._rtt.phases.connection
+        return connection if self.beyond is None else np.concatenate((connection, self.beyond.connection))
+
+    @property
+    def beyond(self) -> Beyond | None:
+        """The networks behind a proxy, of the last phases."""
+        return self._rtt.beyond
+
+    @property
+    def baseline_ns(self) -> Floats:
+        """Of each phase."""
+        return self._baselines[0]
+
     def columns(self) -> Columns:
         """What is replayed."""
         columns = Columns.of(self._recording, self._rtt, *self._baselines)
         self._recording.exchanges.forget()  # the replay needs the room
         return columns
+
+    def shared_trips(self, timeline: Timeline) -> tuple[Floats, Floats]:
+        """How many round trips of each phase the runtime has, side by side counted once: of set-up the others."""
+        exchanges = self._recording.exchanges
+        trips = np.where(exchanges.is_setup | ~exchanges.complete, 0.0, exchanges.round_trips * timeline.weight)
+        own = np.bincount(self._rtt.of_exchanges, trips, len(self.baseline_ns)).astype(float)
+        opening = np.bincount(exchanges.connection, trips, self.connections)
+        setup = np.zeros_like(own)
+        setup[self._rtt.phases.opening] = np.maximum(timeline.effective - opening, 0.0)
+        exchanges.forget()
+        return own, setup
 
     def segments(self) -> tuple[Floats, Floats]:
         """What the request and the response of each exchange fill."""

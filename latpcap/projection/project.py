@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from latpcap.display import Plotted
+from latpcap.measures.budget import Budget
 from latpcap.projection.assumptions import (
     CENTRAL,
     Assumption,
@@ -24,6 +25,7 @@ from latpcap.projection.assumptions import (
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
+from latpcap.projection.there import HostSaving, host_saving
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [
@@ -123,6 +125,11 @@ class Projection(Plotted, Struct, frozen=True):
     """The capture itself, at its baseline RTT."""
     range_text: str = ""
     """What the range means, and how often it held."""
+    budget_now: Budget | None = None
+    """Where the time went, and where it goes at `told_rtt_ms`: the parts sum to the runtime that is projected."""
+    budget_at: Budget | None = None
+    hosts: HostSaving | None = None
+    """What other hosts change at `told_rtt_ms`, where they were asked for."""
     capacity_per_s: float | None = None
     """Answers that the server can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
@@ -136,7 +143,21 @@ def project(
 ) -> Projection:
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
     [projection] = projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)
-    return projection
+    told = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
+    if told is None or told.runtime_s is None:
+        return projection
+    there, network_s = base.there(told.rtt_ms, told.runtime_s, projection.conditions)
+    hosts = _hosts(base, told.rtt_ms, told.runtime_s, network_s, projection.conditions)
+    return replace(projection, budget_now=base.budget, budget_at=there, hosts=hosts)
+
+
+def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
+    """What other hosts change, where they were asked for."""
+    if (conditions.client_time, conditions.service_time) == (None, None):
+        return None
+    same = replace(conditions, client_time=None, service_time=None)
+    [[as_is_s]] = base.runtimes(CENTRAL, [rtt_ms], same)
+    return host_saving(conditions, rtt_ms, float(as_is_s), runtime_s, network_s)
 
 
 def central_s(base: Basis, rtt_ms: float) -> float | None:
@@ -166,7 +187,7 @@ def projections(
         Projection(
             baseline_rtt_ms=base.baseline_ms,
             points=_points(asked, runtimes, base, variant, conditions),
-            seconds_per_ms=base.figures(variant).seconds_per_ms,
+            seconds_per_ms=base.next_ms_s(variant, conditions),
             within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
             conditions=conditions,
             told_rtt_ms=told_rtt_ms(asked, base.baseline_ms),
@@ -252,6 +273,7 @@ def _unknown_budget(target_s: float) -> LatencyBudget:
 def _latency_budget(base: Basis, variant: Variant, target_s: float, conditions: Conditions) -> LatencyBudget:
     """Solve the central projection for the RTT."""
     target = format_given_ms(1000 * target_s)
+    conditions = replace(conditions, moved=conditions.following) if conditions.others_stay else conditions
 
     def runtime_s(rtt_ms: float) -> float:
         [[runtimes]] = base.runtimes_of([(variant, [rtt_ms])], [CENTRAL], conditions)

@@ -68,7 +68,7 @@ def _delay_ms(idle_ms: Floats | np.float64) -> Floats:
     return delay
 
 
-def mean_rtt_ms(asked_ms: Floats, rtt_is: RttIs, end: int, baseline_ms: float) -> Floats:
+def mean_rtt_ms(asked_ms: Floats, rtt_is: RttIs, end: int, baseline_ms: Floats | float) -> Floats:
     """The mean RTT of the data where `asked_ms` was measured, or the low (-1) or high (1) `end` of its range.
 
     At the baseline it is the baseline, whatever was measured there; away from it what hosts add comes into its own.

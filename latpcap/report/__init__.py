@@ -22,6 +22,7 @@ from latpcap.errors import UsageError
 from latpcap.tables.files import FILE_FORMATS
 
 if TYPE_CHECKING:
+    from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
     from latpcap.tables.table import Table
 
@@ -55,18 +56,24 @@ def _by(*modules: str) -> Callable[[Any], Any]:
     return render
 
 
-def _html(measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None) -> str:
+def _html(
+    measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None = None
+) -> str:
     """The page projects by itself onto any RTT and any target."""
+    if conditions is not None and conditions.moved:
+        raise UsageError("the page's slider moves all servers: with --move, write Markdown (.md) or `analyze --json`")
     from latpcap.report import html
     from latpcap.result.exploration import explore
 
     return html.render(explore(measures, rtt_ms))
 
 
-def _markdown(measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None) -> str:
+def _markdown(
+    measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None = None
+) -> str:
     from latpcap.report import markdown
 
-    return markdown.render(measures.analyze(rtt_ms, within_s))
+    return markdown.render(measures.analyze(rtt_ms, within_s, conditions))
 
 
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:

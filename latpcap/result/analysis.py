@@ -17,6 +17,7 @@ from latpcap.measures.budget import Budget, Timeline, timeline
 from latpcap.measures.chattiness import ChattinessGroups, by_connection, overall
 from latpcap.measures.connecting import Connecting, connecting
 from latpcap.measures.health import HealthNote, core_notes, gravest_first, measured_notes
+from latpcap.measures.legs import Legs, Proxied, application, joined_legs
 from latpcap.measures.minutes import Minutes, minutes
 from latpcap.measures.purposes import PurposeResult, purpose_results
 from latpcap.measures.responses import FEWEST_RESPONSES, responses
@@ -145,12 +146,16 @@ class Measures:
         rtt_baseline_ms: float | None = None,
         decode_as: Mapping[int, str] | None = None,
         rtt_is: RttIs = "ping",
+        rtt: Estimate | None = None,
     ) -> None:
-        """Measure `recording`; `rtt_is` says how the RTTs were measured that it will be projected onto."""
+        """Measure `recording`; `rtt_is` says how the RTTs were measured that it will be projected onto.
+
+        `rtt` is what is known of its RTTs, where that is known already.
+        """
         self.recording = recording
         ports = {f"{port}": protocol for port, protocol in (decode_as or {}).items()}
         self.settings = Settings(think_s, rtt_baseline_ms, ports, _keys_used(recording))
-        self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms)
+        self.rtt: Estimate = estimate_recording(recording, rtt_baseline_ms) if rtt is None else rtt
         self.baselines: Baselines = self.rtt.of_connections
         self.timeline: Timeline = timeline(recording, self.rtt, think_s)
         self.basis = basis(recording, self.rtt, self.timeline, rtt_is)
@@ -165,6 +170,16 @@ class Measures:
         measures = Measures(part, think_s=asked.think_s, rtt_baseline_ms=asked.rtt_baseline_ms, rtt_is=rtt_is)
         measures.settings = asked
         return measures
+
+    @cached_property
+    def legs(self) -> Legs | None:
+        """Both sides of a proxy, where the capture has them."""
+        return None if self.rtt.has_changed else joined_legs(self.recording)
+
+    @cached_property
+    def application(self) -> Measures:
+        """These measures, or those of the application's side where a proxy's other side was captured as well."""
+        return self if self.legs is None else _OfApplication(self, self.legs)
 
     @cached_property
     def statements(self) -> StatementGroups:
@@ -189,7 +204,7 @@ class Measures:
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
         """What limits the trust in all of this, the gravest first."""
-        measured = measured_notes(self.recording, self.rtt, self.timeline)
+        measured = measured_notes(self.recording, self.rtt, self.timeline, self.legs.told if self.legs else None)
         return gravest_first((*core_notes(self.recording), *measured))
 
     @cached_property
@@ -205,11 +220,16 @@ class Measures:
         """The database connections."""
         return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self.doubt is None)
 
+    @property
+    def proxied(self) -> Proxied | None:
+        """The proxy whose other side was left out of these measures."""
+        return None
+
     def what_if(
         self, fixes: Sequence[Fix], rtt_ms: Sequence[float] | None = None, conditions: Conditions | None = None
     ) -> WhatIf | None:
         """The runtimes at each RTT of `rtt_ms` with each of `fixes`, and with all."""
-        return what_if(self.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
+        return what_if(self.application.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
@@ -219,8 +239,9 @@ class Measures:
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
         """The findings, ranked by what they save at the RTT that sentences speak of."""
-        told = told_rtt_ms(rtt_ms, self.basis.baseline_ms)
-        return tuple(result for result, _ in finding_results(self.savings, rtt_ms, told))
+        savings = self.application.savings
+        told = told_rtt_ms(rtt_ms, savings.base.baseline_ms)
+        return tuple(result for result, _ in finding_results(savings, rtt_ms, told))
 
     def project(
         self,
@@ -229,6 +250,8 @@ class Measures:
         conditions: Conditions | None = None,
     ) -> Projection:
         """Project the runtime onto each RTT of `rtt_ms`."""
+        if self.application is not self:
+            return self.application.project(rtt_ms, within_s, conditions)
         fetches_little = any(finding.code == SMALL_FETCH for finding in self.savings.findings())
         self.evidence.forget()
         projection = project(self.basis, rtt_ms, within_s, conditions)
@@ -237,8 +260,17 @@ class Measures:
         findings = self.findings([point.rtt_ms for point in projection.points])
         return replace(projection, fetches=tuple(fetch_savings(findings)))
 
-    def analyze(self, rtt_ms: Sequence[float] | None = None, within_s: float | None = None) -> Analysis:
+    def analyze(
+        self,
+        rtt_ms: Sequence[float] | None = None,
+        within_s: float | None = None,
+        conditions: Conditions | None = None,
+    ) -> Analysis:
         """Build the result: what is replayed comes last, when what all else was made of needs no room any more."""
+        if self.application is not self:
+            found = self.application.analyze(rtt_ms, within_s, conditions)
+            paths = tuple(path_results(self.recording, self.rtt))
+            return replace(found, paths=paths, connections=self.connections())
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
@@ -251,7 +283,7 @@ class Measures:
         recording.exchanges.forget()
         self.savings.findings()
         self.evidence.forget()
-        projection = project(self.basis, rtt_ms, within_s)
+        projection = project(self.basis, rtt_ms, within_s, conditions)
         asked = [point.rtt_ms for point in projection.points]
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
@@ -319,6 +351,7 @@ class Measures:
                     errors=self.errors,
                     doubt=self.doubt,
                     timing_only=self.timing_only,
+                    proxied=self.proxied,
                     files=[path for path in columns.texts(self.recording.captures_table, "path") if path],
                 )
             ),
@@ -342,6 +375,33 @@ class Measures:
         if seen >= FEWEST_RESPONSES or (self.baselines.reason == Reason.GIVEN).all():
             return None
         return Doubt.FEW_RESPONSES if seen else Doubt.NO_RESPONSE
+
+
+class _OfApplication(Measures):
+    """The measures of what an application asks a proxy, of which the other side was captured, too."""
+
+    def __init__(self, whole: Measures, legs: Legs) -> None:
+        """Measure the application's connections of `whole`: where the proxy passes them on, over both networks."""
+        asked, rtt_is = whole.settings, whole.basis.as_usual.rtt_is
+        recording, rtt = application(whole.recording, whole.rtt, legs, asked.rtt_baseline_ms)
+        super().__init__(recording, think_s=asked.think_s, rtt_is=rtt_is, rtt=rtt)
+        self.settings = asked
+        self._whole, self._legs = whole, legs
+
+    @property
+    def application(self) -> Measures:
+        """It is all of the application."""
+        return self
+
+    @property
+    def proxied(self) -> Proxied | None:
+        """The proxy."""
+        return self._legs.told
+
+    @property
+    def health(self) -> tuple[HealthNote, ...]:
+        """That of the whole."""
+        return self._whole.health
 
 
 def _keys_used(recording: Recording) -> KeysUsed | None:

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
+from latpcap.measures.legs import Proxied
 from latpcap.measures.purposes import PURPOSES, PurposeResult
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.measures.waits import Waits
@@ -53,6 +54,8 @@ PART_NAMES = {
     "loss_s": "lost packets",
     "unknown_s": "what cannot be divided",
 }
+BEHIND_PROXY = "the server or the network behind a proxy"
+"""Where a proxy is likely."""
 REST_OF_SETUP = "the rest of setting up connections"
 """Where the network's part of it is said with the network."""
 
@@ -79,6 +82,7 @@ class Facts(Struct, frozen=True):
     errors: ErrorsResult
     doubt: Doubt | None
     timing_only: TimingOnly | None
+    proxied: Proxied | None
     files: Sequence[str]
     """The paths of the captures."""
 
@@ -204,6 +208,15 @@ def _timing_only(facts: Facts) -> str:
     return f"{hidden.text}{f': {hidden.advice}' if hidden.advice else ''}."
 
 
+def _proxied(facts: Facts) -> str:
+    """Where the capture has both sides of a proxy, each exchange is in it twice."""
+    if facts.proxied is None:
+        return ""
+    moves = facts.projection.conditions.moved
+    asked = "" if moves else f"; an RTT that is asked for is that of the way to {listed(facts.proxied.servers)}"
+    return f"{facts.proxied.text}{asked}."
+
+
 def _failures(facts: Facts) -> str:
     """How many statements and logins failed."""
     return "" if facts.errors.all_logins_failed else said_of_errors(facts.errors)
@@ -229,6 +242,8 @@ def _largest(facts: Facts) -> str:
     parts = sorted(((seconds, name) for name, seconds in found.items() if seconds > 0), reverse=True)
     total = sum(seconds for seconds, _ in parts)
     names = PART_NAMES | ({"setup_s": REST_OF_SETUP} if waits_within_setup > 0 else {})
+    if any(note.code == "proxy-likely" for note in facts.health):
+        names |= {"service_s": BEHIND_PROXY}
     shares = [f"{names[name]} ({percent(seconds / total)})" for seconds, name in parts[:2] if seconds >= 0.1 * total]
     return f"Most time goes to {', then '.join(shares)}." if shares else ""
 
@@ -253,6 +268,7 @@ def _changed_path(facts: Facts) -> str:
 
 
 STANDS_OUT: tuple[Callable[[Facts], str], ...] = (
+    _proxied,
     _timing_only,
     _failures,
     _changed_path,

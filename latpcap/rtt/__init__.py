@@ -13,10 +13,11 @@ measured.py   what the capture shows of each half    paths.py      who shares a 
 choice.py     which of it counts, and how sure       estimate.py   connections and paths
 changes.py    when a path's RTT changed          clocks.py     what the senders' clocks say of that
 phases.py     connections cut there              within.py     what a window takes over
-baselines.py  the result
+baselines.py  the result                             beyond.py     networks behind a proxy
 """
 
 from latpcap.rtt.baselines import LOOPBACK, Baselines, Method, Reason
+from latpcap.rtt.beyond import Beyond
 from latpcap.rtt.estimate import Estimate, estimate, estimate_paths
 from latpcap.rtt.paths import Paths
 from latpcap.rtt.within import estimate_recording
@@ -24,6 +25,7 @@ from latpcap.rtt.within import estimate_recording
 __all__ = [
     "LOOPBACK",
     "Baselines",
+    "Beyond",
     "Estimate",
     "Method",
     "Paths",

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
+from latpcap.rtt.beyond import Beyond, further
 from latpcap.rtt.changes import find
 from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import Direct, Half, direct, halves, whole_handshakes
@@ -47,6 +48,12 @@ class Estimate(Struct, frozen=True):
     """The phase of each exchange."""
     direct: Direct
     """Handshakes and clean ACKs, with the phase of each."""
+    beyond: Beyond | None = None
+    """The last of `of_phases`, where a proxy passes exchanges on."""
+
+    def through(self, beyond: Beyond, of_exchanges: Ints) -> Estimate:
+        """The same where exchanges take networks behind a proxy as well."""
+        return replace(self, of_phases=further(self.of_phases, beyond), of_exchanges=of_exchanges, beyond=beyond)
 
     @property
     def each_baseline(self) -> Floats:

@@ -24,7 +24,7 @@ from latpcap.tables.times import iso
 from latpcap.tables.window import Window, begins_of, exchanges_in, reach, utc_span, window
 from latpcap.units import counted
 
-__all__ = ["select"]
+__all__ = ["only", "select"]
 
 HANDSHAKE = ("syn_time", "syn_ack_time", "ack_time")
 SUMS = ("round_trips", "request_bytes", "response_bytes", "retransmissions")
@@ -50,6 +50,11 @@ def select(recording: Recording, selection: Selection) -> Recording:
     else:
         tables, period, whole = InWindow(part, then), then.period, part.whole or part
     return Recording(tables, _selected(asked, selection, tables, period), period, whole, recording.scratch)
+
+
+def only(recording: Recording, streams: Ints) -> Recording:
+    """The recording with these connections alone, of what was selected."""
+    return Recording(OfStreams(recording, streams), recording.selected, scratch=recording.scratch)
 
 
 def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:

@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::replay::{self, Changes, Job, Network, Waiting};
+use crate::replay::{self, Changes, Job, Network, Scope, Waiting};
 
 /// The numpy columns of an object, by the names of its attributes; they are not copied.
 struct NumpyColumns<'py>(HashMap<&'static str, Column<'py>>);
@@ -133,6 +133,21 @@ impl Replay {
         let columns = NumpyColumns::of(changes, Changes::COLUMNS)?;
         let changes = Changes::read(&columns)?;
         py.detach(|| self.0.changed(&changes)).map(Replay).map_err(PyValueError::new_err)
+    }
+
+    /// The job where only a part of it is different: see `crate::replay::Scope`.
+    fn scoped(
+        &self,
+        py: Python<'_>,
+        rtts_ns: PyReadonlyArray1<'_, f64>,
+        asked: PyReadonlyArray1<'_, f64>,
+        client: f64,
+        service: f64,
+        think_ns: f64,
+    ) -> PyResult<Replay> {
+        let [rtts_ns, asked] = [rtts_ns, asked].map(|column| column.as_array().to_vec());
+        let scope = Scope { rtts_ns, asked, client, service, think_ns };
+        py.detach(|| self.0.scoped(scope)).map(Replay).map_err(PyValueError::new_err)
     }
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.

@@ -84,7 +84,7 @@ impl Left {
 
 impl Turn {
     /// Take the stall, and the round trip that was waited with it, out of the gap; return what is left of both.
-    fn unstall_before(&mut self, left: bool, rtt: f64) -> f64 {
+    pub(super) fn unstall_before(&mut self, left: bool, rtt: f64) -> f64 {
         if self.stalled_before <= 0.0 || self.gap < self.stalled_before {
             return 0.0;
         }
@@ -95,6 +95,13 @@ impl Turn {
         }
         self.stalled_before = 0.0;
         0.0
+    }
+
+    /// How much of the service is a stall and its round trip: those that the request or the response are long enough for
+    /// lie there.
+    pub(super) fn stall_within_service(&self, rtt: f64) -> f64 {
+        let elsewhere = self.request.max(self.response) >= self.stalled_within;
+        if self.stalled_within <= 0.0 || elsewhere { 0.0 } else { self.stalled_within + rtt }
     }
 
     /// The same within the turn: it lies in the first part that is long enough for it; in the gap, where the request

@@ -19,6 +19,7 @@ mod locks;
 mod network;
 mod quiet;
 mod run;
+mod scope;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -38,6 +39,7 @@ pub use lanes::Waiting;
 pub use network::Network;
 use quiet::Quiet;
 use run::{Learned, Run, Walk};
+pub use scope::Scope;
 use turn::{Start, Turn, Turns};
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
@@ -62,6 +64,8 @@ pub struct Replay {
     halvings: Arc<Vec<(u32, Halvings)>>,
     /// The fixes that are made.
     left: Option<Arc<Left>>,
+    /// What goes its own way.
+    scope: Option<Arc<Scope>>,
     quiet: Arc<Quiet>,
 }
 
@@ -82,6 +86,7 @@ impl Replay {
             usage,
             lanes: 0,
             left: None,
+            scope: None,
             quiet: Arc::default(),
         };
         replay.bulks = Arc::new(bulk::bulks(&replay));
@@ -126,6 +131,17 @@ impl Replay {
         Ok(replay)
     }
 
+    /// The job where only a part of it is different.
+    pub fn scoped(&self, scope: Scope) -> Result<Replay, &'static str> {
+        let phases = self.connections.baseline_ns.len();
+        if scope.rtts_ns.len() != phases || scope.asked.len() != phases {
+            return Err("the RTTs of a scope do not fit the job");
+        }
+        let mut replay = Replay { scope: Some(Arc::new(scope)), ..self.clone() };
+        replay.quiet = Arc::new(Quiet::of(&replay));
+        Ok(replay)
+    }
+
     /// When the last turn is over at each RTT, in ns since the beginning; NaN stands for the RTTs as they were. The
     /// processors share the RTTs where few turns are quiet; where most are, all RTTs take hardly longer than some.
     pub fn run(&self, rtts_ns: &[f64], network: &Network) -> Vec<f64> {
@@ -145,10 +161,17 @@ impl Replay {
         })
     }
 
-    /// A turn, with the fixes made.
+    /// A turn, with the fixes made, on the hosts there.
     fn turn(&self, number: u32) -> Turn {
         let turn = self.turns.turn(number, &self.starts[number as usize]);
-        self.left.as_ref().map_or(turn, |left| left.of_turn(&turn, self.connections.baseline_ns[turn.phase as usize]))
+        let baseline = self.connections.baseline_ns[turn.phase as usize];
+        let turn = self.left.as_ref().map_or(turn, |left| left.of_turn(&turn, baseline));
+        self.scope.as_ref().map_or(turn, |scope| scope.of_turn(turn, baseline))
+    }
+
+    /// The RTT that a phase has where `asked` is asked for.
+    fn rtt_of(&self, phase: usize, asked: f64) -> f64 {
+        self.scope.as_ref().map_or(asked, |scope| scope.rtt(phase, asked))
     }
 
     /// The lock that a turn waits for.

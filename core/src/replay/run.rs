@@ -180,9 +180,12 @@ impl Run {
     pub fn new(walk: &Walk, rtts_ns: &[f64], learned: Option<Learned>) -> Run {
         let (replay, mut abreast) = (walk.replay, [f64::NAN; ABREAST]);
         abreast[..rtts_ns.len()].copy_from_slice(rtts_ns);
-        let phases = replay.connections.phases();
+        let rtts =
+            replay.connections.phases().enumerate().map(|(number, phase)| {
+                Times(abreast.map(|asked| walk.network.rtt(replay.rtt_of(number, asked), phase)))
+            });
         Run {
-            rtts: phases.map(|phase| Times(abreast.map(|rtt_ns| walk.network.rtt(rtt_ns, phase)))).collect(),
+            rtts: rtts.collect(),
             learned,
             lanes: vec![Times::default(); replay.lanes],
             connections: vec![Progress::default(); replay.connections.len()],

@@ -221,3 +221,53 @@ fn what_the_server_pushes_does_not_hide_the_rounds_of_what_follows() {
     let behind_a_push = grows_by_ms(&[(None, 400.0), answer]);
     assert!((behind_a_push - (alone - 100.0)).abs() < 1.0, "{behind_a_push}");
 }
+
+fn scope(rtts_ns: &[f64], client: f64, service: f64) -> Scope {
+    Scope { rtts_ns: rtts_ns.to_vec(), asked: vec![0.0; rtts_ns.len()], client, service, think_ns: 1e9 }
+}
+
+/// Two connections at 1 ms, one after the other; the second one's phase is its own.
+fn two_servers() -> Replay {
+    let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0)]);
+    let two: Cow<[f64]> = vec![MS as f64; 2].into();
+    (job.baseline_ns, job.low_ns, job.high_ns) = (two.clone(), two.clone(), two);
+    job.phase = vec![0, 1].into();
+    Replay::new(&job, Waiting::Evidence, &NETWORK)
+}
+
+#[test]
+fn only_what_is_moved_gets_another_rtt() {
+    let replay = two_servers();
+    let at = |scope: Scope, rtt_ms: f64| (replay.scoped(scope).unwrap().at(rtt_ms) - replay.at(f64::NAN)) / MS as f64;
+    assert_eq!(at(scope(&[f64::NAN, 101.0 * MS as f64], 1.0, 1.0), 7.0), 100.0);
+    let asked = Scope { asked: vec![1.0, 0.0], ..scope(&[0.0, 101.0 * MS as f64], 1.0, 1.0) };
+    assert_eq!(at(asked, 7.0), 106.0, "all else has the asked one");
+    let legs = Scope { asked: vec![2.0, 0.0], ..scope(&[MS as f64, f64::NAN], 1.0, 1.0) };
+    assert_eq!(at(legs, 7.0), 14.0, "its round trip takes two of them behind a proxy that stays");
+    assert!(replay.scoped(scope(&[f64::NAN], 1.0, 1.0)).is_err());
+}
+
+#[test]
+fn hosts_take_a_part_of_their_own_time_and_none_of_think_time() {
+    let mut job = job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]);
+    job.set(1, 10 * MS, 14 * MS); // three of them are the server's
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let saved = |client, service, think_ns| {
+        let there = replay.scoped(Scope { think_ns, ..scope(&[f64::NAN], client, service) }).unwrap();
+        (replay.at(1.0) - there.at(f64::NAN)) / MS as f64
+    };
+    assert_eq!(saved(1.0, 0.5, 1e9), 1.5);
+    assert_eq!(saved(0.5, 1.0, 1e9), (8.0 + 6.0) / 2.0);
+    assert_eq!(saved(0.5, 1.0, 7e6), 3.0, "a pause of 8 ms is think time");
+}
+
+#[test]
+fn faster_hosts_wait_for_a_delayed_acknowledgment_all_the_same() {
+    let replay = Replay::new(&stalled(), Waiting::Evidence, &NETWORK);
+    let there = replay.scoped(scope(&[f64::NAN], 0.0, 1.0)).unwrap();
+    assert_eq!(
+        (replay.at(1.0) - there.at(f64::NAN)) / MS as f64,
+        8.0 + 3.0,
+        "of 8 ms, 5 are the stall and its round trip"
+    );
+}

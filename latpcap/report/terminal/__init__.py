@@ -20,7 +20,7 @@ from latpcap.report.terminal.findings import findings, findings_text
 from latpcap.report.terminal.health import health
 from latpcap.report.terminal.minutes import minutes
 from latpcap.report.terminal.paths import paths
-from latpcap.report.terminal.projection import projection_parts, what_if_parts
+from latpcap.report.terminal.projection import budget_parts, projection_parts, what_if_parts
 from latpcap.report.terminal.routes import routes
 from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
@@ -31,6 +31,7 @@ from latpcap.result.analysis import Analysis
 
 __all__ = [
     "PARTS",
+    "budget_parts",
     "errors_text",
     "findings_text",
     "print_renderables",

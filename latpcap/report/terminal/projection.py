@@ -11,10 +11,11 @@ from latpcap.findings.what_if import FixResult, WhatIf
 from latpcap.projection.project import Point, Projection
 from latpcap.report.console import heading
 from latpcap.report.grid import Grid, Heading
+from latpcap.report.terminal.budget import PARTS
 from latpcap.report.text import printable
-from latpcap.units import format_ms, significant
+from latpcap.units import format_given_ms, format_ms, percent, significant
 
-__all__ = ["projection_parts", "what_if_parts"]
+__all__ = ["budget_parts", "projection_parts", "what_if_parts"]
 
 SAVINGS = 3
 
@@ -35,11 +36,31 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
         yield Text(f"with {projection.conditions.text}", style="dim")
     if projection.conditions.connections is not None:
         yield Text(_limit(projection.capacity_per_s))
+    if projection.hosts is not None:
+        yield Text(projection.hosts.text)
     if projection.within is not None:
         yield Text(projection.within.text)
     if projection.told_rtt_ms is not None:
         for saving in projection.fetches[:SAVINGS]:
             yield Text(f"{printable(saving.statement)[:60]}: {saving.text(projection.told_rtt_ms)}")
+
+
+def budget_parts(projection: Projection) -> Iterator[RenderableType]:
+    """Where the time goes there, beside where it went."""
+    now, there = projection.budget_now, projection.budget_at
+    if now is None or there is None or projection.told_rtt_ms is None:
+        return
+    yield heading(f"Where the time goes at {format_given_ms(projection.told_rtt_ms)}")
+    parts = [(PARTS[name][1], seconds, now.parts()[name]) for name, seconds in there.parts().items()]
+    total = sum(there.parts().values())
+    yield Grid(
+        (Heading("", "left"), Heading("now s"), Heading("there s"), Heading("share")),
+        [
+            (name, significant(before), significant(after), percent(after / total))
+            for name, after, before in parts
+            if total > 0 and (before > 0 or after > 0)
+        ],
+    )
 
 
 def _figures(point: Point) -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""Whether a proxy, and a second network, stand behind the host that answers.
+
+A proxy acknowledges at once and answers when the server behind it has: what it adds is in every answer alike, the
+second network's round trip. A server answers what gives it nothing to do (a validation, `SET`, `BEGIN`) within a
+fraction of a millisecond, however slow its statements are. So where not even such an answer came near the RTT, and the
+fastest answers are all about as late, the time is rather a network's than the server's. See docs/proxies.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from latpcap.rtt import Estimate
+from latpcap.tables.columns import Bools, Floats, Ints
+from latpcap.tables.recording import Connections, Exchanges, Recording
+from latpcap.units import format_ms
+
+__all__ = ["Hidden", "hidden_networks"]
+
+MIN_ANSWERS = 20
+"""Fewer tell nothing of how fast a server can answer."""
+LEAST_NS = 1e6
+"""A host that answers trifles so long after the RTT is busy with something, and be it to ask another one."""
+LEAST_OF_RTT = 0.2
+"""Less than this part of the RTT may as well be its own."""
+ALIKE = 1.3
+"""A network adds about the same to all answers: the fastest of each kind are no farther apart than this."""
+QUICKEST = 0.02
+"""The part of the answers below which one is an exception."""
+MIN_READS, MIN_EACH = 3, 5
+"""Where nobody asks trifles: so many different queries, each so often, tell the same."""
+QUICK_LOGIN_NS = 4e5
+"""PostgreSQL starts a process for each connection; what lets clients in sooner is no PostgreSQL."""
+TRIFLES = ("begin", "session", "ping")
+
+
+class Hidden(Struct, frozen=True):
+    """A path whose server seems to be behind another network."""
+
+    path: int
+    server: str
+    rtt_ms: float
+    floor_ms: float
+    """What each answer takes beyond the RTT."""
+    answers: int
+    """How many took so long."""
+    trifles: int
+    """Answers to what gives a server nothing to do; 0 where only queries tell."""
+    sure: bool
+    """A server can hardly be like this; otherwise it may as well take as long for each of its few statements."""
+
+    @property
+    def seconds(self) -> float:
+        """How much of what looks like the server's time may be a network's, one answer after the other."""
+        return self.answers * self.floor_ms / 1e3
+
+    @property
+    def text(self) -> str:
+        """What is seen, and what it may mean."""
+        even = "not even BEGIN, SET or a validation" if self.trifles else "no query"
+        return (
+            f"{even} was answered by {self.server} in less than {format_ms(self.floor_ms)} beyond the RTT of "
+            f"{format_ms(self.rtt_ms)}, so a proxy seems to stand there, and its network to look like the server"
+        )
+
+
+def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
+    """The paths with one, in their order."""
+    exchanges = recording.exchanges
+    alone = (exchanges.round_trips == 1) & exchanges.complete & ~exchanges.is_setup & exchanges.wait.where("own".__eq__)
+    rows = np.flatnonzero(alone)
+    if len(rows) < MIN_ANSWERS:
+        return ()
+    path = rtt.paths.of_connection[exchanges.connection[rows]]
+    high, baseline = (values[rtt.of_exchanges[rows]] for values in (rtt.of_phases.high, rtt.of_phases.baseline))
+    late = exchanges.waited[rows] - high
+    trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
+    is_ping = exchanges.is_for("ping")[rows]
+    logins = _logins(recording.connections, exchanges, rtt)
+    query = np.where(exchanges.kind.where("read".__eq__)[rows], exchanges.fingerprint[rows], -1)
+    order = np.argsort(path, kind="stable")
+    edges = np.flatnonzero(np.diff(path[order], prepend=-1, append=-1))
+    found = []
+    for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        at = order[first:last]
+        usual = float(np.median(baseline[at]))
+        number = int(path[at[0]])
+        floor, sure = _floor(late[at], trifle[at] & ~is_ping[at], is_ping[at], query[at], usual)
+        if floor is None:
+            continue
+        sure = sure or bool((logins[0] == number).any() and np.median(logins[1][logins[0] == number]) < QUICK_LOGIN_NS)
+        beyond = floor + float(np.median(high[at])) - usual
+        trifles = int((trifle[at] & ~is_ping[at]).sum())
+        found.append(Hidden(number, rtt.paths.server[number], usual / 1e6, beyond / 1e6, len(at), trifles, sure))
+    return tuple(found)
+
+
+def _logins(connections: Connections, exchanges: Exchanges, rtt: Estimate) -> tuple[Ints, Floats]:
+    """The paths of PostgreSQL's logins that can be read, and what each took of its own (ns)."""
+    readable = connections.protocol.where("postgresql".__eq__)[exchanges.connection]
+    rows = np.flatnonzero(readable & exchanges.command.where("authenticate".__eq__) & exchanges.complete)
+    travelled = exchanges.round_trips[rows] * rtt.of_phases.baseline[rtt.of_exchanges[rows]]
+    return rtt.paths.of_connection[exchanges.connection[rows]], exchanges.waited[rows] - travelled
+
+
+def _floor(late: Floats, trifle: Bools, is_ping: Bools, query: Ints, rtt: float) -> tuple[float | None, bool]:
+    """How late even the fastest answers of a path are (ns), and whether that is so whatever was asked.
+
+    Pings do not count, which a proxy may answer itself. Where one of the others was quick, it is `None`.
+    """
+    asked = late[~is_ping] if (~is_ping).any() else late
+    if len(asked) < MIN_ANSWERS or not rtt >= 0:
+        return None, False
+    floor = float(np.quantile(asked, QUICKEST, method="lower"))
+    if floor < max(LEAST_NS, LEAST_OF_RTT * rtt) or np.quantile(asked, 0.1, method="lower") > ALIKE * floor:
+        return None, False
+    if trifle.any():
+        trifles = late[trifle]
+        quick = float(np.quantile(trifles, 0.25, method="lower"))
+        if trifles.min() < floor / ALIKE:
+            return None, False
+        return floor, quick <= ALIKE * floor
+    fastest = [
+        float(np.quantile(late[query == each], 0.1, method="lower"))
+        for each, count in zip(*np.unique(query, return_counts=True), strict=True)
+        if each >= 0 and count >= MIN_EACH
+    ]
+    return floor, len(fastest) >= MIN_READS and max(fastest) <= ALIKE * min(fastest)

@@ -1,0 +1,83 @@
+"""Where the time goes at another RTT, and what faster hosts save there.
+
+The parts of the capture's budget, each as it grows: what waits for the network with the round trips, what client and
+server take themselves with their processors, and transfers with what TCP's windows add. They sum to the projection.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from latpcap.measures.budget import Budget
+from latpcap.projection.assumptions import Conditions
+from latpcap.units import format_given_ms, format_s, percent
+
+__all__ = ["Growth", "HostSaving", "budget_there", "host_saving"]
+
+
+class Growth(Struct, frozen=True):
+    """What a projection adds to the parts of a budget, in seconds."""
+
+    network_s: float
+    setup_s: float
+    stall_s: float
+    own_s: float
+    """What hosts that wait longer or shorter take more of their own."""
+
+
+def budget_there(now: Budget, growth: Growth, conditions: Conditions, replayed_s: float, runtime_s: float) -> Budget:
+    """The parts of `runtime_s`; `replayed_s` is the same by as many connections as there were."""
+    own_s = now.client_s + now.service_s
+    more = 1 + growth.own_s / own_s if own_s > 0 else 1.0
+    part_s = {
+        "client_s": now.client_s * more * (1.0 if conditions.client_time is None else conditions.client_time),
+        "service_s": now.service_s * more * (1.0 if conditions.service_time is None else conditions.service_time),
+        "network_s": now.network_s + growth.network_s,
+        "setup_s": now.setup_s + growth.setup_s,
+        "stall_s": now.stall_s + growth.stall_s,
+        "transfer_s": now.transfer_s,
+        "think_s": now.think_s,
+        "loss_s": now.loss_s,
+        "unknown_s": now.unknown_s,
+    }
+    part_s = {name: max(seconds, 0.0) for name, seconds in part_s.items()}
+    rest_s = replayed_s - sum(part_s.values())
+    if rest_s > 0 and growth.network_s + growth.setup_s < 0:
+        part_s["network_s"] += rest_s  # what ran side by side saves less than each by itself
+    elif rest_s > 0:
+        part_s["transfer_s"] += rest_s  # what the windows wait for, a bottleneck and what is lost
+    else:
+        for name in ("network_s", "setup_s", "transfer_s", "service_s", "client_s"):
+            taken = min(part_s[name], -rest_s)
+            part_s[name] -= taken
+            rest_s += taken
+    total_s = sum(part_s.values())
+    scale = runtime_s / total_s if total_s > 0 else 0.0
+    return Budget(**{name: seconds * scale for name, seconds in part_s.items()})
+
+
+class HostSaving(Struct, frozen=True):
+    """What `--service` and `--client` change, beside what the network takes."""
+
+    saved_s: float
+    runtime_s: float
+    """As the hosts are."""
+    network_s: float
+    """What the round trips take there."""
+    text: str
+
+
+def host_saving(conditions: Conditions, rtt_ms: float, as_is_s: float, there_s: float, network_s: float) -> HostSaving:
+    """The change from `as_is_s` to `there_s` in words."""
+    hosts = replace(Conditions(), client_time=conditions.client_time, service_time=conditions.service_time).text
+    saved_s, at = as_is_s - there_s, f"at {format_given_ms(rtt_ms)}"
+    share, network = (
+        f" ({percent(min(abs(part) / as_is_s, 1.0))})" if as_is_s > 0 else "" for part in (saved_s, network_s)
+    )
+    changes = "saves" if saved_s >= 0 else "costs"
+    text = (
+        f"{hosts[:1].upper()}{hosts[1:]} {changes} {format_s(abs(saved_s))} of {format_s(as_is_s)} {at}{share}; "
+        f"the round trips take {format_s(network_s)} of it{network}."
+    )
+    return HostSaving(saved_s, as_is_s, network_s, text)

@@ -1,0 +1,50 @@
+"""Networks behind a proxy: a round trip of the application takes them, too."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from latpcap.rtt.baselines import Baselines
+from latpcap.tables.columns import Codes
+
+__all__ = ["Beyond", "further"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Beyond(Struct, frozen=True, eq=False):
+    """Of each phase that is one of a connection through a proxy."""
+
+    connection: Ints
+    outer: Ints
+    """The phase that it has on its way to the proxy."""
+    server: Codes
+    """Behind the proxy."""
+    trips: Floats
+    """How many round trips of the proxy one of the application takes."""
+    baseline: Floats
+    """Of these, ns, with the ends of its range."""
+    low: Floats
+    high: Floats
+    round_trips: Floats
+    """Of the application."""
+
+
+def further(phases: Baselines, beyond: Beyond) -> Baselines:
+    """The phases, and those that take both networks: their RTT is the sum."""
+    both = Baselines(**{name: getattr(phases, name)[beyond.outer] for name in Baselines.__struct_fields__})
+    baseline = both.baseline + beyond.trips * beyond.baseline
+    both = replace(
+        both,
+        baseline=baseline,
+        low=both.low + beyond.trips * beyond.low,
+        high=both.high + beyond.trips * beyond.high,
+        near_share=np.nan_to_num(both.near / baseline),
+    )
+    return Baselines(
+        **{name: np.concatenate((getattr(phases, name), getattr(both, name))) for name in Baselines.__struct_fields__}
+    )

@@ -1,0 +1,195 @@
+"""A proxy: told from the application's side, and both of its sides joined where the capture has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+from conftest import FIXTURES
+
+from latpcap import Capture, read
+from latpcap.measures.legs import joined_legs
+from latpcap.result.analysis import Measures
+
+PROXIES = FIXTURES / "proxies"
+TRIFLES = [Ex(sql="begin"), Ex(sql="set a = ?"), Ex(sql="select ?")]
+READS = [Ex(sql=f"select {name} from t where id = ?") for name in "abc"]
+
+
+def late(exchanges: list[Ex], by_ms: float) -> list[Ex]:
+    return [replace(each, service_ms=each.service_ms + by_ms) for each in exchanges]
+
+
+def codes(*exchanges: Ex, rtt_ms: float = 0.5, **of_connection: Any) -> list[str]:
+    connection = Conn(list(exchanges), rtt_ms=rtt_ms, far_ms=[rtt_ms] * 12, **of_connection)
+    return [note.code for note in Measures(build([connection])).health]
+
+
+def findings(name: str) -> dict[str, str]:
+    return {finding.code: finding.fix for finding in read(PROXIES / f"{name}.pcapng").analyze(15).findings}
+
+
+# --- the application's side alone -----------------------------------------------------------------------------------
+
+
+def test_what_answers_not_even_trifles_at_once_is_a_proxy() -> None:
+    assert "proxy-likely" in codes(*late([*TRIFLES, *READS] * 10, 5.0))
+
+
+def test_different_queries_that_all_take_the_same_are_answered_through_a_proxy() -> None:
+    assert "proxy-likely" in codes(*late(READS * 10, 5.0))
+
+
+def test_a_slow_server_answers_trifles_at_once() -> None:
+    assert "proxy-likely" not in codes(*TRIFLES, *late(READS * 10, 5.0))
+
+
+def test_slow_commits_are_the_servers() -> None:
+    transaction = [Ex(sql="begin"), Ex(sql="insert into t values (?)"), Ex(sql="commit", service_ms=10.0)]
+    assert "proxy-likely" not in codes(*transaction * 20)
+
+
+def test_writes_that_all_wait_for_the_disk_are_the_servers() -> None:
+    writes = [Ex(sql=f"insert into {name} values (?)", service_ms=10.0) for name in "abc"]
+    assert "proxy-likely" not in codes(*writes * 20)
+
+
+def test_one_kind_of_slow_query_says_nothing_of_a_proxy() -> None:
+    assert "proxy-likely" not in codes(*[Ex(sql="select pg_sleep(?)", service_ms=20.0)] * 50)
+
+
+def test_queries_that_take_each_its_own_time_are_the_servers() -> None:
+    each_its_own = [replace(query, service_ms=5.0 * place) for place, query in enumerate(READS, 1)]
+    assert "proxy-likely" not in codes(*each_its_own * 10)
+
+
+def test_a_busy_server_is_late_by_chance() -> None:
+    wait = np.random.default_rng(7).exponential(8.0, 60)
+    queued = [replace(each, service_ms=float(ms)) for each, ms in zip([*TRIFLES, *READS] * 10, wait, strict=True)]
+    assert "proxy-likely" not in codes(*queued)
+
+
+def test_a_proxy_may_answer_pings_itself() -> None:
+    assert "proxy-likely" in codes(*[Ex("ping")] * 10, *late([*TRIFLES, *READS] * 10, 5.0))
+
+
+def test_a_fraction_of_a_far_rtt_is_no_proxy() -> None:
+    assert "proxy-likely" not in codes(*late([*TRIFLES, *READS] * 10, 5.0), rtt_ms=50.0)
+
+
+@pytest.mark.parametrize("name", ["haproxy-nplus1-application", "pgbouncer-nplus1-application"])
+def test_behind_a_proxy_nobody_is_told_that_a_faster_network_will_not_help(name: str) -> None:
+    result = read(PROXIES / f"{name}.pcapng").analyze(15)
+    assert "proxy-likely" in [note.code for note in result.health]
+    assert "slow-server" not in [finding.code for finding in result.findings]
+    assert "the server or the network behind a proxy" in result.summary.verdict
+
+
+def test_where_nothing_tells_the_advice_says_what_it_does_not_hold_for() -> None:
+    result = read(PROXIES / "haproxy-queries-application.pcapng")
+    assert "proxy-likely" not in result.health.column("code")
+    assert "Unless a proxy stands before the server" in findings("haproxy-queries-application")["slow-server"]
+
+
+# --- both sides -----------------------------------------------------------------------------------------------------
+
+
+def relayed(times: int = 20, *, offset_ms: float = 0.3, second: str = "10.0.0.3:3306", **changed: Any) -> list[Conn]:
+    """The same statements from an application to a host and, within each, from there to another one at 4 ms."""
+    sql = [f"select a from t{number % 3} where id = ?" for number in range(times)]
+    inner = [Ex(sql=each, parameters=number, service_ms=0.2, client_ms=2.0) for number, each in enumerate(sql)]
+    outer = [Ex(sql=each, parameters=number, service_ms=4.4, client_ms=0.8) for number, each in enumerate(sql)]
+    way = Conn(outer, rtt_ms=1.0, server="10.0.0.2:3306", handshake=False)
+    behind = Conn(inner, rtt_ms=4.0, client="10.0.0.2:50000", server=second, handshake=False, at_ms=offset_ms - 1.2)
+    return [way, replace(behind, **changed)]
+
+
+def test_what_a_proxy_passes_on_counts_once() -> None:
+    result = read(PROXIES / "haproxy-nplus1.pcapng").analyze(15)
+    both = sum(connection.round_trips for connection in result.connections)
+    assert 2 * result.summary.round_trips == pytest.approx(both, abs=1)
+    assert f"{both} round trips on both sides of a proxy are {result.summary.round_trips} of the application" in (
+        result.summary.verdict
+    )
+    assert "proxy-legs" in [note.code for note in result.health]
+    assert "proxy-likely" not in [note.code for note in result.health]
+
+
+def test_a_round_trip_takes_both_networks() -> None:
+    result = read(PROXIES / "haproxy-nplus1.pcapng").analyze(15)
+    each_s = result.budget.network_s / result.summary.round_trips
+    assert each_s == pytest.approx(0.0055, rel=0.04)
+    assert sum(result.budget.parts().values()) == pytest.approx(result.summary.runtime_s)
+
+
+@pytest.mark.parametrize("name", ["haproxy-nplus1", "pgbouncer-transactions"])
+def test_each_network_moves_by_itself(name: str) -> None:
+    capture = read(PROXIES / f"{name}.pcapng")
+    trips = capture.analyze().summary.round_trips
+
+    def added(**asked: Any) -> float:
+        projection = capture.project(**asked)
+        return projection.points[0].runtime_s - projection.now.runtime_s  # type: ignore[operator, union-attr]
+
+    behind, before = added(move={"10.77.0.2": 15.0}), added(move={"10.77.0.9": 10.5})
+    assert behind == pytest.approx(trips * 0.010, rel=0.05)
+    assert before == pytest.approx(trips * 0.010, rel=0.05)
+    assert added(rtt_ms=15.0) == behind
+    assert added(rtt_ms=15.0, move={"10.77.0.9": 10.5}) == pytest.approx(behind + before, rel=0.05)
+
+
+def test_a_pooler_lets_clients_in_without_the_server() -> None:
+    recording = read(PROXIES / "pgbouncer-transactions.pcapng")._recording
+    legs = joined_legs(recording)
+    assert legs is not None
+    setup = recording.exchanges.is_setup
+    assert (legs.inner[setup] == -1).all()
+
+
+def test_made_up_legs_are_joined() -> None:
+    legs = joined_legs(build(relayed()))
+    assert legs is not None
+    assert (legs.told.round_trips, legs.told.inner_round_trips) == (40, 20)
+
+
+@pytest.mark.parametrize(
+    ("why", "connections"),
+    [
+        ("another host asks the second server", lambda: relayed(client="10.0.0.7:50000")),
+        ("the answer comes after the application's", lambda: relayed(offset_ms=3.0)),
+        ("the second server was asked first", lambda: relayed(offset_ms=-3.0)),
+        ("few statements", lambda: relayed(times=9)),
+        (
+            "other literals",
+            lambda: [
+                relayed()[0],
+                replace(relayed()[1], exchanges=[replace(each, parameters=99) for each in relayed()[1].exchanges]),
+            ],
+        ),
+        (
+            "an application server that asks a database for other things as well",
+            lambda: [*relayed(), Conn(READS * 10, client="10.0.0.2:50001", server="10.0.0.3:3306", at_ms=500)],
+        ),
+        (
+            "an application that asks two databases the same",
+            lambda: [relayed()[0], replace(relayed()[0], server="10.0.0.3:3306", client="10.0.0.1:40001")],
+        ),
+    ],
+)
+def test_what_is_not_certain_is_not_joined(why: str, connections: Callable[[], list[Conn]]) -> None:
+    assert joined_legs(build(connections())) is None, why
+
+
+def test_tables_keep_both_sides() -> None:
+    capture = read(PROXIES / "pgbouncer-transactions.pcapng")
+    assert len(capture.connections) == 2
+    assert len(capture.exchanges) > capture.analyze().summary.exchanges
+
+
+def test_one_side_alone_can_be_selected() -> None:
+    capture: Capture = read(PROXIES / "pgbouncer-transactions.pcapng").select(server="10.77.0.2")
+    assert "proxy-legs" not in capture.health.column("code")
