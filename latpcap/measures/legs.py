@@ -185,6 +185,10 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     times = trips[inner[rows]] / own_trips[rows]
     rows, times = rows[times > 0], times[times > 0]
     inner = inner[rows]
+    opened, greetings, greeted = _opened(recording, np.flatnonzero(kept)[rows], inner)
+    times[opened] += 1 / own_trips[rows[opened]]
+    rows = np.concatenate((rows, np.searchsorted(np.flatnonzero(kept), greetings)))
+    inner, times = np.concatenate((inner, inner[greeted])), np.concatenate((times, np.full(len(greeted), 2.0)))
     key = np.stack((estimate.of_exchanges[rows], rtt.of_exchanges[inner], np.rint(1e6 * times).astype(np.int64)))
     _, first, place = np.unique(key, axis=1, return_index=True, return_inverse=True)
     behind, outer = rtt.of_exchanges[inner[first]], estimate.of_exchanges[rows[first]]
@@ -202,3 +206,20 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     of_exchanges = estimate.of_exchanges.copy()
     of_exchanges[rows] = len(estimate.phases) + place.ravel()
     return ours, estimate.through(beyond, of_exchanges)
+
+
+def _opened(recording: Recording, outer: Ints, inner: Ints) -> tuple[Ints, Ints, Ints]:
+    """What waits for the proxy's own connection: a TCP handshake and, where the server speaks first, its greeting.
+
+    Which of the pairs wait for one handshake more; the greetings that wait for both, and a pair of each.
+    """
+    connections, exchanges = recording.connections, recording.exchanges
+    connection = exchanges.connection
+    _, pairs = np.unique(connection[outer], return_index=True)
+    ours, theirs = connection[outer[pairs]], connection[inner[pairs]]
+    seen = (connections.syn[ours] != MISSING) & (connections.syn[theirs] >= connections.syn[ours])
+    first, first_inner = np.searchsorted(connection, ours), np.searchsorted(connection, theirs)
+    seen &= (outer[pairs] - first <= 1) & (inner[pairs] - first_inner <= 1)
+    greets = seen & connections.server_first[ours] & (exchanges.request[first] == MISSING)
+    opened = pairs[seen & ~greets]
+    return opened, first[greets], pairs[greets]

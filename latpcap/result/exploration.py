@@ -43,6 +43,7 @@ class Exploration(Struct, frozen=True):
 
 def explore(measures: Measures, rtt_ms: Sequence[float] | None = None) -> Exploration:
     """Explore a recording; the slider begins with the RTTs of `rtt_ms` (ms)."""
+    measures = measures.application
     analysis, recording = measures.analyze(rtt_ms), measures.recording
     baseline_ms = analysis.projection.baseline_rtt_ms
     first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)

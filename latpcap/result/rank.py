@@ -101,6 +101,7 @@ _KINDS = {str: DataType.string(), int: DataType.uint64(), float: DataType.float6
 
 def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> RankRow:
     """What the analysis of these connections says."""
+    measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
     known = basis.job is not None
     found = (
