@@ -85,21 +85,25 @@ def main() -> None:
 
 def page(recordings: dict[str, Recording], named: str | None = None) -> str:
     """The whole page as Markdown; `named`: the table of jobs that no class holds."""
-    parts = [INTRO.format(statistic=STATISTIC), *map(recorded, recordings.values())]
+    parts = [
+        INTRO.format(statistic=STATISTIC),
+        in_short(recordings),
+        section("What was recorded", [*map(recorded, recordings.values())], 2),
+    ]
     for name, title in TITLES.items():
         if name in recordings and recordings[name].at(ECHO):
-            parts.append(f"# At the link's echo: {title}\n")
+            parts.append(f"## At the link's echo: {title}\n")
             parts += user(recordings[name])
+    parts.append(jobs_of_the_issue(recordings, kept_table()) if named is None else "")
+    parts.append(crowds(table("crowds.rates.csv.gz"), table("crowds.rates.before.csv.gz")) if named is None else "")
     for name, found in recordings.items():
         if name not in TITLES:
-            parts.append(f"# {OTHERS.get(name, name).capitalize()}\n")
+            parts.append(f"## {sentence(OTHERS.get(name, name))}\n")
             parts += whole(found, ECHO if found.at(ECHO) else IN_STREAM)
-    parts.append("# At the target's in-stream mean\n")
+    parts.append("## At the target's in-stream mean\n")
     for name in TITLES:
         if name in recordings:
             parts += whole(recordings[name], IN_STREAM)
-    parts.append(crowds(table("crowds.rates.csv.gz"), table("crowds.rates.before.csv.gz")) if named is None else "")
-    parts.append(jobs_of_the_issue(recordings, kept_table()) if named is None else "")
     for name in (name for name in TITLES if name in recordings):
         parts += [consistency(recordings[name]), held_out(recordings[name]), rtts(recordings[name])]
     return "\n".join(part for part in parts if part)
@@ -150,8 +154,41 @@ def kind(row: Row) -> str:
     return str(row["kind"])
 
 
-def section(title: str, lines: list[str]) -> str:
-    return "\n".join([f"## {title}", "", *(lines or ["None was recorded."]), ""])
+def section(title: str, lines: list[str], level: int = 3) -> str:
+    return "\n".join([f"{'#' * level} {title}", "", *(lines or ["None was recorded."]), ""])
+
+
+def in_short(recordings: dict[str, Recording]) -> str:
+    """What was aimed at, and what came of it, at the echo."""
+    user = {name: recordings[name].at(ECHO) for name in TITLES if name in recordings}
+    lines = [
+        "At the echo. *aimed at*: median · p90 · worst error, inside, half-width.",
+        "",
+        "| | recording | pairs | median error | p90 | worst | inside | half-width | aimed at |",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|",
+    ]
+
+    def add(title: str, name: str, rows: list[Row], aim: str) -> None:
+        if rows:
+            found = figures(rows)
+            lines.append(
+                f"| {title} | {name} | {len(rows)} | {found['median error']:.1f} % | {found['p90']:.1f} % | {found['worst']:.1f} % "
+                f"| {found['inside']:.0f} % | {found['half-width']:.1f} % | {aim} |"
+            )
+
+    for name, rows in user.items():
+        up = [row for row in rows if way(row) == UP]
+        aim = f"1 · {5 if name == SLEEPING else 3} · 8 %, 97 %, 5 %"
+        add("jobs that wait, up", name, [row for row in up if row["kind"] in WAITS], aim)
+        long = [row for row in up if row["kind"] in MOVES and row["measured_s"] >= LONG_S]
+        add(f"bulk, pipelines, side by side, {LONG_S:g} s and more, up", name, long, "p90 12 %, 92 %")
+        for far, aimed in zip(
+            DOWNWARDS, ("median 4 %, 95 %", "median 8 %, 95 %", "0.1 ms a round trip, 95 %"), strict=True
+        ):
+            there = [row for row in rows if how_far(row) == far and row["kind"] in (*WAITS, *MOVES)]
+            off = [abs(per_round_trip_ms(row)) for row in there if row["target_round_trips"]]
+            add(far, name, there, aimed + (f": median {np.median(off):.3f} ms" if off and far == DOWNWARDS[-1] else ""))
+    return section("In short", lines, 2) if len(lines) > 4 else ""
 
 
 def summary(
@@ -214,9 +251,11 @@ def consistency(recording: Recording) -> str:
     for pair, value in off:
         groups.setdefault(kind(pair), []).append((pair, value))
     lines = [
-        "What a projection up adds to the runtime, from the one capture, less what the projection back down takes off, from the other; in "
-        "percent of the",
-        "longer run. *within* counts the pairs that return within 5 %.",
+        fill(
+            "What a projection up adds to the runtime, from the one capture, less what the projection back down takes off, from the "
+            "other; in percent of the longer run. *within* counts the pairs that return within 5 %.",
+            120,
+        ),
         "",
         "| | pairs | median | p90 | mean, signed | within |",
         "|---|--:|--:|--:|--:|--:|",
@@ -227,7 +266,7 @@ def consistency(recording: Recording) -> str:
         lines.append(
             f"| {name} | {len(group)} | {np.median(size):.1f} % | {np.quantile(size, 0.9):.1f} % | {values.mean():+.1f} % | {np.mean(size <= 5):.0%} |"
         )
-    return section(f"There and back, recording *{recording.name}*", lines)
+    return section(f"There and back, recording *{recording.name}*", lines, 2)
 
 
 def held_out(recording: Recording) -> str:
@@ -247,9 +286,11 @@ def held_out(recording: Recording) -> str:
         return ""
     test = left_out(rows, fit, tested)
     lines = [
-        "For each class a factor was learned that takes its median error off, on all workloads but one, and tried on that one. Where the "
-        "errors stay as they",
-        "are, no constant is left to be fitted, and those that are do not come from the workload they are tested on.",
+        fill(
+            "For each class a factor was learned that takes its median error off, on all workloads but one, and tried on that one. "
+            "Where the errors stay as they are, no constant is left to be fitted.",
+            120,
+        ),
         "",
         "| | pairs | median error | with the factor | p90 | with the factor |",
         "|---|--:|--:|--:|--:|--:|",
@@ -262,7 +303,7 @@ def held_out(recording: Recording) -> str:
         lines.append(
             f"| {name} | {len(group)} | {np.median(plain):.1f} % | {np.median(better):.1f} % | {np.quantile(plain, 0.9):.1f} % | {np.quantile(better, 0.9):.1f} % |"
         )
-    return section(f"Leave one workload out, recording *{recording.name}*, up", lines)
+    return section(f"Leave one workload out, recording *{recording.name}*, up", lines, 2)
 
 
 def rtts(recording: Recording) -> str:
@@ -278,7 +319,7 @@ def rtts(recording: Recording) -> str:
         cells = [np.array([row[name] for row in targets]) for name in columns]
         values = " | ".join("–" if np.isnan(cell).all() else f"{np.nanmedian(cell):.3f} ms" for cell in cells)
         lines.append(f"| {asked:g} ms | {values} |")
-    return section(f"The RTTs, recording *{recording.name}*", lines)
+    return section(f"The RTTs, recording *{recording.name}*", lines, 2)
 
 
 def crowds(rates: list[dict[str, str]], before: list[dict[str, str]]) -> str:
@@ -326,7 +367,7 @@ def crowds(rates: list[dict[str, str]], before: list[dict[str, str]]) -> str:
             f"| {row['predicted_per_s']:,.0f}/s | {row['low_per_s']:,.0f} … {row['high_per_s']:,.0f} | {'yes' if row['inside'] else 'no'} "
             f"| {row['limit_per_s'] or 'none known'} |"
         )
-    return section("More clients", lines)
+    return section("More clients", lines, 2)
 
 
 def typed_rate(row: dict[str, str]) -> Row:
@@ -362,7 +403,7 @@ def jobs_of_the_issue(recordings: dict[str, Recording], told: str) -> str:
                     f"| {found['inside']:.0f} % | {found['half-width']:.1f} % |"
                 )
     lines += ["", *told.splitlines()] if told else []
-    return section("Jobs that were far off", lines) if len(lines) > 4 else ""
+    return section("Jobs that were far off", lines, 2) if len(lines) > 4 else ""
 
 
 def named_rows(recordings: dict[str, Recording], places: str, workloads: str, *, old: bool) -> list[Row]:
@@ -376,6 +417,10 @@ def named_rows(recordings: dict[str, Recording], places: str, workloads: str, *,
             if re.search(workloads, re.sub(r"_s?\d+$", "", row["workload"])) and row["kind"] != AT_SERVER
         ]
     return found
+
+
+def sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def kept_table() -> str:
