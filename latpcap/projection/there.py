@@ -43,10 +43,10 @@ def budget_there(now: Budget, growth: Growth, conditions: Conditions, replayed_s
     }
     part_s = {name: max(seconds, 0.0) for name, seconds in part_s.items()}
     rest_s = replayed_s - sum(part_s.values())
-    if rest_s > 0 and growth.network_s + growth.setup_s < 0:
-        part_s["network_s"] += rest_s  # what ran side by side saves less than each by itself
-    elif rest_s > 0:
-        part_s["transfer_s"] += rest_s  # what the windows wait for, a bottleneck and what is lost
+    if rest_s > 0:
+        moved = _of_transfers(now, growth, conditions)
+        part_s["transfer_s"] += rest_s * moved
+        part_s["network_s"] += rest_s * (1 - moved)
     else:
         for name in ("network_s", "setup_s", "transfer_s", "service_s", "client_s"):
             taken = min(part_s[name], -rest_s)
@@ -55,6 +55,17 @@ def budget_there(now: Budget, growth: Growth, conditions: Conditions, replayed_s
     total_s = sum(part_s.values())
     scale = runtime_s / total_s if total_s > 0 else 0.0
     return Budget(**{name: seconds * scale for name, seconds in part_s.items()})
+
+
+def _of_transfers(now: Budget, growth: Growth, conditions: Conditions) -> float:
+    """Which part of what the replay adds beyond the round trips is that of transfers: windows, a bottleneck, losses.
+
+    The rest is waiting: those who share a pool wait for each other's round trips.
+    """
+    if conditions.bandwidth_bps is not None or conditions.loss is not None:
+        return 1.0
+    waited_s = now.network_s + now.transfer_s
+    return now.transfer_s / waited_s if growth.network_s + growth.setup_s >= 0 and waited_s > 0 else 0.0
 
 
 class HostSaving(Struct, frozen=True):
