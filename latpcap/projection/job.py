@@ -18,6 +18,7 @@ from latpcap.measures.budget import Timeline
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
+from latpcap.projection import lost
 from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
 from latpcap.tables.columns import Codes
@@ -149,6 +150,7 @@ class Columns(Struct, frozen=True):
         stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
+        seen = lost.times(exchanges, len(connections))
         return cls(
             baseline_ns=baseline,
             low_ns=low,
@@ -164,10 +166,10 @@ class Columns(Struct, frozen=True):
             server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
             connection=exchanges.connection.astype(np.uint32),
             phase=rtt.of_exchanges.astype(np.uint32),
-            request_ns=_shifted(exchanges.request, back, aside),
-            request_end_ns=_shifted(exchanges.request_end, back, aside),
-            response_ns=_shifted(exchanges.response, shift, aside),
-            response_end_ns=_shifted(exchanges.response_end, shift, aside),
+            request_ns=_shifted(seen.request, back, aside),
+            request_end_ns=_shifted(seen.request_end, back, aside),
+            response_ns=_shifted(seen.response, shift, aside),
+            response_end_ns=_shifted(seen.response_end, shift, aside),
             round_trips=exchanges.round_trips.astype(np.uint32),
             stalled_before_ns=stalls.before[:stalled],
             stalled_within_ns=stalls.inside[:stalled],

@@ -1,0 +1,46 @@
+"""A job is replayed with the round trips whose packets the capture missed."""
+
+from __future__ import annotations
+
+import random
+
+import damage
+import pytest
+from builder import Conn, Ex, build
+from conftest import load_fixture
+
+import latpcap
+from latpcap.projection.lost import times
+from latpcap.tables.recording import MISSING
+
+RTTS_MS = [0.5, 15.0, 50.0]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.03, 0.05])
+@pytest.mark.parametrize("name", ["mysql/nplus1-1000", "postgresql/psycopg3-nplus1-100"])
+def test_a_thinned_capture_is_projected_as_the_whole_one_is(name: str, share: float) -> None:
+    path = load_fixture(name).path
+    whole = latpcap.read(path).project(RTTS_MS)
+    thinned = damage.pcapng(damage.lose(damage.read(path), random.Random(7), share))
+    for point, meant in zip(latpcap.read(thinned).project(RTTS_MS).points, whole.points, strict=True):
+        assert point.runtime_s == pytest.approx(meant.runtime_s, rel=0.02)
+        assert (point.optimistic_s or 0) <= (meant.runtime_s or 0) <= (point.pessimistic_s or 0)
+
+
+def test_what_was_captured_whole_keeps_its_times() -> None:
+    exchanges = build([Conn(rtt_ms=1, exchanges=[Ex(service_ms=0.2, client_ms=0.1)] * 5)]).exchanges
+    seen = times(exchanges, 1)
+    assert seen.request is exchanges.request
+    assert seen.response_end is exchanges.response_end
+
+
+@pytest.mark.parametrize("name", ["mysql/lost-request", "mysql/lost-response"])
+def test_what_was_not_captured_lies_between_its_neighbours(name: str) -> None:
+    exchanges = latpcap.read(load_fixture(name).path).measures.recording.exchanges
+    seen = times(exchanges, 1)
+    own = (exchanges.round_trips > 0) & (exchanges.connection == 0)
+    own[-1] = own[0] = False
+    assert (seen.request[own] != MISSING).all()
+    assert (seen.response[own] != MISSING).all()
+    assert (seen.response[own] >= seen.request_end[own]).all()
+    assert (seen.request[1:] >= seen.response_end[:-1])[own[1:]].all()
