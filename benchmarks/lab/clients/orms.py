@@ -7,6 +7,7 @@ Drivers: django-mysql, django-pg, sqlalchemy-mysql, sqlalchemy-pg, firebirdsql.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -208,8 +209,9 @@ def main() -> None:
 
     library = driver.partition("-")[0]
     shapes = {"django": django, "sqlalchemy": sqlalchemy, "firebirdsql": firebirdsql}[library](driver, counting)
-    shapes[shape](Run(), 2, given)  # warm
-    run.statements = 0
+    if not os.environ.get("COLD"):
+        shapes[shape](Run(), 2, given)
+        run.statements = 0
     print("READY", flush=True)
     sys.stdin.readline()
     with run.work():

@@ -198,7 +198,7 @@ const shapes = {
 };
 
 const version = JSON.parse(require('fs').readFileSync(`${process.env.NODE_PATH}/${source.client}/package.json`)).version;
-const warmed = shapes[shape]();
+const warmed = process.env.COLD ? Promise.resolve() : shapes[shape]();
 warmed.then(() => console.log('READY'));
 process.stdin.once('data', async () => {
   await warmed;
