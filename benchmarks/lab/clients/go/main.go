@@ -276,14 +276,15 @@ func notified(n int) {
 	listener, err := pgx.Connect(at, postgresqlPlace)
 	must(err)
 	defer listener.Close(at)
-	_, err = listener.Exec(at, "LISTEN news")
+	channel := fmt.Sprintf("news%d", os.Getpid())
+	_, err = listener.Exec(at, "LISTEN "+channel)
 	must(err)
 	go func() {
 		sender, err := pgx.Connect(at, postgresqlPlace)
 		must(err)
 		for range n {
 			pause("work")
-			_, err = sender.Exec(at, "NOTIFY news, 'one'")
+			_, err = sender.Exec(at, "NOTIFY "+channel+", 'one'")
 			must(err)
 		}
 		must(sender.Close(at))

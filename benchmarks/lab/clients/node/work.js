@@ -179,7 +179,7 @@ const shapes = {
   // A listener is woken by a sender that works for `work` ms before each message; the listener then asks for the news.
   notified: async () => {
     const [listener, sender] = await Promise.all([source.connect(), source.connect()]);
-    await listener.query('LISTEN news');
+    await listener.query(`LISTEN news${process.pid}`);
     const answers = [];
     const heard = new Promise((done) => {
       listener.onNotification(() => {
@@ -189,7 +189,7 @@ const shapes = {
     });
     for (const _ of range(n)) {
       await pause(given.work);
-      await sender.query("NOTIFY news, 'one'");
+      await sender.query(`NOTIFY news${process.pid}, 'one'`);
     }
     await heard;
     await Promise.all(answers);

@@ -112,7 +112,7 @@ async fn tokio_postgres_work(shape: &str, n: usize) -> Outcome {
             }
         }
         "notified" => {
-            client.batch_execute("LISTEN news").await?;
+            client.batch_execute(&format!("LISTEN news{}", std::process::id())).await?;
             let sender = tokio::spawn(sent(n));
             for key in 1..=n as i32 {
                 heard.recv().await.expect("a message");
@@ -136,7 +136,7 @@ async fn sent(n: usize) {
     let driving = tokio::spawn(connection);
     for _ in 0..n {
         sleep(ms("work")).await;
-        sender.batch_execute("NOTIFY news, 'one'").await.expect("a message");
+        sender.batch_execute(&format!("NOTIFY news{}, 'one'", std::process::id())).await.expect("a message");
         STATEMENTS.fetch_add(1, Relaxed);
     }
     drop(sender);
