@@ -70,9 +70,12 @@ class Ex:
     affected_rows: int | None = None
     request_bytes: int = 100
     response_bytes: int = 100
+    response_wire_bytes: int | None = None
+    """As many where there are none."""
     error: str | None = None
     retransmissions: int = 0
     stalled_ms: float = 0.0
+    silent_ms: float = 0.0
     complete: bool = True
     parameters: int = 0
     tags: str | None = None
@@ -99,6 +102,7 @@ class Conn:
     handshake_retransmitted: bool = False
     mss: int = 1460
     window_bytes: int = 65_536
+    window_limit_bytes: int = 65_535 << 7
     """What both sides announce, where there is a handshake."""
     greeting: bool = False
     replication: bool = False
@@ -134,6 +138,10 @@ def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None
 def _kind(sql: str) -> str:
     is_ping = sql in ("", "select ?", "select ? from dual", "do ?")
     return "ping" if is_ping else KINDS.get(sql.split(" ")[0], "other")
+
+
+def _wire_bytes(ex: Ex) -> int:
+    return ex.response_bytes if ex.response_wire_bytes is None else ex.response_wire_bytes
 
 
 def _ns(milliseconds: float) -> int:
@@ -248,6 +256,8 @@ class Tables:
                 "server_mss": c.mss if c.handshake else None,
                 "client_window_bytes": c.window_bytes if c.handshake else None,
                 "server_window_bytes": c.window_bytes if c.handshake else None,
+                "client_window_limit_bytes": c.window_limit_bytes if c.handshake else None,
+                "server_window_limit_bytes": c.window_limit_bytes if c.handshake else None,
                 "cancels": None,
                 "server_first": c.greeting,
                 "exchanges": len(mine),
@@ -301,6 +311,9 @@ class Tables:
             "response_end_time": response_end,
             "request_bytes": ex.request_bytes if request is not None else 0,
             "response_bytes": ex.response_bytes if response is not None else 0,
+            "request_wire_bytes": ex.request_bytes if request is not None else 0,
+            "response_wire_bytes": _wire_bytes(ex) if response is not None else 0,
+            "streamed_bytes": 0,
             "round_trips": ex.round_trips,
             "wait": "own" if ex.round_trips else "none",
             "waited_ns": waited,
@@ -312,6 +325,7 @@ class Tables:
             "client_ns": client,
             "retransmissions": ex.retransmissions,
             "stalled_ns": _ns(ex.stalled_ms),
+            "silent_ns": _ns(ex.silent_ms),
             "transaction": ex.transaction,
             "complete": ex.complete,
         }
@@ -357,6 +371,7 @@ class Tables:
         types |= dict.fromkeys(halves, I64)
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
+        types |= dict.fromkeys(("client_window_limit_bytes", "server_window_limit_bytes"), U64)
         types |= {"cancels": U32, "server_first": BOOL, "exchanges": U32}
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
@@ -374,6 +389,7 @@ class Tables:
         frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
+        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64, "silent_ns": I64}
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {
             "rows": U64,

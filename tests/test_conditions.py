@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ def test_a_bottleneck_takes_at_least_what_the_bytes_need() -> None:
     download = Conn(rtt_ms=1, exchanges=[Ex(response_bytes=10_000_000, transfer_ms=50)])
     assert runtime(download, bandwidth_bps=8e6) == pytest.approx(10.0, rel=0.05)
     assert runtime(download) < 1
+
+
+def test_what_was_compressed_needs_what_passed_on_the_wire() -> None:
+    download = Ex(response_bytes=10_000_000, response_wire_bytes=100_000, transfer_ms=50)
+    assert runtime(Conn(rtt_ms=1, exchanges=[download]), bandwidth_bps=8e6) == pytest.approx(0.1, abs=0.05)
+    few, many = (
+        runtime(Conn(rtt_ms=1, exchanges=[replace(download, response_wire_bytes=size)]), rtt_ms=100)
+        for size in (14_000, None)
+    )
+    assert many - few > 0.3, "what fits a window needs no further round trip"
 
 
 def test_several_connections_share_the_bottleneck() -> None:

@@ -461,3 +461,18 @@ def test_of_very_many_patterns_the_most_frequent_are_told() -> None:
     found = [each for each in Capture(build([only(*loops)])).analyze([15]).findings if each.code == "n+1"]
     assert len(found) == MAX_STATEMENTS
     assert min(each.facts["repeats"] for each in found) >= 6
+
+
+def downloaded(times_slower: int = 1, **options: object) -> Conn:
+    """98 windows of 18.8 kB in as many round trips, or in more."""
+    answer = Ex(response_bytes=98 * 18_800, transfer_ms=times_slower * 98 * 15)
+    return only(Ex(), answer, rtt_ms=15, **options)
+
+
+def test_a_small_receive_window_is_told_instead_of_bandwidth() -> None:
+    assert codes(downloaded(window_bytes=18_800, window_limit_bytes=65_535)) == ["window-bound"]
+    assert codes(downloaded(window_bytes=1_000_000)) == ["bandwidth-bound"]
+
+
+def test_a_window_that_is_not_filled_holds_nothing_back() -> None:
+    assert "window-bound" not in codes(downloaded(4, window_bytes=18_800, window_limit_bytes=65_535))

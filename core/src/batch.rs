@@ -62,6 +62,8 @@ pub enum What {
     HungUp(Side, u64),
     /// What one side sent last had waited so long for a delayed acknowledgment.
     Stalled(Side, i64),
+    /// What one side sends next had waited so long for acknowledgments.
+    Silent(Side, i64),
     /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.
     Secrets(Zeroizing<Vec<u8>>),
 }

@@ -87,6 +87,7 @@ impl Conversations<'_> {
             }
             What::HungUp(side, acknowledged) => conversation.hung_up(*side, *acknowledged),
             What::Stalled(side, stalled_ns) => conversation.stalled(*side, *stalled_ns),
+            What::Silent(side, silent_ns) => conversation.silent(*side, *silent_ns),
         }
     }
 

@@ -112,6 +112,9 @@ impl Flows<'_> {
         if arrival.retransmission {
             batch.add(number, What::Retransmission);
         }
+        if arrival.silent_ns > 0 {
+            batch.add(number, What::Silent(side, arrival.silent_ns));
+        }
         if let Some(chunk) = arrival.chunk {
             batch.add_chunk(number, &chunk);
         }

@@ -56,8 +56,8 @@ def _changes(effects: Sequence[Effect], evidence: Evidence, job: Job) -> Changes
             service[rows] -= share * effect.takes.service
         undelayed[effect.rows[effect.stall_ns > 0]] = True
         closed[effect.closed] = True
-    _put_together(effects, requests, evidence.exchanges.request_bytes, evidence, job)
-    _put_together(effects, responses, evidence.exchanges.response_bytes, evidence, job)
+    _put_together(effects, requests, evidence.exchanges.request_wire_bytes, evidence, job)
+    _put_together(effects, responses, evidence.exchanges.response_wire_bytes, evidence, job)
     stalled_within[gone | undelayed] = False
     for left in (trips, gap, service):
         np.maximum(left, 0, out=left)

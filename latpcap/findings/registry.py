@@ -21,6 +21,7 @@ from latpcap.findings.patterns import (
     slow_server,
     small_fetch,
     validation_ping,
+    window_bound,
 )
 
 __all__ = ["HEALTHY", "PATTERNS"]
@@ -40,6 +41,7 @@ PATTERNS: tuple[Pattern, ...] = (
     delayed_ack.PATTERN,
     slow_server.PATTERN,
     bandwidth_bound.PATTERN,
+    window_bound.PATTERN,
     failing_statements.PATTERN,
     failing_logins.PATTERN,
 )

@@ -44,6 +44,8 @@ MOST_NAMED = 5
 """Servers that a line names."""
 SLOW_GROWTH = 1.5
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
+WINDOW_SPREAD = 0.18
+"""A small receive window is filled to a part that differs by so much."""
 
 
 class Assumption(Struct, frozen=True):
@@ -130,6 +132,12 @@ def _assumptions(may: Spread) -> Iterator[Assumption]:
     )
     yield Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again")
     yield Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling")
+    yield Assumption(
+        "small buffers", "both", f"a small receive buffer takes {WINDOW_SPREAD:.0%} more or less elsewhere"
+    )
+    yield Assumption(
+        "hidden work", "both", "applications worked on, or did not, while senders waited for acknowledgments"
+    )
     if "independent" in may.waiting:
         yield Assumption("side by side", "optimistic", "no connection waits for another one that is open")
     if "chained" in may.waiting:
@@ -266,8 +274,8 @@ ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
 CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
 OPTIMISTIC = Case(
     ANY,
-    Network(restarts=False, baseline=1),
-    Network(growth=SLOW_GROWTH),
+    Network(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
+    Network(growth=SLOW_GROWTH, hidden=0.0),
     rtt=-1,
     work=LESS_WORK,
     loss_sigma=-LOSS_SIGMA,
@@ -275,7 +283,8 @@ OPTIMISTIC = Case(
 )
 PESSIMISTIC = Case(
     ANY,
-    Network(growth=SLOW_GROWTH, baseline=-1),
+    Network(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD),
+    Network(hidden=1.0),
     rtt=1,
     work=MORE_WORK,
     jitter=1.0,

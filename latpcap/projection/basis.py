@@ -107,7 +107,7 @@ class Basis:
         """TCP handshakes included."""
         self._trips, self._think_above_s = timeline.round_trips, timeline.think_above_s
         self._scopes: dict[Conditions, Scope | None] = {}
-        payload = max(int(exchanges.request_bytes.sum()), int(exchanges.response_bytes.sum()))
+        payload = max(int(exchanges.request_wire_bytes.sum()), int(exchanges.response_wire_bytes.sum()))
         self.bits = 8 * payload * WITH_HEADERS
         """What went the way that more went."""
         self.job = job

@@ -17,7 +17,8 @@ from latpcap._core import Replay
 from latpcap.measures.budget import Timeline
 from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.stalls import ack_stalls
-from latpcap.measures.tcp import MSS_BYTES, TIMESTAMPS_BYTES, UNSCALED_BYTES
+from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES, TIMESTAMPS_BYTES
+from latpcap.measures.windows import narrow_windows
 from latpcap.projection import lost
 from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
@@ -34,6 +35,8 @@ Waiting = Literal["evidence", "independent", "chained"]
 
 WINDOW_BYTES = 4_000_000.0
 """What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
+TAKEN = 0.85
+"""What is under way to a receiver with a small buffer, of the largest window that it announces: it opens in steps."""
 TIMEOUT_NS = 200e6
 """Linux's smallest retransmission time-out; a lost lone packet is noticed so long after its RTT."""
 
@@ -135,6 +138,10 @@ class Columns(Struct, frozen=True):
     ends_transaction: NDArray[np.bool_]
     shared: NDArray[np.bool_]
     deferred: NDArray[np.bool_]
+    streamed: NDArray[np.bool_]
+    """The request went on when the answer had begun: the client did not wait for that."""
+    silent_ns: Floats
+    """Of each exchange; empty where no sender waited for acknowledgments."""
 
     @classmethod
     def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Columns:
@@ -146,7 +153,8 @@ class Columns(Struct, frozen=True):
         back = None if shift is None else -shift
         near, opened, closed = near[phases.opening], half[phases.opening], half[phases.closing]
         segment_bytes = _segment_bytes(connections)
-        stalls = ack_stalls(exchanges)
+        stalls, windows = ack_stalls(exchanges), narrow_windows(connections, exchanges)
+        silent = exchanges.silent
         stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
@@ -162,8 +170,8 @@ class Columns(Struct, frozen=True):
             closed_ns=_shifted(goodbyes(recording, np.rint(near).astype(np.int64)), closed),
             server_first=connections.server_first,
             segment_bytes=segment_bytes,
-            client_window_bytes=_taken(connections.client_window, exchanges, exchanges.response_bytes),
-            server_window_bytes=_taken(connections.server_window, exchanges, exchanges.request_bytes),
+            client_window_bytes=TAKEN * windows.client_bytes,
+            server_window_bytes=TAKEN * windows.server_bytes,
             connection=exchanges.connection.astype(np.uint32),
             phase=rtt.of_exchanges.astype(np.uint32),
             request_ns=_shifted(seen.request, back, aside),
@@ -179,6 +187,8 @@ class Columns(Struct, frozen=True):
             ends_transaction=exchanges.ends_transaction,
             shared=exchanges.wait.where("shared".__eq__),
             deferred=exchanges.wait.where("deferred".__eq__),
+            streamed=_streamed(exchanges, segment_bytes),
+            silent_ns=silent.astype(float) if silent.any() else np.empty(0),
         )
 
 
@@ -207,6 +217,8 @@ class Network(Struct, frozen=True):
     loss: float = 0.0
     growth: float = 2.0
     window_bytes: float = WINDOW_BYTES
+    taken: float = 1.0
+    hidden: float = 0.5
     timeout_ns: float = TIMEOUT_NS
     restarts: bool = True
     baseline: int = 0
@@ -231,12 +243,12 @@ def _segment_bytes(connections: Connections) -> Floats:
 
 
 def _request_segments(exchanges: Exchanges, segment_bytes: Floats) -> Floats:
-    sizes, begin, end = exchanges.request_bytes, exchanges.request, exchanges.request_end
+    sizes, begin, end = exchanges.request_wire_bytes, exchanges.request, exchanges.request_end
     return _segments(sizes, begin, end, exchanges.connection, segment_bytes)
 
 
 def _response_segments(exchanges: Exchanges, segment_bytes: Floats) -> Floats:
-    sizes, begin, end = exchanges.response_bytes, exchanges.response, exchanges.response_end
+    sizes, begin, end = exchanges.response_wire_bytes, exchanges.response, exchanges.response_end
     return _segments(sizes, begin, end, exchanges.connection, segment_bytes)
 
 
@@ -262,20 +274,20 @@ def _segments(sizes: Ints, begin: Ints, end: Ints, connection: Ints, segment_byt
     return segments
 
 
+def _streamed(exchanges: Exchanges, segment_bytes: Floats) -> Bools:
+    """More than a window of the request followed when the answer had begun."""
+    streamed = exchanges.streamed_bytes
+    if not streamed.any():
+        return zeros(streamed, len(streamed), bool)
+    more: Bools = streamed > INITIAL_WINDOW * segment_bytes[exchanges.connection]
+    return more
+
+
 def _next(where: Bools, row: int) -> int:
     """The first row from this one on that is so; behind the last one where there is none."""
     left = where[row:]
     ahead = int(np.argmax(left)) if len(left) else 0
     return row + ahead if len(left) and left[ahead] else len(where)
-
-
-def _taken(window: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
-    """The most that a receiver takes at once: its window, where large transfers never made it grow."""
-    largest = np.zeros(len(window), np.int64)
-    np.maximum.at(largest, exchanges.connection, sizes)
-    narrow = (window > 0) & (window <= UNSCALED_BYTES) & (largest > 4 * window)
-    taken: Floats = np.where(narrow, window, np.inf).astype(float)
-    return taken
 
 
 def _shifted(times: Ints, by: Ints | None, aside: Bools | None = None) -> Ints:

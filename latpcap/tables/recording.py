@@ -64,6 +64,9 @@ class Connections(Struct, frozen=True):
     """The largest receive window that the client advertised, in bytes, scaled; `MISSING` where the SYNs with the
     scale were not captured."""
     server_window: Ints
+    client_window_limit: Ints
+    """How far that can grow, by its scale; `MISSING` likewise."""
+    server_window_limit: Ints
     server_first: Bools
     under_way: Ints
     """Until when an exchange went on that had begun before the selected window; else `MISSING`."""
@@ -184,6 +187,26 @@ class Exchanges:
     def response_bytes(self) -> Ints:
         """Likewise."""
         return self._ints("response_bytes")
+
+    @property
+    def request_wire_bytes(self) -> Ints:
+        """As TCP carried them: compressed, with what TLS adds."""
+        return self._ints("request_wire_bytes")
+
+    @property
+    def response_wire_bytes(self) -> Ints:
+        """Likewise."""
+        return self._ints("response_wire_bytes")
+
+    @property
+    def streamed_bytes(self) -> Ints:
+        """What of the request followed after the answer had begun."""
+        return self._ints("streamed_bytes")
+
+    @property
+    def silent(self) -> Ints:
+        """How long whoever sent had to wait for acknowledgments before it could go on."""
+        return self._ints("silent_ns")
 
     @property
     def retransmissions(self) -> Ints:
@@ -457,6 +480,8 @@ class Recording:
             server_mss=ints("server_mss"),
             client_window=ints("client_window_bytes"),
             server_window=ints("server_window_bytes"),
+            client_window_limit=ints("client_window_limit_bytes"),
+            server_window_limit=ints("server_window_limit_bytes"),
             server_first=columns.column(table, "server_first").values[rows],
             under_way=self._under_way(table)[rows],
         )

@@ -33,6 +33,10 @@ pub struct Dialogue {
     /// Opens the records of TLS, where there are keys.
     tls: Option<Box<Encrypted>>,
     inboxes: [Inbox; 2],
+    /// Bytes of each side's stream that came with no message that is whole.
+    uncounted: [u64; 2],
+    /// What is in TLS is read.
+    pub(super) is_opened: bool,
     /// Messages cannot be delimited until the client begins a request.
     lost: bool,
     /// The server has sent something since the client last did.
@@ -59,6 +63,8 @@ impl Dialogue {
             decoder: start.decoder,
             tls: None,
             inboxes: Default::default(),
+            uncounted: [0; 2],
+            is_opened: false,
             lost: false,
             server_spoke: false,
             asked_on: false,
@@ -77,6 +83,7 @@ impl Dialogue {
 
     /// The next bytes of the side that is named in them.
     fn read_of(&mut self, chunk: &Chunk<'_>, common: &mut Common) {
+        self.uncounted[chunk.side as usize] += chunk.bytes.len() as u64;
         match self.tls.take() {
             Some(tls) => self.tls = self.read_encrypted(tls, chunk, common),
             None => self.read_plain(chunk, common),
@@ -287,13 +294,17 @@ impl Dialogue {
         Ok(self.switch(switch))
     }
 
+    /// Of messages that share the bytes of a wrapped stream, the first one is taken to have come with all of them.
     #[inline]
-    fn span(&self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> MessageSpan {
+    fn span(&mut self, chunk: &Chunk<'_>, origin: Origin, length: u64) -> MessageSpan {
+        let uncounted = std::mem::take(&mut self.uncounted[chunk.side as usize]);
+        let is_wrapped = self.is_opened || self.inbox(chunk.side).layer.is_some();
         MessageSpan {
             side: chunk.side,
             first: origin.mark,
             last: chunk.mark,
             length,
+            wire: if is_wrapped { uncounted } else { length },
             acknowledged: origin.acknowledged,
             start: origin.offset + 1,
             end: chunk.offset + 1,

@@ -226,12 +226,14 @@ impl Dialogue {
     fn begin_reading(&mut self, tls: &mut Encrypted) {
         let Some(inner) = tls.inner.take() else { return };
         self.replace_decoder(inner);
+        self.is_opened = true;
         self.say(Reading::Decrypted);
     }
 
     /// Nothing can be read from here on: the turns count.
     fn end_reading(&mut self, tls: &Encrypted, reading: Reading, left: usize) -> Ended {
         if !tls.is_counting() {
+            self.is_opened = false;
             self.go_blind(Box::new(Tls::running()));
         }
         self.say(reading);

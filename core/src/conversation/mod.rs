@@ -75,6 +75,14 @@ impl Conversation {
         }
     }
 
+    /// What one side sends now had to wait for acknowledgments.
+    pub fn silent(&mut self, side: Side, silent_ns: i64) {
+        if let Conversation::Known(dialogue) = self {
+            let side = if dialogue.swapped { side.other() } else { side };
+            dialogue.pairing.silent(side, silent_ns);
+        }
+    }
+
     /// One side hangs up and has received the first `acknowledged` bytes of the other.
     pub fn hung_up(&mut self, side: Side, acknowledged: u64) {
         let Conversation::Known(dialogue) = self else { return };

@@ -26,6 +26,11 @@ pub struct Exchange {
     pub response: Option<Span>,
     pub request_bytes: u64,
     pub response_bytes: u64,
+    /// The same as TCP carried them: compressed, with what TLS adds.
+    pub request_wire_bytes: u64,
+    pub response_wire_bytes: u64,
+    /// What of the request followed after the answer had begun.
+    pub streamed_bytes: u64,
     pub round_trips: u32,
     pub wait: Wait,
     /// Over all waits: the last request packet → the first response packet.
@@ -40,6 +45,8 @@ pub struct Exchange {
     pub retransmissions: u32,
     /// How long delayed acknowledgments held its packets back.
     pub stalled_ns: i64,
+    /// How long whoever sent had to wait for acknowledgments before it could go on.
+    pub silent_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
@@ -102,6 +109,8 @@ pub struct MessageSpan {
     pub first: Mark,
     pub last: Mark,
     pub length: u64,
+    /// The bytes of its stream that passed with it.
+    pub wire: u64,
     /// Bytes of the other side that the sender had acknowledged with the packet.
     pub acknowledged: u64,
     /// Whoever has acknowledged this much of its stream has received the packet it begins in, and the one it ends in.
@@ -116,6 +125,13 @@ impl Exchange {
         }
         self.affected_rows = outcome.affected_rows;
         self.error = outcome.error.or(self.error.take());
+    }
+
+    /// More of the request.
+    fn goes_on(&mut self, span: &MessageSpan, is_answered: bool) {
+        self.request_bytes += span.length;
+        self.request_wire_bytes += span.wire;
+        self.streamed_bytes += if is_answered { span.length } else { 0 };
     }
 
     fn go_on_without_answer(&mut self) {

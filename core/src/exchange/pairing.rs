@@ -71,7 +71,7 @@ impl Pairing {
                     let counted = meaning != Meaning::Ended;
                     self.message(meaning, &span);
                     if counted {
-                        span.length = 0;
+                        (span.length, span.wire) = (0, 0);
                     }
                 }
             }
@@ -154,6 +154,17 @@ impl Pairing {
         };
         if let Some(open) = touched {
             open.exchange.stalled_ns += stalled_ns;
+        }
+    }
+
+    /// What one side sends now had to wait for acknowledgments.
+    pub fn silent(&mut self, side: Side, silent_ns: i64) {
+        let sending = match side {
+            Side::Client => self.open.newest_mut(),
+            Side::Server => self.open.oldest_mut(),
+        };
+        if let Some(open) = sending {
+            open.exchange.silent_ns += silent_ns;
         }
     }
 
@@ -308,6 +319,9 @@ impl Pairing {
             response: None,
             request_bytes: span.map_or(0, |span| span.length),
             response_bytes: 0,
+            request_wire_bytes: span.map_or(0, |span| span.wire),
+            response_wire_bytes: 0,
+            streamed_bytes: 0,
             round_trips: u32::from(wait == Wait::Own),
             wait,
             waited_ns: None,
@@ -318,6 +332,7 @@ impl Pairing {
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
             retransmissions: 0,
             stalled_ns: 0,
+            silent_ns: 0,
             transaction: None,
             complete: true,
         };
@@ -369,7 +384,7 @@ impl Pairing {
     pub(super) fn client_goes_on(&mut self, span: &MessageSpan) {
         let Some(open) = self.open.newest_mut() else { return };
         open.waiting_since = Some(span.last);
-        open.exchange.request_bytes += span.length;
+        open.exchange.goes_on(span, open.answered);
         if !open.answered {
             open.exchange.request = Span::extend(open.exchange.request, span.first, span.last);
         }
@@ -384,7 +399,7 @@ impl Pairing {
         if !open.answered {
             return self.client_goes_on(span);
         }
-        open.exchange.request_bytes += span.length;
+        open.exchange.goes_on(span, true);
     }
 
     fn becomes(&mut self, command: &'static str, purpose: Purpose, sql: Option<Sql>, span: &MessageSpan) {
@@ -426,6 +441,7 @@ impl Pairing {
         open.answered = true;
         open.exchange.response = Span::extend(open.exchange.response, span.first, span.last);
         open.exchange.response_bytes += span.length;
+        open.exchange.response_wire_bytes += span.wire;
         Some(open)
     }
 
@@ -457,6 +473,7 @@ impl Pairing {
         let mut open = self.begin(Request { awaits: Awaits::Nothing, ..Request::new("connect", Purpose::Setup) }, None);
         open.exchange.response = Some(Span::at(span.first, span.last));
         open.exchange.response_bytes = span.length;
+        open.exchange.response_wire_bytes = span.wire;
         open.exchange.end_with(outcome);
         self.answered_until = span.end;
         self.greeted = true;

@@ -184,6 +184,9 @@ mod tests {
             response: None,
             request_bytes: 0,
             response_bytes: 0,
+            request_wire_bytes: 0,
+            response_wire_bytes: 0,
+            streamed_bytes: 0,
             round_trips: 1,
             wait: Wait::Own,
             waited_ns: None,
@@ -194,6 +197,7 @@ mod tests {
             client_ns: None,
             retransmissions: 0,
             stalled_ns: 0,
+            silent_ns: 0,
             transaction: None,
             complete: true,
         };

@@ -2,6 +2,7 @@
 
 use super::Replay;
 use super::body::Body;
+use super::job::Job;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
 
 /// A transfer of many segments.
@@ -12,10 +13,14 @@ pub struct Bulk {
     pub stretch: Stretch,
     pub sender: Side,
     pub segments: f64,
+    /// How long its sender waited for acknowledgments in a row when it was captured.
+    pub silent: f64,
     /// How long the application takes to produce it.
     pub production: f64,
     /// Segments that were under way at once when it was captured, at least.
     pub window: f64,
+    /// No more were, though more could have been sent.
+    pub most: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +41,28 @@ pub enum Stretch {
 pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 
 /// The transfers of a job that need more than a few segments, in the order of their turns.
-pub fn bulks(replay: &Replay) -> Vec<Bulk> {
+pub fn bulks(replay: &Replay, job: &Job) -> Vec<Bulk> {
     let large = |(_, turn): &(u32, Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
     let turns = (0..).zip(replay.turns.bodies.iter()).filter(large);
-    turns.flat_map(|(number, turn)| of_turn(&turn, number, replay.segments(turn.row))).flatten().collect()
+    let silent = |bulk: Bulk, row: u32| Bulk { silent: job.silent(row as usize), ..bulk };
+    let bulks = turns.map(|(number, turn)| (turn.row, of_turn(&turn, number, replay.segments(turn.row))));
+    bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(silent(bulk?, row)))).flatten().collect()
 }
+
+const UNKNOWN: Bulk = Bulk {
+    turn: 0,
+    stretch: Stretch::Request,
+    sender: Side::Client,
+    segments: 0.0,
+    silent: 0.0,
+    production: 0.0,
+    window: 0.0,
+    most: f64::INFINITY,
+};
 
 fn of_turn(turn: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<Bulk>; 2] {
     let bulk = |sender, stretch, segments: f64| {
-        let bulk = Bulk { turn: number, stretch, sender, segments, production: 0.0, window: 0.0 };
+        let bulk = Bulk { turn: number, stretch, sender, segments, ..UNKNOWN };
         (segments > FEW_SEGMENTS).then_some(bulk)
     };
     match turn.whole {
@@ -57,38 +75,84 @@ fn of_turn(turn: &Body, number: u32, [request, response]: [f64; 2]) -> [Option<B
     }
 }
 
-/// Production times are found to this, ns.
+/// Production times are found to this, ns, and windows to this, segments.
 const PRECISION_NS: f64 = 1e3;
+const PRECISION_SEGMENTS: f64 = 0.01;
+/// A receiver acknowledges every second segment at the latest (RFC 9293, section 3.8.6.3).
+const LEAST_WINDOW: f64 = 2.0;
+/// A receiver's window is filled by so much of it in every round trip: it opens in steps. Less shows it where a segment
+/// took longer than applications mostly need, ns.
+const FILLED: f64 = 0.75;
+const FILLED_SLOWLY: f64 = 0.5;
+const SLOW_SEGMENT_NS: f64 = 50e3;
+/// What an application may need at most beside a window that holds its transfer back.
+const BESIDE: f64 = 0.1;
 
 impl Bulk {
     /// Before anything is known of its sender.
     pub fn unknown(&self) -> Bulk {
-        Bulk { production: 0.0, window: 0.0, ..*self }
+        let Bulk { production, window, most, .. } = UNKNOWN;
+        Bulk { production, window, most, ..*self }
     }
 
-    /// Split what was observed into the sender's rounds and the application's production.
-    pub fn learn(&mut self, mut sender: Sender, now: f64, observed: f64, path: &Path) {
-        let segments = self.segments;
-        let time = |sender: Sender, production: f64| {
-            let mut sender = sender;
-            sender.send(now, segments, production, path)
-        };
+    /// What this path lets its sender do, where receivers take `taken` times what they took.
+    pub fn path(&self, path: &Path, taken: f64) -> Path {
+        if self.most.is_finite() { Path { largest: self.most * taken, ..*path } } else { *path }
+    }
+
+    /// Split what was observed into the sender's rounds and the application's production, of which a part was `hidden`
+    /// while the sender waited for acknowledgments.
+    pub fn learn(&mut self, sender: Sender, now: f64, observed: f64, path: &Path, hidden: f64) {
         let observed = observed.max(0.0);
+        let mut sender = sender;
         let grown = sender.window();
-        while time(sender, 0.0) > observed && sender.window() < segments {
+        while self.time(sender, now, 0.0, path) > observed && sender.window() < self.segments {
             sender.widen(2.0 * sender.window());
         }
         if sender.window() > grown {
             self.window = sender.window();
         }
+        if self.fills(observed, path) {
+            self.production = if hidden < 1.0 { 0.0 } else { BESIDE * observed };
+            return self.narrow(sender, now, observed, path);
+        }
+        let most = self.solved(sender, now, observed, path);
+        let least = most.min(observed - self.silent.min(observed));
+        self.production = hidden * most + (1.0 - hidden) * least;
+    }
+
+    /// About as much went in every round trip as the receiver takes at once: that was what it waited for.
+    fn fills(&self, observed: f64, path: &Path) -> bool {
+        let in_a_round = self.segments * path.rtt_ns / observed.max(1.0);
+        let filled = if observed > SLOW_SEGMENT_NS * self.segments { FILLED_SLOWLY } else { FILLED };
+        path.narrow && self.segments > path.largest && in_a_round > filled * path.largest
+    }
+
+    /// The production with which it takes as long as was observed.
+    fn solved(&self, sender: Sender, now: f64, observed: f64, path: &Path) -> f64 {
         let (mut low, mut high) = (0.0, observed);
-        if time(sender, observed) <= observed {
+        if self.time(sender, now, observed, path) <= observed {
             low = observed;
         }
         while high - low > PRECISION_NS {
             let middle = f64::midpoint(low, high);
-            if time(sender, middle) > observed { high = middle } else { low = middle }
+            if self.time(sender, now, middle, path) > observed { high = middle } else { low = middle }
         }
-        self.production = low;
+        low
+    }
+
+    /// The receiver took as much at once as shows in how long it took.
+    fn narrow(&mut self, sender: Sender, now: f64, observed: f64, path: &Path) {
+        let (mut low, mut high) = (LEAST_WINDOW, self.segments);
+        while high - low > PRECISION_SEGMENTS {
+            self.most = f64::midpoint(low, high);
+            if self.time(sender, now, self.production, path) > observed { low = self.most } else { high = self.most }
+        }
+        self.most = high;
+    }
+
+    fn time(&self, mut sender: Sender, now: f64, production: f64, path: &Path) -> f64 {
+        sender.narrow(self.most);
+        sender.send(now, self.segments, production, &self.path(path, 1.0))
     }
 }

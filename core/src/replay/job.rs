@@ -50,6 +50,12 @@ columns! {
         /// (`exchange::Wait`).
         shared: bool,
         deferred: bool,
+        /// Most of its request followed when the answer had begun: the client did not wait for that.
+        streamed: bool,
+    }
+    silences {
+        /// Of exchanges, too; empty where there is none. How long a sender waited for acknowledgments.
+        silent_ns: f64,
     }
     stalls {
         /// Of exchanges, too; empty where there is none. How long a small packet waited for a delayed ACK (Nagle), beside
@@ -64,8 +70,9 @@ impl Job<'_> {
     pub fn check(&self) -> Result<(), &'static str> {
         let phases = self.baseline_ns.len();
         let stalls = self.stalled_before_ns.len();
-        let fit = self.fits(phases, self.connections(), self.rows(), stalls)
-            && (stalls == 0 || stalls == self.rows())
+        let silences = self.silent_ns.len();
+        let fit = self.fits(phases, self.connections(), self.rows(), silences, stalls)
+            && [stalls, silences].iter().all(|&cells| cells == 0 || cells == self.rows())
             && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
@@ -79,6 +86,11 @@ impl Job<'_> {
 
     pub fn rows(&self) -> usize {
         self.connection.len()
+    }
+
+    /// How long a sender waited for acknowledgments in a row.
+    pub fn silent(&self, row: usize) -> f64 {
+        self.silent_ns.get(row).copied().unwrap_or(0.0)
     }
 
     /// How long a packet waited for a delayed ACK before a row, and within it.

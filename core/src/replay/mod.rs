@@ -89,7 +89,7 @@ impl Replay {
             scope: None,
             quiet: Arc::default(),
         };
-        replay.bulks = Arc::new(bulk::bulks(&replay));
+        replay.bulks = Arc::new(bulk::bulks(&replay, job));
         replay.starting(starts, network)
     }
 

@@ -16,6 +16,10 @@ pub struct Network {
     pub growth: f64,
     /// The largest window in bytes.
     pub window_bytes: f64,
+    /// What a receiver with a small buffer takes at once ÷ what it usually does.
+    pub taken: f64,
+    /// The part of the time in which a sender waited for acknowledgments that its application needed all the same.
+    pub hidden: f64,
     /// A lost packet is sent again so long after the RTT.
     pub timeout_ns: f64,
     /// Pauses make senders start slowly again.
@@ -51,7 +55,7 @@ impl Network {
     /// The largest window towards who takes so much at once, in segments of so many bytes.
     pub fn largest_window(&self, taken: f64, bytes: f64) -> f64 {
         let lossy = if self.loss > 0.0 { MATHIS / self.loss.sqrt() } else { f64::INFINITY };
-        (self.window_bytes.min(taken) / bytes).min(lossy)
+        (self.window_bytes.min(taken * self.taken) / bytes).min(lossy)
     }
 
     /// The mean RTT of a phase with these baselines; where its baseline was really higher, less of what was observed was

@@ -258,6 +258,8 @@ mod tests {
             ends_transaction: vec![false; count].into(),
             shared: vec![false; count].into(),
             deferred: vec![false; count].into(),
+            streamed: vec![false; count].into(),
+            silent_ns: Vec::new().into(),
         };
         let changes = Changes {
             closed: vec![false; 2].into(),

@@ -41,6 +41,7 @@ impl<'a> Walk<'a> {
         let path = |bytes: f64, taken: f64| Path {
             rtt_ns: f64::NAN,
             largest: network.largest_window(taken, bytes),
+            narrow: taken.is_finite(),
             growth: network.growth,
             segment_ns: network.segment_ns(bytes),
         };
@@ -300,22 +301,26 @@ impl Run {
             learned.pause(walked.number, side, senders, now, *rtts);
             if let Some(bulk) = bulk {
                 let path = Path { rtt_ns: rtts.0[0], ..*path };
-                senders.one(0, |sender| learned.bulks[bulk].learn(*sender, now.0[0], observed, &path));
+                let hidden = walk.network.hidden;
+                senders.one(0, |sender| learned.bulks[bulk].learn(*sender, now.0[0], observed, &path, hidden));
             }
         } else if walk.network.restarts && walked.halvings[side as usize] > 0 {
             senders.each(|sender| sender.halve(walked.halvings[side as usize]));
         }
         let learned = self.learned.as_ref();
-        let production = match bulk {
-            None => observed.max(0.0),
+        let (path, production) = match bulk {
+            None => (*path, observed.max(0.0)),
             Some(number) => {
                 let bulk = learned.map_or(&walk.replay.bulks[number], |learned| &learned.bulks[number]);
                 let window = if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window };
-                senders.each(|sender| sender.widen(window));
-                bulk.production
+                senders.each(|sender| {
+                    sender.widen(window);
+                    sender.narrow(bulk.most * walk.network.taken);
+                });
+                (bulk.path(path, walk.network.taken), bulk.production)
             }
         };
-        let time = senders.send(now, segments, production, path, rtts);
+        let time = senders.send(now, segments, production, &path, rtts);
         if self.learned.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }
 }

@@ -36,6 +36,8 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         ends_transaction: vec![false; answers.len()].into(),
         shared: vec![false; answers.len()].into(),
         deferred: vec![false; answers.len()].into(),
+        streamed: vec![false; answers.len()].into(),
+        silent_ns: Vec::new().into(),
     }
 }
 
@@ -52,6 +54,8 @@ pub(super) const NETWORK: Network = Network {
     loss: 0.0,
     growth: 2.0,
     window_bytes: 4e6,
+    taken: 1.0,
+    hidden: 0.0,
     timeout_ns: 2e8,
     restarts: true,
     baseline: 0,
@@ -111,6 +115,43 @@ fn an_upload_counts_once_and_waits_while_its_window_is_small() {
     let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
     let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
     assert!((grown - 200.0 - idle).abs() < 3.0, "two round trips, and three windows that last less than one: {grown}");
+}
+
+#[test]
+fn an_upload_that_streams_behind_its_answer_waits_once() {
+    let mut job = job(&[(Some(0), 1.0)]);
+    (job.request_segments.to_mut()[0], job.response_end_ns.to_mut()[0]) = (1000.0, 2000 * MS);
+    job.streamed.to_mut()[0] = true;
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let grown = (replay.at(101.0) - replay.at(1.0)) / MS as f64;
+    let idle = [10.0, 20.0, 40.0].map(|window| 101.0 - 2.0 * window).iter().sum::<f64>();
+    assert!((grown - 100.0 - idle).abs() < 3.0, "one round trip, and the windows that last less than one: {grown}");
+}
+
+/// What an answer of 1,300 segments that took so long loses with half of a round trip, where the client takes 13 of them.
+fn lost_with_half_an_rtt(took_ms: i64) -> f64 {
+    let mut job = job(&[(Some(0), 1300.0)]);
+    job.client_window_bytes = vec![13.0 * 1448.0].into();
+    job.response_end_ns.to_mut()[0] = (1 + took_ms) * MS;
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    (replay.at(1.0) - replay.at(0.5)) / MS as f64
+}
+
+#[test]
+fn a_window_that_is_filled_every_round_trip_is_what_a_transfer_waits_for() {
+    assert!((lost_with_half_an_rtt(100) - 50.5).abs() < 2.0, "{}", lost_with_half_an_rtt(100));
+    assert!((lost_with_half_an_rtt(120) - 60.5).abs() < 2.0, "{}", lost_with_half_an_rtt(120));
+    assert!(lost_with_half_an_rtt(500) < 2.0, "a slow application fills no window");
+}
+
+#[test]
+fn applications_may_have_worked_while_their_sender_waited() {
+    let mut job = job(&[(Some(0), 1000.0)]);
+    (job.response_end_ns.to_mut()[0], job.silent_ns) = (101 * MS, vec![60e6].into());
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let took = |hidden: f64| replay.learned(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
+    assert!((took(1.0) - took(0.0) - 60.0).abs() < 1.0, "{} and {}", took(1.0), took(0.0));
+    assert!((took(1.0) - took(0.5) - 30.0).abs() < 1.0, "{} and {}", took(1.0), took(0.5));
 }
 
 #[test]

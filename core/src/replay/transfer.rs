@@ -17,6 +17,8 @@ pub struct Path {
     pub rtt_ns: f64,
     /// The largest window in segments.
     pub largest: f64,
+    /// That is what the receiver takes at once, not what the sender keeps.
+    pub narrow: bool,
     /// How many segments an acknowledged one allows: 2 doubles the window every round.
     pub growth: f64,
     /// The bottleneck's time for one segment; 0 for no limit.
@@ -86,6 +88,11 @@ impl Sender {
     /// At least `segments` were under way at once: the capture shows it.
     pub fn widen(&mut self, segments: f64) {
         self.window = self.window.max(segments);
+    }
+
+    /// No more than so many can be.
+    pub fn narrow(&mut self, segments: f64) {
+        self.window = self.window.min(segments);
     }
 
     pub fn window(&self) -> f64 {
@@ -183,7 +190,7 @@ mod tests {
     const MS: f64 = 1e6;
 
     fn path(rtt_ms: f64) -> Path {
-        Path { rtt_ns: rtt_ms * MS, largest: 4096.0, growth: 2.0, segment_ns: 0.0 }
+        Path { rtt_ns: rtt_ms * MS, largest: 4096.0, narrow: false, growth: 2.0, segment_ns: 0.0 }
     }
 
     fn rounds(segments: f64) -> f64 {

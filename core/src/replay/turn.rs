@@ -259,7 +259,7 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
             asked = sent; // what was sent long before the rest did not wait
         }
         let follows_own = job.shared[row] && !left.first;
-        let whole = response.is_some_and(|response| round_trips > 1 || response < sent);
+        let whole = response.is_some_and(|response| round_trips > 1 || response < sent || job.streamed[row]);
         let mut turn =
             Body { phase, round_trips, answered: response.is_some() && !pushed, whole, request: sent - asked, ..EMPTY };
         turn.stalls = job.stalls(row);

@@ -62,6 +62,14 @@ impl Advertised {
         Some(scaled.max(u64::from(announced.opening_window)))
     }
 
+    /// How far the receive window of this side can grow: its scale allows no more. `None` as above.
+    pub fn window_limit_bytes(&self, side: Side) -> Option<u64> {
+        match (self.of(side).scaling?, self.of(side.other()).scaling?) {
+            (Scaling::Offered(scale), Scaling::Offered(_)) => Some(u64::from(u16::MAX) << scale.min(LARGEST_SCALE)),
+            _ => Some(u64::from(u16::MAX)),
+        }
+    }
+
     pub fn swap_sides(&mut self) {
         std::mem::swap(&mut self.client, &mut self.server);
     }
@@ -107,6 +115,19 @@ mod tests {
     #[test]
     fn the_largest_window_is_scaled() {
         assert_eq!(client_window(Some(Some(7)), Some(Some(9))), Some(128_000));
+    }
+
+    #[test]
+    fn the_scale_says_how_far_a_window_can_grow() {
+        let limit = |syn, syn_ack| {
+            let mut advertised = Advertised::default();
+            advertised.note(Side::Client, &segment(Flags::SYN, 65_535, syn));
+            advertised.note(Side::Server, &segment(Flags::SYN | Flags::ACK, 65_535, syn_ack));
+            advertised.window_limit_bytes(Side::Client)
+        };
+        assert_eq!([limit(Some(0), Some(10)), limit(Some(1), Some(10))], [Some(65_535), Some(131_070)]);
+        assert_eq!([limit(Some(7), None), limit(None, Some(7))], [Some(65_535); 2]);
+        assert_eq!(Advertised::default().window_limit_bytes(Side::Client), None);
     }
 
     #[test]

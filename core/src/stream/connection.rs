@@ -59,6 +59,8 @@ pub struct Arrival<'a> {
     pub retransmission: bool,
     /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
+    /// How long its sender had waited for acknowledgments; 0 for most.
+    pub silent_ns: i64,
     /// What its acknowledgment tells of the RTT to its sender.
     pub sample: Option<RttSample>,
 }
@@ -200,10 +202,11 @@ impl Connection {
             }
             None => None,
         };
+        let silent_ns = self.silent_ns(side, segment, &accepted);
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silent_ns, sample })
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.
@@ -285,6 +288,15 @@ impl Connection {
             Sending::Nothing => {}
         }
         0
+    }
+
+    /// How long new data waited for acknowledgments.
+    #[inline]
+    fn silent_ns(&self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
+        if segment.wire_length == 0 || accepted.sending != Sending::New {
+            return 0;
+        }
+        self.paces[side as usize].silent_ns(segment.time_ns, self.handshake.rtt_ns())
     }
 
     /// How long a delayed acknowledgment had held the new data back.

@@ -7,6 +7,8 @@ use super::rtt::RttSample;
 pub const TIMEOUT_NS: i64 = 190_000_000;
 /// A delayed acknowledgment comes after 40 ms (Linux) to 500 ms (the most that RFC 1122 allows); less the same.
 const DELAYED_NS: std::ops::RangeInclusive<i64> = 30_000_000..=510_000_000;
+/// A shorter silence may be the hosts' own.
+const LEAST_SILENCE_NS: i64 = 1_000_000;
 /// What a host takes to send what it held back, once it may.
 const PROMPT_NS: i64 = 1_000_000;
 
@@ -14,6 +16,8 @@ const PROMPT_NS: i64 = 1_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     last_sent_ns: Option<i64>,
+    /// The peer has sent data since.
+    is_answered: bool,
     least_rtt_ns: i64,
     held: Option<Held>,
 }
@@ -27,7 +31,7 @@ struct Held {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { last_sent_ns: None, least_rtt_ns: i64::MAX, held: None }
+        Pace { last_sent_ns: None, is_answered: false, least_rtt_ns: i64::MAX, held: None }
     }
 }
 
@@ -44,6 +48,7 @@ impl Pace {
     /// The peer sent data: what this side sends now, it sends for another reason.
     #[inline]
     pub fn peer_sent(&mut self) {
+        self.is_answered = true;
         self.held = None;
     }
 
@@ -58,9 +63,19 @@ impl Pace {
     #[inline]
     pub fn sent_new(&mut self, time_ns: i64, near_ns: Option<i64>) -> Option<i64> {
         self.last_sent_ns = Some(time_ns);
+        self.is_answered = false;
         let held = self.held.take()?;
         let prompt_ns = near_ns.unwrap_or(0).max(0) + PROMPT_NS;
         (0..=prompt_ns).contains(&(time_ns - held.until_ns)).then_some(held.waited_ns)
+    }
+
+    /// How long this side had to wait for acknowledgments before the new data that pass now: its window was full. It
+    /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter.
+    #[inline]
+    pub fn silent_ns(&self, time_ns: i64, rtt_ns: Option<i64>) -> i64 {
+        let (Some(before_ns), Some(rtt_ns), false) = (self.last_sent_ns, rtt_ns, self.is_answered) else { return 0 };
+        let silent_ns = time_ns - before_ns;
+        if silent_ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && silent_ns <= rtt_ns + rtt_ns / 2 { silent_ns } else { 0 }
     }
 
     /// How long this side was silent before it sent again, where that was a time-out.
@@ -107,6 +122,18 @@ mod tests {
         pace.acknowledged(late(41), Some(MS));
         pace.peer_sent();
         assert_eq!(pace.sent_new(100 * MS, None), None);
+    }
+
+    #[test]
+    fn a_silence_of_about_a_round_trip_waited_for_acknowledgments() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.silent_ns(0, Some(10 * MS)), 0);
+        pace.sent_new(0, None);
+        let after = |pace: &Pace, ms: i64| pace.silent_ns(ms * MS, Some(10 * MS)) / MS;
+        assert_eq!([4, 5, 9, 15, 16].map(|ms| after(&pace, ms)), [0, 5, 9, 15, 0]);
+        assert_eq!(pace.silent_ns(9 * MS, None), 0);
+        pace.peer_sent();
+        assert_eq!(after(&pace, 9), 0);
     }
 
     #[test]

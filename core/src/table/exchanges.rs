@@ -120,6 +120,9 @@ columns! {
     response_end_time: Time, As(response_time) = |row, _| row.time_ns(3);
     request_bytes: U64 = |row, _| row.exchange.request_bytes;
     response_bytes: U64 = |row, _| row.exchange.response_bytes;
+    request_wire_bytes: U64, As(request_bytes) = |row, _| row.exchange.request_wire_bytes;
+    response_wire_bytes: U64, As(response_bytes) = |row, _| row.exchange.response_wire_bytes;
+    streamed_bytes: U64 = |row, _| row.exchange.streamed_bytes;
     round_trips: U32 = |row, _| row.exchange.round_trips;
     wait: Name = |row, words| words.wait.number(row.exchange.wait.as_str());
     waited_ns: I64, Between(request_end_time, response_time) = |row, _| row.exchange.waited_ns;
@@ -131,6 +134,7 @@ columns! {
     client_ns: I64 = |row, _| row.exchange.client_ns;
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
     stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
+    silent_ns: I64 = |row, _| row.exchange.silent_ns;
     transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
     complete: Flag = |row, _| row.exchange.complete;
 }

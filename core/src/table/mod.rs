@@ -114,6 +114,8 @@ impl Tables {
             optional::<UInt32Type>(sizes.map(|size| size.map(u32::from)))
         };
         let window = |side| optional::<UInt64Type>(rows.iter().map(|row| row.connection.advertised.window_bytes(side)));
+        let window_limit =
+            |side| optional::<UInt64Type>(rows.iter().map(|row| row.connection.advertised.window_limit_bytes(side)));
         let former = |get: fn(&Session) -> &[String]| {
             strings(rows.iter().map(|row| Some(one_a_line(get(&row.dialogue?.session)))))
         };
@@ -164,6 +166,8 @@ impl Tables {
             ("server_mss", mss(Side::Server)),
             ("client_window_bytes", window(Side::Client)),
             ("server_window_bytes", window(Side::Server)),
+            ("client_window_limit_bytes", window_limit(Side::Client)),
+            ("server_window_limit_bytes", window_limit(Side::Server)),
             ("cancels", optional::<UInt32Type>(self.cancelled_connections())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()?))),

@@ -10,6 +10,7 @@ from latpcap.findings.dominant_part import dominated_by
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import Candidate, Pattern
 from latpcap.measures.stalls import ack_stalls
+from latpcap.measures.windows import held_back
 from latpcap.tables.recording import MISSING
 
 FIX = (
@@ -24,11 +25,13 @@ MIN_BYTES = 100_000
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a recording at most."""
     exchanges = evidence.exchanges
-    sent = float((exchanges.request_bytes + exchanges.response_bytes).sum())
+    sent = float((exchanges.request_wire_bytes + exchanges.response_wire_bytes).sum())
     if sent < MIN_BYTES:
         return iter(())
     spread = np.where(exchanges.response == MISSING, 0, exchanges.response_end - exchanges.response).astype(float)
     spread -= np.minimum(ack_stalls(exchanges).inside, spread)
+    if held_back(evidence.recording, evidence.rtt).total.sum() > spread.sum() / 2:
+        return iter(())  # no bandwidth helps
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
     rate = sent * 8 / seconds / 1e6
     return dominated_by(evidence, "transfer_s", spread, FIX, mbit_per_s=round(rate, 1))

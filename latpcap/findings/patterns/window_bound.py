@@ -1,0 +1,63 @@
+"""Window bound: a receiver takes little at once, so large transfers wait for acknowledgments, not for bandwidth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from latpcap.findings.evidence import Evidence
+from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.measures.windows import held_back
+
+CLIENT_FIX = (
+    "Let the client take more at once: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Set no small buffer in the "
+    "driver (tcpRcvBuf, receiveBufferSize, Socket Receive Buffer Size, RECV_BUF_SIZE, TcpRemoteBufferSize; SO_RCVBUF), "
+    "so that the system's grows: net.ipv4.tcp_rmem of Linux, autotuninglevel of Windows. More bandwidth does not help."
+)
+SERVER_FIX = (
+    "Let the server take more at once: {needed_kb:,g} kB carry 1 Gbit/s at {rtt_ms:.3g} ms. Give it, or the proxy "
+    "before it, no small receive buffer (SO_RCVBUF, RECV_BUF_SIZE of Oracle, rcvbuf of a proxy), so that the "
+    "system's grows: net.ipv4.tcp_rmem of Linux, autotuninglevel of Windows. More bandwidth does not help."
+)
+LEAST = 0.25
+"""Of the time in which neither people think nor the capture is silent."""
+GIGABIT_BYTES_PER_MS = 125_000
+
+
+def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
+    """One candidate a recording at most: the side whose window takes more time."""
+    held = held_back(evidence.recording, evidence.rtt)
+    connections, exchanges = evidence.recording.connections, evidence.exchanges
+    parts = evidence.timeline.budget.parts()
+    total_s = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
+    at_client = held.by_client.sum() >= held.by_server.sum()
+    costs = held.by_client if at_client else held.by_server
+    rows = np.flatnonzero(costs)
+    seconds = min(float(costs.sum()) / 1e9, total_s)
+    if len(rows) == 0 or seconds < LEAST * total_s:
+        return
+    longest = rows[np.argmax(costs[rows])]
+    window = (connections.client_window if at_client else connections.server_window)[exchanges.connection[longest]]
+    rtt_ms = float(evidence.rtt.of_phases.baseline[evidence.rtt.of_exchanges[longest]]) / 1e6
+    facts = {"seconds": seconds, "share": seconds / total_s, "side": "client" if at_client else "server"}
+    facts |= {"window_kb": round(float(window) / 1000, 1), "mbit_per_s": round(float(window) * 8 / rtt_ms / 1000, 1)}
+    facts |= {"needed_kb": round(GIGABIT_BYTES_PER_MS * rtt_ms / 1000), "rtt_ms": rtt_ms}
+    statement = int(exchanges.fingerprint[longest])
+    yield Candidate(
+        shown=rows[exchanges.fingerprint[rows] == statement],
+        effect=effect_of(evidence, NOTHING, np.empty(0, np.int64)),
+        fingerprint=statement,
+        facts=facts,
+        fix=(CLIENT_FIX if at_client else SERVER_FIX).format(**facts),
+    )
+
+
+PATTERN = Pattern(
+    code="window-bound",
+    fix="",
+    title="The {side}'s receive window of {window_kb:,g} kB holds transfers to {mbit_per_s:,g} Mbit/s, "
+    "{share:.0%} of the time",
+    why="It takes no more at once, and each window costs a round trip, however fast the network is.",
+    find=find,
+)

@@ -1,0 +1,88 @@
+"""Receive windows: who takes so little at once that large transfers wait for acknowledgments."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from latpcap.measures.tcp import UNSCALED_BYTES
+from latpcap.rtt import Estimate
+from latpcap.tables.columns import constant
+from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+
+__all__ = ["Held", "NarrowWindows", "held_back", "narrow_windows"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SMALL_SCALES_BYTES = 4 * UNSCALED_BYTES
+"""A system that lets its windows grow offers a larger scale than the one that makes this of a window field; a buffer
+whose size was set has the scale that it needs (Linux)."""
+USED = 4
+"""Where the scale says nothing, a transfer of so many windows shows that the window did not grow."""
+
+
+FILLED = 0.5
+"""A window holds a transfer back where so much of it went in every round trip, on average."""
+
+
+class NarrowWindows(Struct, frozen=True):
+    """The largest window of the receivers that take little at once; infinite for all others. One value a connection."""
+
+    client_bytes: Floats
+    server_bytes: Floats
+
+
+def narrow_windows(connections: Connections, exchanges: Exchanges) -> NarrowWindows:
+    """Find them by their scale, and by large transfers during which they did not grow."""
+    client, server = connections.client_window, connections.server_window
+    return NarrowWindows(
+        _narrow(client, connections.client_window_limit, exchanges, exchanges.response_wire_bytes),
+        _narrow(server, connections.server_window_limit, exchanges, exchanges.request_wire_bytes),
+    )
+
+
+class Held(Struct, frozen=True):
+    """How long (ns) each exchange went on under a narrow window, by whose it was; 0 for most."""
+
+    by_client: Floats
+    by_server: Floats
+
+    @property
+    def total(self) -> Floats:
+        """Both."""
+        return self.by_client + self.by_server
+
+
+def held_back(recording: Recording, rtt: Estimate) -> Held:
+    """Find the transfers that a narrow window held back: about as much went in every round trip as it takes."""
+    connections, exchanges = recording.connections, recording.exchanges
+    windows = narrow_windows(connections, exchanges)
+    if not (np.isfinite(windows.client_bytes) | np.isfinite(windows.server_bytes)).any():
+        none = constant(0.0, len(exchanges))
+        return Held(none, none)
+    rtt_ns = np.nan_to_num(rtt.of_phases.baseline)[rtt.of_exchanges]
+    answered = exchanges.response != MISSING
+    down = np.where(answered, exchanges.response_end - exchanges.response, 0).astype(float)
+    streams = exchanges.streamed_bytes > exchanges.request_wire_bytes / 2
+    up = np.where(streams, down, exchanges.request_end - exchanges.request)
+
+    def held(window: Floats, sizes: Ints, spread: Floats) -> Floats:
+        taken = window[exchanges.connection]
+        rounds = spread / np.maximum(rtt_ns, 1.0)
+        fills = (sizes > taken) & (rounds >= 1) & (sizes > FILLED * rounds * np.where(np.isfinite(taken), taken, 0))
+        time: Floats = np.where(fills, spread, 0.0)
+        return time
+
+    by_client = held(windows.client_bytes, exchanges.response_wire_bytes, down)
+    return Held(by_client, held(windows.server_bytes, exchanges.request_wire_bytes, up))
+
+
+def _narrow(window: Ints, limit: Ints, exchanges: Exchanges, sizes: Ints) -> Floats:
+    largest = np.zeros(len(window), np.int64)
+    np.maximum.at(largest, exchanges.connection, sizes)
+    is_set = (limit > 0) & (limit <= SMALL_SCALES_BYTES) & (largest > window)
+    never_grew = (window <= UNSCALED_BYTES) & (largest > USED * window)
+    narrow: Floats = np.where((window > 0) & (is_set | never_grew), window, np.inf).astype(float)
+    return narrow
