@@ -157,5 +157,8 @@ class Replay:
         pause beyond `think_ns` is think time.
         """
 
+    def locks(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the exchanges that waited for a lock, and of each the one that gave it back."""
+
     def run(self, rtts_ns: list[float | None], network: object) -> list[float]:
         """When the job is over at each RTT, in ns since the recording began; `None`: the RTTs as they were."""

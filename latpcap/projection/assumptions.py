@@ -262,6 +262,8 @@ class Case(Struct, frozen=True):
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
     wake_up: WakeUp = field(default_factory=WakeUp)
+    crowd: int = 0
+    """Which end of what the capture tells of limits (`--connections`): -1 the least, 1 the most."""
 
     def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""
@@ -277,6 +279,7 @@ OPTIMISTIC = Case(
     Network(restarts=False, baseline=1, taken=1 + WINDOW_SPREAD),
     Network(growth=SLOW_GROWTH, hidden=0.0),
     rtt=-1,
+    crowd=-1,
     work=LESS_WORK,
     loss_sigma=-LOSS_SIGMA,
     wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
@@ -286,6 +289,7 @@ PESSIMISTIC = Case(
     Network(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD),
     Network(hidden=1.0),
     rtt=1,
+    crowd=1,
     work=MORE_WORK,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,

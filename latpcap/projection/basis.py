@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Budget, StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
+from latpcap.projection.capacity import Crowd, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
-from latpcap.projection.saturation import capacity_per_s
 from latpcap.projection.scope import Mean, Scope, scope_of
 from latpcap.projection.there import Growth, budget_there
 from latpcap.projection.wake_up import WakeUp, mean_rtt_ms
@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 
 NS = 1e9
 """Nanoseconds in a second."""
+NEARLY = 1.2
+"""Up to so many times what the limit of hosts or locks leaves, a runtime is limited by that."""
 WITH_HEADERS = 1500 / 1448
 """A full packet ÷ what it carries, on Ethernet."""
 
@@ -167,7 +169,8 @@ class Basis:
         if scope is not None:
             replay, saved_s = self._scoped(scope, replay, mean)
             figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
-        there = np.array(replay.run((mean(asked, np.array(self.baseline_ms)) * 1e6).tolist(), network))
+        mean_ms = mean(asked, np.array(self.baseline_ms))
+        there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
         least = max(without - saved_s, self.bits / network.bandwidth)
@@ -182,7 +185,11 @@ class Basis:
         runtime: Floats = replayed + differs_s * left
         if conditions.connections is None:
             return runtime
-        return np.maximum(runtime * self._concurrency(conditions.connections), case.work * self._served_s)
+        work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
+        farther_ms = mean_ms - self.baseline_ms
+        if scope is not None:
+            farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
+        return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd, work)
 
     def _scoped(self, scope: Scope, learned: _Learned | Replay, mean_ms: Mean) -> tuple[Replay, float]:
         """The job of which only a part is different, and what faster hosts save at the RTTs of the capture (s)."""
@@ -216,23 +223,24 @@ class Basis:
         return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
 
     @cached_property
-    def capacity_per_s(self) -> float | None:
-        """Answers that the server can give in a second, where the capture shows its limit."""
-        return None if self.job is None else capacity_per_s(self.job.columns())
-
-    @property
-    def _served_s(self) -> float:
-        """What the server needs for all answers at its limit."""
+    def crowd(self) -> Crowd:
+        """Who works side by side, and where they meet."""
         assert self.job is not None
-        return self.job.answers / self.capacity_per_s if self.capacity_per_s else 0.0
+        job, replay = self.job, self._central.replay
+        return crowd(job.columns(), replay, self._at_once, self.runtime_s, unreadable=job.unreadable)
 
-    def _concurrency(self, connections: int) -> float:
-        """The runtime's factor where that many connections share the work, each at the pace of those of the capture."""
-        return self._at_once / connections
+    def limit(self, conditions: Conditions, rtt_ms: float) -> Limit | None:
+        """The limit of what so many connections get done, where so many were asked for."""
+        if conditions.connections is None or self.job is None:
+            return None
+        return self.crowd.limit((rtt_ms - self.baseline_ms) / 1000, conditions.connections)
 
-    def method(self, conditions: Conditions, runtime_s: float) -> str:
+    def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
         """How a runtime came about: replayed, or limited by what bounds it there."""
-        limits_s = {"capacity": self._served_s if conditions.connections is not None else 0.0}
+        limits_s = {"capacity": 0.0}
+        if conditions.connections is not None and self.job is not None:
+            farther_s = (rtt_ms - self.baseline_ms) / 1000
+            limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:
             limits_s["bandwidth"] = self.bits / conditions.bandwidth_bps
         name = max(limits_s, key=limits_s.__getitem__)

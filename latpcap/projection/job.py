@@ -6,7 +6,6 @@ the cases of the range are named.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -98,11 +97,10 @@ class Job:
         exchanges.forget()
         return requests, responses
 
-    @cached_property
-    def answers(self) -> int:
-        """Exchanges that wait, but for those that open connections."""
-        exchanges = self._recording.exchanges
-        return int(((exchanges.round_trips > 0) & ~exchanges.is_setup).sum())
+    @property
+    def unreadable(self) -> bool:
+        """What some requests ask for is not known."""
+        return bool(self._recording.exchanges.purpose.where("unreadable".__eq__).any())
 
 
 class Columns(Struct, frozen=True):

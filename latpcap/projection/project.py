@@ -24,6 +24,7 @@ from latpcap.projection.assumptions import (
     ends,
 )
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
+from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
 from latpcap.projection.there import HostSaving, host_saving
 from latpcap.units import counted, format_given_ms, format_ms, format_s
@@ -131,8 +132,10 @@ class Projection(Plotted, Struct, frozen=True):
     hosts: HostSaving | None = None
     """What other hosts change at `told_rtt_ms`, where they were asked for."""
     capacity_per_s: float | None = None
-    """Answers that the server can give in a second, where another number of connections was asked for and the capture
+    """Answers that the hosts can give in a second, where another number of connections was asked for and the capture
     shows that limit."""
+    limit: Limit | None = None
+    """What limits so many connections, where another number of them was asked for."""
 
 
 def project(
@@ -183,6 +186,8 @@ def projections(
         within = None if within_s is None else _unknown_budget(within_s)
         why = assumptions(None)
         return [Projection(None, unknown, None, within, assumptions=why, conditions=conditions) for _ in variants]
+    told_ms = told_rtt_ms(asked, base.baseline_ms)
+    limit = base.limit(conditions, base.baseline_ms if told_ms is None else told_ms)
     return [
         Projection(
             baseline_rtt_ms=base.baseline_ms,
@@ -190,11 +195,12 @@ def projections(
             seconds_per_ms=base.next_ms_s(variant, conditions),
             within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
             conditions=conditions,
-            told_rtt_ms=told_rtt_ms(asked, base.baseline_ms),
+            told_rtt_ms=told_ms,
             now=_now(base),
             assumptions=assumptions(base.work),
             range_text=coverage_text(base.work),
-            capacity_per_s=base.capacity_per_s if conditions.connections else None,
+            capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
+            limit=limit,
         )
         for variant, runtimes in zip(
             variants, ranges(base, [(variant, asked) for variant in variants], conditions), strict=True
@@ -241,7 +247,7 @@ def _points(
     return tuple(
         replace(
             _point(base, base.statements - variant.statements, *figures),
-            method=base.method(conditions, figures[1]),
+            method=base.method(conditions, figures[0], figures[1]),
             coverage=_coverage(base, figures[0]) if measured else None,
         )
         for figures in there

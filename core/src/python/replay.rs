@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -152,6 +152,12 @@ impl Replay {
         let [rtts_ns, asked] = [rtts_ns, asked].map(|column| column.as_array().to_vec());
         let scope = Scope { rtts_ns, asked, client, service, think_ns };
         py.detach(|| self.0.scoped(scope)).map(Replay).map_err(PyValueError::new_err)
+    }
+
+    /// The exchanges that waited for a lock, and of each the one that gave it back.
+    fn locks<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>) {
+        let (waiters, holders) = self.0.locks();
+        (waiters.into_pyarray(py), holders.into_pyarray(py))
     }
 
     /// When the job is over at each RTT, in ns since the recording began; `None` stands for the RTTs as they were.

@@ -24,27 +24,45 @@ const WAIT_NS: f64 = 2.0 * LAG_NS;
 /// Waits for locks are believed where so many end with a transaction, and so many times as many as would by chance.
 const LEAST: f64 = 10.0;
 const TIMES: f64 = 3.0;
+/// Waits of this length and more are counted by themselves: transactions hardly end just before them by chance, ns.
+const LONG_NS: f64 = 10.0 * LAG_NS;
 
 /// So many ends of transactions within one lag are looked at.
 const ENOUGH: usize = 64;
 
-/// The waits for locks among turns in the order in which they began, by holder; none where chance explains them.
+/// Waits that may be for locks, and how many of them chance would explain.
+#[derive(Default)]
+struct Found {
+    locks: Vec<Lock>,
+    by_chance: f64,
+}
+
+impl Found {
+    fn believed(self) -> Option<Vec<Lock>> {
+        let found = self.locks.len() as f64;
+        (found >= LEAST && found >= TIMES * self.by_chance).then_some(self.locks)
+    }
+}
+
+/// The waits for locks among turns in the order in which they began, by holder; none where chance explains them. Where
+/// it explains the short ones, the long ones are left.
 pub fn locks(turns: &Bodies, spans: &[Span]) -> Vec<Lock> {
     let ends = transaction_ends(turns, spans);
-    let (mut locks, mut by_chance) = (Vec::new(), 0.0);
+    let (mut all, mut long) = (Found::default(), Found::default());
     for (waiter, (turn, span)) in (0..).zip(turns.iter().zip(spans)).filter(|(_, (turn, span))| may_wait(turn, span)) {
         let answered = span.end - turn.response;
         let before = &ends[..ends.partition_point(|&(end, _)| end <= answered)];
         let earlier = before.partition_point(|&(end, _)| end <= answered - turn.service);
-        by_chance += ((before.len() - earlier) as f64 * LAG_NS / turn.service).min(1.0);
+        let by_chance = ((before.len() - earlier) as f64 * LAG_NS / turn.service).min(1.0);
         let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - LAG_NS);
         let mut of_others = just_before.filter(|&&(_, holder)| turns.of(holder).connection != turn.connection);
-        locks.extend(of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end }));
+        let lock = of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end });
+        for found in [&mut all].into_iter().chain((turn.service >= LONG_NS).then_some(&mut long)) {
+            found.by_chance += by_chance;
+            found.locks.extend(lock);
+        }
     }
-    let found = locks.len() as f64;
-    if found < LEAST || found < TIMES * by_chance {
-        return Vec::new();
-    }
+    let mut locks = all.believed().or_else(|| long.believed()).unwrap_or_default();
     locks.sort_unstable_by_key(|lock| lock.holder);
     locks
 }
@@ -105,6 +123,20 @@ mod tests {
     #[test]
     fn statements_that_end_at_any_time_waited_for_no_lock() {
         assert_eq!(found(&pairs(|number| f64::from(number) * 0.15 * MS)), []);
+    }
+
+    #[test]
+    fn long_waits_are_believed_among_short_ones_that_chance_explains() {
+        let mut waits = pairs(|_| 0.05 * MS);
+        let short = |number: u32| {
+            let end = 10.0 * MS * f64::from(number) + 6.0 * MS + f64::from(number % 10) * 0.04 * MS;
+            let turn = Body { connection: 2, answered: true, round_trips: 1, service: 0.45 * MS, ..EMPTY };
+            (turn, Span { connection: 2, begin: end - 0.5 * MS, end, ..NOWHERE })
+        };
+        waits.extend((0..200).map(|number| short(number % 20)));
+        let found = found(&waits);
+        assert_eq!(found.len(), 20);
+        assert!(found.iter().all(|lock| lock.waiter % 2 == 0 && lock.waiter < 40));
     }
 
     #[test]

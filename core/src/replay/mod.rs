@@ -180,6 +180,12 @@ impl Replay {
         Some(self.waiters[place].1 as usize)
     }
 
+    /// The exchanges that waited for a lock, and of each the one that gave it back.
+    pub fn locks(&self) -> (Vec<u32>, Vec<u32>) {
+        let row = |turn: u32| self.turns.bodies.of(turn).row;
+        self.turns.locks.iter().map(|lock| (row(lock.waiter), row(lock.holder))).unzip()
+    }
+
     /// How many segments the request and the response have.
     fn segments(&self, row: u32) -> [f64; 2] {
         match row {

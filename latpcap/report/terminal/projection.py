@@ -34,8 +34,8 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     yield Text(projection.range_text, "dim")
     if projection.conditions.text:
         yield Text(f"with {projection.conditions.text}", style="dim")
-    if projection.conditions.connections is not None:
-        yield Text(_limit(projection.capacity_per_s))
+    if projection.limit is not None:
+        yield Text(projection.limit.text)
     if projection.hosts is not None:
         yield Text(projection.hosts.text)
     if projection.within is not None:
@@ -68,12 +68,6 @@ def _figures(point: Point) -> tuple[str, ...]:
     range_s = (point.optimistic_s, point.pessimistic_s)
     figures = (point.runtime_s, point.factor, *range_s, point.throughput_per_s)
     return tuple("" if figure is None else significant(figure) for figure in figures)
-
-
-def _limit(capacity_per_s: float | None) -> str:
-    if capacity_per_s is None:
-        return "The capture does not show the server at its limit: more connections are taken to be served as well."
-    return f"The server was at its limit: {capacity_per_s:,.0f} answers per second, whatever the number of connections."
 
 
 def what_if_parts(changed: WhatIf | None) -> Iterator[RenderableType]:

@@ -1,0 +1,152 @@
+"""What more connections get done, from queues whose servers and locks are known."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap.projection.project import Conditions, Projection
+from latpcap.result.analysis import Measures
+from latpcap.tables.recording import Recording
+
+RTT_MS = 1.0
+
+
+def closed(
+    connections: int,
+    servers: int,
+    *,
+    service_ms: float = 1.0,
+    away_ms: float = 4.0,
+    turns: int = 200,
+    even: bool = False,
+) -> list[list[tuple[float, float]]]:
+    """When each connection of a closed loop asks, and is answered: `servers` work first come, first served."""
+    random = np.random.default_rng(7)
+    free = [0.0] * servers
+    asking = [(random.uniform(0, away_ms), number) for number in range(connections)]
+    asked: list[list[tuple[float, float]]] = [[] for _ in range(connections)]
+    for _ in range(turns * connections):
+        now, number = heapq.heappop(asking)
+        begun = max(heapq.heappop(free), now)
+        done = begun + (service_ms if even else random.exponential(service_ms))
+        heapq.heappush(free, done)
+        asked[number].append((now, done))
+        heapq.heappush(asking, (done + RTT_MS + random.exponential(away_ms), number))
+    return asked
+
+
+def recorded(asked: list[list[tuple[float, float]]]) -> Recording:
+    """As the clients saw it."""
+    return build(
+        [
+            Conn(exchanges=[Ex(at_ms=10 + at, waited_ms=RTT_MS + done - at) for at, done in each], rtt_ms=RTT_MS)
+            for each in asked
+        ]
+    )
+
+
+def projected(recording: Recording, connections: int, rtt_ms: float = RTT_MS) -> Projection:
+    measures = Measures(recording, rtt_baseline_ms=RTT_MS)
+    return measures.project([rtt_ms], conditions=Conditions(connections=connections))
+
+
+def really_s(connections: int, servers: int, turns: int, **queue: float) -> float:
+    asked = closed(connections, servers, turns=turns // connections, **queue)  # type: ignore[arg-type]
+    return max(done for each in asked for _, done in each) / 1000
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize("connections", [6, 10])
+def test_more_connections_than_the_servers_can_serve(servers: int, connections: int) -> None:
+    projection = projected(recorded(closed(connections, servers, turns=400)), 40)
+    [point] = projection.points
+    real_s = really_s(40, servers, 400 * connections)
+    assert point.optimistic_s is not None
+    assert point.pessimistic_s is not None
+    assert point.optimistic_s <= 1.05 * real_s
+    assert real_s <= 1.05 * point.pessimistic_s
+
+
+def test_a_limit_that_shows_is_named() -> None:
+    projection = projected(recorded(closed(10, 1)), 40)
+    assert projection.limit is not None
+    assert projection.limit.kind == "hosts"
+    assert projection.capacity_per_s == pytest.approx(1000, rel=0.25)
+    assert projection.points[0].method == "limited by capacity"
+    assert f"{projection.limit.kind}" in projection.limit.text.lower()
+
+
+@pytest.mark.parametrize("even", [False, True])
+@pytest.mark.parametrize("connections", [2, 8])
+def test_a_service_that_sleeps_shows_no_limit(connections: int, even: bool) -> None:
+    projection = projected(recorded(closed(connections, 64, even=even)), 32)
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+    assert projection.capacity_per_s is None
+    [point] = projection.points
+    assert point.optimistic_s == pytest.approx((projection.now.runtime_s or 0) * connections / 32, rel=0.35)  # type: ignore[union-attr]
+    assert (point.pessimistic_s or 0) > 1.5 * (point.optimistic_s or 0)
+
+
+def test_one_connection_tells_of_no_limit() -> None:
+    projection = projected(recorded(closed(1, 1)), 4)
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+
+
+def test_as_many_connections_as_there_were_take_what_was_observed() -> None:
+    projection = projected(recorded(closed(8, 1)), 8)
+    assert projection.points[0].runtime_s == pytest.approx(projection.now.runtime_s, rel=0.1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("servers", [1, 64])
+def test_the_runtime_with_more_connections_never_shrinks_with_the_rtt(servers: int) -> None:
+    measures = Measures(recorded(closed(8, servers)), rtt_baseline_ms=RTT_MS)
+    projection = measures.project([0, 0.1, 0.5, 1, 2, 5, 20, 100], conditions=Conditions(connections=30))
+    for figure in ("optimistic_s", "runtime_s", "pessimistic_s"):
+        runtimes = [getattr(point, figure) for point in projection.points]
+        assert all(nearer <= farther + 1e-9 for nearer, farther in pairwise(runtimes))
+
+
+def test_connections_with_room_left_get_more_done() -> None:
+    recording = recorded(closed(2, 64))
+    runtimes = [projected(recording, count).points[0].runtime_s or 0.0 for count in (2, 4, 8, 16)]
+    assert all(more < fewer for fewer, more in pairwise(runtimes))
+
+
+def transactions(connections: int, turns: int, *, rtt_ms: float = RTT_MS) -> list[Conn]:
+    """Transactions of four statements: the second locks the one row, until the commit."""
+    asked: list[list[Ex]] = [[] for _ in range(connections)]
+    waiting = [(10.0 + 0.3 * number, number) for number in range(connections)]
+    free_ms = 0.0
+    for _ in range(turns * connections):
+        at, number = heapq.heappop(waiting)
+        steps = [("query", "begin", at, at + rtt_ms)]
+        locked = at + rtt_ms + 0.1
+        granted = max(locked + rtt_ms / 2, free_ms)
+        answered = granted + 0.05 + rtt_ms / 2
+        steps.append(("query", "update t set n = n + ?", locked, answered))
+        steps.append(("query", "insert into u values (?)", answered + 0.1, answered + 0.1 + rtt_ms))
+        commit = answered + 0.2 + rtt_ms
+        steps.append(("query", "commit", commit, commit + rtt_ms))
+        free_ms = commit + rtt_ms / 2
+        asked[number] += [Ex(verb, sql=sql, at_ms=begin, waited_ms=end - begin) for verb, sql, begin, end in steps]
+        heapq.heappush(waiting, (commit + rtt_ms + 0.1, number))
+    return [Conn(exchanges=each, rtt_ms=rtt_ms) for each in asked]
+
+
+def test_locks_limit_more_connections() -> None:
+    """Held for two round trips and 0.25 ms: at 1 ms 444 transactions a second, at 5 ms 97, whoever else comes."""
+    measures = Measures(build(transactions(4, 100)), rtt_baseline_ms=RTT_MS)
+    for rtt_ms, held_ms in ((1.0, 2.25), (5.0, 10.25)):
+        projection = measures.project([rtt_ms], conditions=Conditions(connections=20))
+        assert projection.limit is not None
+        assert projection.limit.kind == "locks"
+        assert projection.limit.per_s == pytest.approx(1000 / held_ms, rel=0.1)
+        [point] = projection.points
+        assert (point.optimistic_s or 0) <= 0.4 * held_ms <= (point.pessimistic_s or 0)
