@@ -134,6 +134,8 @@ class Columns(Struct, frozen=True):
     response_segments: Floats
     setup: NDArray[np.bool_]
     ends_transaction: NDArray[np.bool_]
+    statement: NDArray[np.uint32]
+    """What it asks: which statement, and what for."""
     shared: NDArray[np.bool_]
     deferred: NDArray[np.bool_]
     streamed: NDArray[np.bool_]
@@ -183,6 +185,7 @@ class Columns(Struct, frozen=True):
             response_segments=_response_segments(exchanges, segment_bytes),
             setup=exchanges.is_setup,
             ends_transaction=exchanges.ends_transaction,
+            statement=_asked(exchanges),
             shared=exchanges.wait.where("shared".__eq__),
             deferred=exchanges.wait.where("deferred".__eq__),
             streamed=_streamed(exchanges, segment_bytes),
@@ -221,6 +224,13 @@ class Network(Struct, frozen=True):
     restarts: bool = True
     baseline: int = 0
     added_ns: float = 0.0
+
+
+def _asked(exchanges: Exchanges) -> NDArray[np.uint32]:
+    """A number for each statement and what is done with it: prepared, run, fetched."""
+    purpose = exchanges.purpose
+    asked: NDArray[np.uint32] = ((exchanges.fingerprint + 1) * len(purpose.names) + purpose.codes).astype(np.uint32)
+    return asked
 
 
 def _never_waits(connections: Connections, exchanges: Exchanges) -> Bools:

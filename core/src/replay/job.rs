@@ -46,6 +46,8 @@ columns! {
         response_segments: f64,
         setup: bool,
         ends_transaction: bool,
+        /// What it asks: which statement, and what for.
+        statement: u32,
         /// The client waits for it together with the request before it, or goes on and gets its answer with a later one
         /// (`exchange::Wait`).
         shared: bool,

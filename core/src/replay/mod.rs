@@ -11,6 +11,7 @@ mod abreast;
 mod body;
 mod bulk;
 mod changes;
+mod clocks;
 mod columns;
 mod distinct;
 mod job;
@@ -40,7 +41,7 @@ pub use network::Network;
 use quiet::Quiet;
 use run::{Learned, Run, Walk};
 pub use scope::Scope;
-use turn::{Start, Turn, Turns};
+use turn::{Order, Starts, Turn, Turns};
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
 type Halvings = [u8; 2];
@@ -53,9 +54,11 @@ pub struct Replay {
     segments: Arc<Distinct<[f64; 2]>>,
     turns: Arc<Turns>,
     /// Of each turn; all else of it is the same whoever waits for whom.
-    starts: Arc<Vec<Start>>,
+    order: Arc<Order>,
     usage: Option<Usage>,
     lanes: usize,
+    /// Some turn begins by a clock.
+    ticks: bool,
     /// Who waits for which of the locks, ascending.
     waiters: Arc<Vec<(u32, u32)>>,
     /// Transfers that need more than a few segments, in the order of their turns.
@@ -72,7 +75,7 @@ pub struct Replay {
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
     pub fn new(job: &Job, waiting: Waiting, network: &Network) -> Replay {
-        let (turns, starts, usage) = Turns::of(job, waiting);
+        let (turns, order, usage) = Turns::of(job, waiting);
         let mut waiters: Vec<(u32, u32)> = turns.locks.iter().map(|lock| lock.waiter).zip(0..).collect();
         waiters.sort_unstable();
         let mut replay = Replay {
@@ -82,15 +85,16 @@ impl Replay {
             bulks: Arc::default(),
             halvings: Arc::default(),
             turns: Arc::new(turns),
-            starts: Arc::default(),
+            order: Arc::default(),
             usage,
             lanes: 0,
+            ticks: false,
             left: None,
             scope: None,
             quiet: Arc::default(),
         };
         replay.bulks = Arc::new(bulk::bulks(&replay, job));
-        replay.starting(starts, network)
+        replay.starting(order, network)
     }
 
     /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
@@ -98,14 +102,16 @@ impl Replay {
         if job.rows() != self.connections.exchanges || job.connections() != self.connections.len() {
             return Err("another job");
         }
-        let starts = Turns::otherwise(job, &self.starts, self.usage, waiting);
-        Ok((*self.starts != starts).then(|| self.clone().starting(starts, network)))
+        let order = Turns::otherwise(job, &self.order.starts, self.usage, waiting);
+        Ok((*self.order != order).then(|| self.clone().starting(order, network)))
     }
 
     /// The same where its turns start there.
-    fn starting(self, starts: Vec<Start>, network: &Network) -> Replay {
+    fn starting(self, order: Order, network: &Network) -> Replay {
+        let starts = &order.starts;
         let lanes = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
-        let mut replay = Replay { starts: Arc::new(starts), lanes, ..self };
+        let ticks = starts.iter().any(|start| start.starts() == Starts::Clock);
+        let mut replay = Replay { order: Arc::new(order), lanes, ticks, ..self };
         replay.quiet = Arc::new(Quiet::of(&replay));
         replay.learned(network)
     }
@@ -163,7 +169,7 @@ impl Replay {
 
     /// A turn, with the fixes made, on the hosts there.
     fn turn(&self, number: u32) -> Turn {
-        let turn = self.turns.turn(number, &self.starts[number as usize]);
+        let turn = self.turns.turn(number, &self.order.starts[number as usize]);
         let baseline = self.connections.baseline_ns[turn.phase as usize];
         let turn = self.left.as_ref().map_or(turn, |left| left.of_turn(&turn, baseline));
         self.scope.as_ref().map_or(turn, |scope| scope.of_turn(turn, baseline))

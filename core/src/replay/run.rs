@@ -1,5 +1,6 @@
 //! The job's turns, one after the other, at several RTTs at once.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::abreast::{ABREAST, Times};
@@ -154,6 +155,15 @@ impl Learned {
     }
 }
 
+/// What makes the turns of a lane begin.
+#[derive(Clone, Default)]
+struct Clock {
+    /// When it let the last one begin, had that one's answer been there.
+    due: Times,
+    /// When the newest answers were there that lie before a worker.
+    ahead: VecDeque<Times>,
+}
+
 /// One way through the turns, at a few RTTs.
 pub struct Run {
     /// Of each phase.
@@ -162,6 +172,8 @@ pub struct Run {
     pub learned: Option<Learned>,
     /// When each lane's last turn was over.
     lanes: Vec<Times>,
+    /// Of each lane; empty where no turn begins by a clock.
+    clocks: Vec<Clock>,
     connections: Vec<Progress>,
     /// When the lock that was waited for was free.
     free: Vec<Times>,
@@ -189,6 +201,7 @@ impl Run {
             rtts: rtts.collect(),
             learned,
             lanes: vec![Times::default(); replay.lanes],
+            clocks: vec![Clock::default(); if replay.ticks { replay.lanes } else { 0 }],
             connections: vec![Progress::default(); replay.connections.len()],
             free: vec![Times::all(f64::NEG_INFINITY); replay.turns.locks.len()],
         }
@@ -223,6 +236,7 @@ impl Run {
             client.each(|sender| sender.halve(halvings[0]));
             server.each(|sender| sender.halve(halvings[1]));
         }
+        self.read_ahead(walk.replay, turn.lane);
     }
 
     fn turn(&mut self, walk: &Walk, walked: &Walked) {
@@ -237,7 +251,17 @@ impl Run {
             Starts::After => self.lanes[turn.after as usize] + gap,
             Starts::AfterOther => (self.lanes[turn.after as usize] + gap).max(before.over),
             Starts::With => before.asked + gap,
+            Starts::Clock => (self.lanes[turn.after as usize] + gap).max(before.over),
+            Starts::Tick => {
+                let clock = &mut self.clocks[turn.lane as usize];
+                let free = self.lanes[turn.after as usize].max(before.over);
+                clock.due = (clock.due + turn.gap).max(clock.ahead.front().copied().unwrap_or(free));
+                clock.due.max(free)
+            }
         };
+        if turn.starts == Starts::Clock {
+            self.clocks[turn.lane as usize].due = asked;
+        }
         let sent = match turn.whole {
             true => asked,
             false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request),
@@ -260,6 +284,19 @@ impl Run {
         }
         self.connections[turn.connection as usize].asked = sent;
         self.over(turn, over);
+        self.read_ahead(walk.replay, turn.lane);
+    }
+
+    /// An answer more lies before the lane's worker.
+    fn read_ahead(&mut self, replay: &Replay, lane: u32) {
+        let depth = replay.order.ahead.get(lane as usize).copied().unwrap_or(0);
+        if depth > 0 {
+            let ahead = &mut self.clocks[lane as usize].ahead;
+            ahead.push_back(self.lanes[lane as usize]);
+            if ahead.len() > depth.into() {
+                ahead.pop_front();
+            }
+        }
     }
 
     fn over(&mut self, turn: &Turn, over: Times) {

@@ -34,6 +34,7 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         response_segments: answers.iter().map(|&(_, segments)| segments).collect::<Vec<_>>().into(),
         setup: vec![false; answers.len()].into(),
         ends_transaction: vec![false; answers.len()].into(),
+        statement: vec![0; answers.len()].into(),
         shared: vec![false; answers.len()].into(),
         deferred: vec![false; answers.len()].into(),
         streamed: vec![false; answers.len()].into(),

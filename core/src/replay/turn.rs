@@ -2,6 +2,7 @@
 
 use super::body::{Bodies, Body, EMPTY, GOODBYE, put_in_order};
 use super::bulk::FEW_SEGMENTS;
+use super::clocks;
 use super::job::{Job, UNSEEN};
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
@@ -50,6 +51,10 @@ pub enum Starts {
     AfterOther,
     /// The connection's last request was sent: a pipeline.
     With,
+    /// Both as after another one; a clock begins with it.
+    Clock,
+    /// The lane's last turn began that began by this clock; and it and the connection's last one are over.
+    Tick,
 }
 
 /// When a turn was under way, for finding its lane.
@@ -66,6 +71,10 @@ pub struct Span {
     pub waits: bool,
     /// Sent while an answer was outstanding on its connection.
     pub follows_own: bool,
+    /// What was asked.
+    pub statement: u32,
+    /// Its request waited for a delayed ACK.
+    pub stalled: bool,
 }
 
 /// Where a span starts.
@@ -79,17 +88,36 @@ pub struct Start {
 
 impl Start {
     pub const fn new(lane: u32, after: u32, starts: Starts, gap: f64) -> Start {
-        Start { gap, lane, follows: after << 2 | starts as u32 }
+        Start { gap, lane, follows: after << 3 | starts as u32 }
     }
 
     /// The lane that it follows.
     pub fn after(&self) -> u32 {
-        self.follows >> 2
+        self.follows >> 3
     }
 
     pub fn starts(&self) -> Starts {
-        [Starts::AtFirst, Starts::After, Starts::AfterOther, Starts::With][self.follows as usize & 3]
+        const ALL: [Starts; 8] = [
+            Starts::AtFirst,
+            Starts::After,
+            Starts::AfterOther,
+            Starts::With,
+            Starts::Clock,
+            Starts::Tick,
+            Starts::AtFirst,
+            Starts::AtFirst,
+        ];
+        ALL[self.follows as usize & 7]
     }
+}
+
+/// Who waits for whom.
+#[derive(Debug, Default, PartialEq)]
+pub struct Order {
+    /// Of each turn.
+    pub starts: Vec<Start>,
+    /// How many answers lie before each lane's worker; empty where nobody reads ahead.
+    pub ahead: Vec<u16>,
 }
 
 /// The turns of a job in the order in which they began.
@@ -102,7 +130,7 @@ pub struct Turns {
 
 impl Turns {
     /// Cut `job` into turns; where each starts depends on who waits for whom.
-    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Vec<Start>, Option<Usage>) {
+    pub fn of(job: &Job, waiting: Waiting) -> (Turns, Order, Option<Usage>) {
         let most = job.rows() + 2 * job.connections();
         let (mut bodies, mut spans) = (Bodies::with_capacity(most), Vec::with_capacity(most));
         let mut starts = Vec::with_capacity(most);
@@ -117,24 +145,24 @@ impl Turns {
             put_in_order(&mut spans, order);
         }
         let usage = Usage::of(&spans, job.connections());
-        assign(&mut starts, &spans, job, usage, waiting);
+        let ahead = assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
-        (Turns { bodies, locks }, starts, usage)
+        (Turns { bodies, locks }, Order { starts, ahead }, usage)
     }
 
     /// Where the turns of the same job start when they wait for each other in another way.
-    pub fn otherwise(job: &Job, starts: &[Start], usage: Option<Usage>, waiting: Waiting) -> Vec<Start> {
+    pub fn otherwise(job: &Job, starts: &[Start], usage: Option<Usage>, waiting: Waiting) -> Order {
         let mut spans = Vec::with_capacity(starts.len());
         cut(job, |_, _, span| spans.push(span));
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
         let mut starts = starts.to_vec();
-        assign(&mut starts, &spans, job, usage, waiting);
-        starts
+        let ahead = assign(&mut starts, &spans, job, usage, waiting);
+        Order { starts, ahead }
     }
 
     pub fn len(&self) -> usize {
@@ -191,14 +219,15 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Give each turn its lane; what goes with the request before it starts there.
-fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) {
+/// Give each turn its lane; what goes with the request before it starts there. How far lanes read ahead.
+fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) -> Vec<u16> {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
             _ => found,
         };
     }
+    clocks::find(starts, spans)
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
@@ -281,7 +310,9 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
         turn.row = row as u32;
         let setup = job.setup[row] || greets;
         let ends_transaction = job.ends_transaction[row];
-        let span = Span { begin: asked, end, setup, ends_transaction, follows_own, ..NOWHERE };
+        let statement = job.statement[row];
+        let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
+        let span = Span { stalled: turn.stalls[0] > 0.0, ..span };
         self.push(connection, turn, start, span);
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         *left = Left { phase, asked: sent, answered, first: false };
@@ -319,4 +350,6 @@ pub const NOWHERE: Span = Span {
     ends_transaction: false,
     waits: false,
     follows_own: false,
+    statement: u32::MAX,
+    stalled: false,
 };

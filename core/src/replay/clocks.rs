@@ -1,0 +1,308 @@
+//! Whose turns begin by a clock of their own: a scheduler's, or that of a worker whom a reader is ahead of.
+//!
+//! What a client does after an answer takes as long whenever that comes. Where it began something else at the same time
+//! (a sleep, its work on what it had read before), the time that it lets pass after the answer is only what is left of
+//! that: less after a long wait, more after a short one. Such turns begin so long after each other, not so long after an
+//! answer, and never before the answer (docs/model.md C.5).
+
+use super::turn::{Span, Start, Starts};
+
+/// So many turns tell a clock; and so many are enough to tell it.
+const LEAST: usize = 20;
+const ENOUGH: usize = 4096;
+/// Rank correlation (Spearman) × √n of the changes of gaps and of waits.
+const SHRINKS: f64 = -4.5;
+/// The changes of the intervals are smaller than those of the gaps: at least by this factor.
+const STEADIER: f64 = 0.9;
+/// A gap that matters, as a part of the interval; and an interval that may be a clock's, ns.
+const MATTERS: f64 = 0.1;
+const SHORTEST_NS: f64 = 2e6;
+/// Gaps are of two kinds where those of the one are so many times as long as those of the other.
+const APART: f64 = 5.0;
+/// Gaps in which nobody works are shorter than this part of those in which somebody does.
+const IDLE: f64 = 0.2;
+/// A reader is ahead by so many at least, and at most; what its worker is left with strays so far from a whole number.
+const AHEAD: f64 = 3.0;
+const FAR_AHEAD: f64 = 64.0;
+const STRAYS: f64 = 0.25;
+
+/// Let the turns of each lane that begin by a clock follow that. How many answers each lane's worker may have before
+/// it; empty where nobody reads ahead.
+pub fn find(starts: &mut [Start], spans: &[Span]) -> Vec<u16> {
+    let mut ahead = Vec::new();
+    let lanes = lanes(starts, spans);
+    let count = lanes.len();
+    for (number, Lane { turns, last }) in lanes.into_iter().enumerate().filter(|(_, lane)| lane.turns.len() > LEAST) {
+        let seen = Seen { starts, spans };
+        if let Some((ticks, depth)) = seen.read_ahead(&turns, last) {
+            wind(starts, spans, &ticks);
+            ahead.resize(count, 0);
+            ahead[number] = depth;
+        } else if let Some(ticks) = seen.ticking(turns) {
+            wind(starts, spans, &ticks);
+        }
+    }
+    ahead
+}
+
+/// The turns of a lane that wait for an answer and follow another one of it, and its last turn.
+#[derive(Clone, Default)]
+struct Lane {
+    turns: Vec<u32>,
+    last: u32,
+}
+
+fn lanes(starts: &[Start], spans: &[Span]) -> Vec<Lane> {
+    let count = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
+    let mut lanes = vec![Lane::default(); count];
+    for (turn, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
+        let lane = &mut lanes[start.lane as usize];
+        lane.last = turn;
+        if follows(start) && span.waits && !span.setup && !span.stalled {
+            lane.turns.push(turn);
+        }
+    }
+    lanes
+}
+
+/// It begins after an answer of its lane.
+fn follows(start: &Start) -> bool {
+    matches!(start.starts(), Starts::After | Starts::AfterOther) && start.after() == start.lane && start.gap >= 0.0
+}
+
+/// The turns, as far as clocks show in them.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    starts: &'a [Start],
+    spans: &'a [Span],
+}
+
+impl Seen<'_> {
+    fn gap(&self, turn: u32) -> f64 {
+        self.starts[turn as usize].gap
+    }
+
+    fn begin(&self, turn: u32) -> f64 {
+        self.spans[turn as usize].begin
+    }
+
+    fn statement(&self, turn: u32) -> u32 {
+        self.spans[turn as usize].statement
+    }
+
+    /// Those of a lane that begin by a clock: all, or those that come after a longer gap than others.
+    fn ticking(&self, turns: Vec<u32>) -> Option<Vec<u32>> {
+        if self.shrink(&turns) {
+            return Some(turns);
+        }
+        let least = self.longer_gaps(&turns)?;
+        let rounds: Vec<u32> = turns.into_iter().filter(|&turn| self.gap(turn) >= least).collect();
+        self.shrink(&rounds).then_some(rounds)
+    }
+
+    /// The least of the longer ones of two kinds of gaps: between them lies most of the variance (Otsu 1979).
+    fn longer_gaps(&self, turns: &[u32]) -> Option<f64> {
+        let mut gaps: Vec<f64> = turns.iter().take(ENOUGH).map(|&turn| self.gap(turn).max(1e4).ln()).collect();
+        gaps.sort_unstable_by(f64::total_cmp);
+        let total: f64 = gaps.iter().sum();
+        let (mut below, mut most, mut parted) = (0.0, 0.0, None);
+        for (count, pair) in (1..).zip(gaps.windows(2)) {
+            below += pair[0];
+            let (few, many) = (f64::from(count), gaps.len() as f64 - f64::from(count));
+            let apart = (total - below) / many - below / few;
+            if few * many * apart * apart > most && pair[1] > pair[0] {
+                (most, parted) = (few * many * apart * apart, Some((apart, pair[1])));
+            }
+        }
+        parted.filter(|(apart, _)| *apart >= APART.ln()).map(|(_, least)| least.exp() * (1.0 - 1e-9))
+    }
+
+    /// Gaps are shorter by as much as the waits before them are longer. Compared are turns that follow each other and
+    /// wait for the same, so that neither a drift nor two kinds of work look like it; by ranks, so that no pause does.
+    fn shrink(&self, turns: &[u32]) -> bool {
+        let turns = &turns[..turns.len().min(ENOUGH)];
+        let between = |pair: &[u32]| {
+            let (length, gap) = (self.begin(pair[1]) - self.begin(pair[0]), self.gap(pair[1]));
+            (self.statement(pair[0]), length - gap, gap)
+        };
+        let intervals: Vec<(u32, f64, f64)> = turns.windows(2).map(between).collect();
+        let count = intervals.len().max(1) as f64;
+        let (waits, gaps) = intervals.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.1, sum.1 + one.2));
+        if waits + gaps < SHORTEST_NS * count || gaps < MATTERS * (waits + gaps) {
+            return false;
+        }
+        let alike = intervals.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        let changes: Vec<(f64, f64)> = alike.map(|pair| (pair[1].1 - pair[0].1, pair[1].2 - pair[0].2)).collect();
+        let of = |change: fn(&(f64, f64)) -> f64| changes.iter().map(change).collect::<Vec<f64>>();
+        let (waits, gaps) = (of(|change| change.0), of(|change| change.1));
+        let lengths = of(|change| (change.0 + change.1).abs());
+        changes.len() >= LEAST
+            && correlation(&waits, &gaps) * (changes.len() as f64).sqrt() < SHRINKS
+            && median(lengths) < STEADIER * median(gaps.iter().map(|gap| gap.abs()).collect())
+    }
+
+    /// A reader asks for some at once, waits until its worker has taken one, asks for one more whenever that goes on, and
+    /// ends when it has done what was left: as many as were asked for at first. The turns at which it waited, its
+    /// good-bye included, and how many answers lie before the worker.
+    fn read_ahead(&self, turns: &[u32], last: u32) -> Option<(Vec<u32>, u16)> {
+        let run = self.last_run(turns)?;
+        let (middle, end) = (run.len() / 2, *run.last()?);
+        let interval = (self.begin(end) - self.begin(run[middle])) / (run.len() - 1 - middle) as f64;
+        let usual = median(run[middle..].iter().take(ENOUGH).map(|&turn| self.gap(turn)).collect());
+        let left = (self.begin(last) - self.begin(end)) / interval;
+        let depth = left.round();
+        let closes = last > end && !self.spans[last as usize].waits && follows(&self.starts[last as usize]);
+        let fits = (AHEAD..=FAR_AHEAD).contains(&depth) && (left - depth).abs() < STRAYS * depth.sqrt();
+        if !(closes && fits && interval >= SHORTEST_NS && usual >= MATTERS * interval) {
+            return None;
+        }
+        // While it asks for those its worker takes some, so that it may ask for more.
+        let most = (2.0 * depth * interval / usual) as usize + 2;
+        let is_short = |turn: &u32| self.gap(*turn) < IDLE * usual;
+        let asked = &run[1..run.len().min(most + 1)];
+        let at_once = 1 + asked.iter().filter(|turn| is_short(turn)).count();
+        let waited = &run[1 + asked.iter().rposition(is_short)? + 1..];
+        let idle = waited.iter().filter(|turn| is_short(turn)).count();
+        if at_once + 1 < depth as usize || waited.len() < LEAST || 10 * idle > waited.len() {
+            return None;
+        }
+        let ticks = [run[1]].into_iter().chain(waited.iter().copied()).chain([last]).collect();
+        Some((ticks, depth as u16 - 1))
+    }
+
+    /// The turns of the statement that all of the rest is.
+    fn last_run<'a>(&self, turns: &'a [u32]) -> Option<&'a [u32]> {
+        let statement = self.statement(*turns.last()?);
+        let other = turns.iter().rposition(|&turn| self.statement(turn) != statement);
+        let run = &turns[other.map_or(0, |place| place + 1)..];
+        (run.len() > LEAST + 1).then_some(run)
+    }
+}
+
+/// Let these turns begin by the clock: so long after the one before.
+fn wind(starts: &mut [Start], spans: &[Span], ticks: &[u32]) {
+    let Some(&first) = ticks.first() else { return };
+    let begin = &mut starts[first as usize];
+    *begin = Start::new(begin.lane, begin.after(), Starts::Clock, begin.gap);
+    for pair in ticks.windows(2) {
+        let tick = &mut starts[pair[1] as usize];
+        let length = spans[pair[1] as usize].begin - spans[pair[0] as usize].begin;
+        *tick = Start::new(tick.lane, tick.after(), Starts::Tick, length);
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The correlation of the ranks.
+fn correlation(one: &[f64], other: &[f64]) -> f64 {
+    let (one, other) = (ranks(one), ranks(other));
+    let middle = (one.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum::<f64>();
+    product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
+}
+
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        ranks[place] = rank as f64;
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::turn::NOWHERE;
+
+    const MS: f64 = 1e6;
+
+    /// Waits of 1 to 6 ms, in no order.
+    fn wait(turn: u32) -> f64 {
+        MS * (1.0 + f64::from(turn * 7 % 11) / 2.0)
+    }
+
+    /// Sixty turns on one lane; `begin` says when one begins after that began before, and was answered.
+    fn lane(begin: impl Fn(u32, f64, f64) -> f64) -> (Vec<Start>, Vec<Span>) {
+        let (mut begun, mut over) = (0.0, 0.0);
+        let turn = |turn: u32| {
+            begun = begin(turn, begun, over);
+            let gap = begun - over;
+            over = begun + wait(turn);
+            let span = Span { begin: begun, end: over, waits: true, statement: 1, ..NOWHERE };
+            (Start::new(0, 0, Starts::After, gap), span)
+        };
+        (0..60).map(turn).unzip()
+    }
+
+    fn ticks(mut starts: Vec<Start>, spans: &[Span]) -> usize {
+        find(&mut starts, spans);
+        starts.iter().filter(|start| start.starts() == Starts::Tick).count()
+    }
+
+    /// A little of its own, in no order.
+    fn own(turn: u32) -> f64 {
+        MS * f64::from(turn * 5 % 7) / 10.0
+    }
+
+    #[test]
+    fn what_begins_every_so_often_begins_by_a_clock() {
+        let (starts, spans) = lane(|turn, begun, over| (begun + 30.0 * MS + own(turn)).max(over));
+        assert_eq!(ticks(starts, &spans), 59);
+    }
+
+    #[test]
+    fn what_begins_so_long_after_each_answer_does_not() {
+        let (starts, spans) = lane(|turn, _, over| over + 30.0 * MS + own(turn));
+        assert_eq!(ticks(starts, &spans), 0);
+    }
+
+    #[test]
+    fn two_kinds_of_work_in_turn_are_no_clock() {
+        let (starts, mut spans) = lane(|turn, _, over| over + 7.0 * MS - wait(turn - turn.min(1)));
+        assert_eq!(ticks(starts.clone(), &spans), 59, "as long as they look the same");
+        spans.iter_mut().zip(0..).for_each(|(span, turn)| span.statement = turn % 11);
+        assert_eq!(ticks(starts, &spans), 0);
+    }
+
+    #[test]
+    fn of_rounds_the_first_turns_begin_by_the_clock() {
+        let first = |turn: u32| turn % 3 == 0;
+        let (starts, spans) = lane(|turn, _, over| match first(turn) {
+            true => f64::from(turn) * 10.0 * MS + 0.1 * own(turn),
+            false => over + 0.1 * MS,
+        });
+        let (more, after) = lane(|turn, _, over| match first(turn) {
+            true => f64::from(turn + 60) * 10.0 * MS + 0.1 * own(turn),
+            false => over.max(600.0 * MS) + 0.1 * MS,
+        });
+        let mut starts = [starts, more].concat();
+        starts[60] = Start::new(0, 0, Starts::After, after[0].begin - spans[59].end);
+        let spans = [spans, after].concat();
+        find(&mut starts, &spans);
+        let begin = |kind| (0..120).filter(|&turn| starts[turn].starts() == kind).collect::<Vec<usize>>();
+        assert_eq!(begin(Starts::Clock), [0]);
+        assert_eq!(begin(Starts::Tick), (3..120).step_by(3).collect::<Vec<usize>>());
+    }
+
+    /// A reader two answers ahead of a worker that takes 20 ms for each, and hangs up when that has done them.
+    #[test]
+    fn a_reader_waits_for_its_worker() {
+        let (mut starts, mut spans) = lane(|turn, begun, over| if turn < 3 { over } else { begun + 20.0 * MS });
+        let (end, begin) = (spans[59].end, spans[59].begin + 3.0 * 20.0 * MS);
+        starts.push(Start::new(0, 0, Starts::After, begin - end));
+        spans.push(Span { begin, end: begin, ..NOWHERE });
+        let steady = |turn: u32| Span { end: spans[turn as usize].begin + 2.0 * MS, ..spans[turn as usize] };
+        let spans: Vec<Span> = (0..61).map(|turn| if turn < 60 { steady(turn) } else { spans[60] }).collect();
+        for turn in 3..60 {
+            starts[turn].gap = spans[turn].begin - spans[turn - 1].end;
+        }
+        assert_eq!(find(&mut starts, &spans), [2]);
+        assert_eq!(starts[60].starts(), Starts::Tick);
+        assert_eq!(starts.iter().filter(|start| start.starts() == Starts::Tick).count(), 58);
+    }
+}
