@@ -8,7 +8,6 @@ All of a job's parameters follow from its seed. Jobs that look alike without tha
 from __future__ import annotations
 
 import asyncio
-import os
 import queue
 import random
 import select
@@ -233,7 +232,14 @@ def with_pool(work: Callable[[Any], Any], least: int, most: int) -> None:
     import asyncpg
 
     async def session() -> None:
-        words = {"host": HOST, "port": PORT, "user": "lab", "database": "lab", "password": WORDS["password"], "ssl": False}
+        words = {
+            "host": HOST,
+            "port": PORT,
+            "user": "lab",
+            "database": "lab",
+            "password": WORDS["password"],
+            "ssl": False,
+        }
         async with asyncpg.create_pool(min_size=least, max_size=most, **words) as pool:
             await work(pool)
 

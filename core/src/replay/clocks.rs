@@ -160,10 +160,14 @@ impl Seen<'_> {
         let most = (2.0 * depth * interval / usual) as usize + 2;
         let is_short = |turn: &u32| self.gap(*turn) < IDLE * usual;
         let asked = &run[1..run.len().min(most + 1)];
-        let at_once = 1 + asked.iter().filter(|turn| is_short(turn)).count();
-        let waited = &run[1 + asked.iter().rposition(is_short)? + 1..];
+        let (short, until) = (asked.iter().filter(|turn| is_short(turn)).count(), asked.iter().rposition(is_short)?);
+        let (at_once, waited) = (1 + short, &run[until + 2..]);
         let idle = waited.iter().filter(|turn| is_short(turn)).count();
-        if at_once + 1 < depth as usize || waited.len() < LEAST || 10 * idle > waited.len() {
+        if 2 * (until + 1) > 3 * short
+            || at_once + 1 < depth as usize
+            || waited.len() < LEAST
+            || 10 * idle > waited.len()
+        {
             return None;
         }
         let ticks = [run[1]].into_iter().chain(waited.iter().copied()).chain([last]).collect();
