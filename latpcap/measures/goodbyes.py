@@ -6,7 +6,8 @@ is none: the budget's set-up and the projection count it.
 
 Nothing on the connection shows it; the client's next connection does. A host waits if, more often than not, it opens
 that after the FIN, more regularly after the FIN than after its own good-bye, and so soon that chance would rarely have
-it: a host that pauses for a millisecond without waiting looks alike where the FIN takes just under a millisecond.
+it: a host that pauses for a millisecond without waiting looks alike where the FIN takes just under a millisecond. But a
+host that has nothing open except the connection that it leaves, and opens the next one before the FIN, waits for none.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def goodbyes(recording: Recording, near: Ints) -> Ints:
     hung_up = (said != MISSING) & (fin >= said) & (fin <= round(recording.runtime_s * 1e9))
     left, told = said[hung_up] - half[hung_up], fin[hung_up] + half[hung_up]
     opened = np.where(connections.syn == MISSING, MISSING, connections.syn - half)
-    waits = _host_waits(hosts[hung_up], left, told, _next(hosts, opened, hosts[hung_up], left))
+    following = _next(hosts, opened, hosts[hung_up], left)
+    hasty = _alone(hosts, opened, hosts[hung_up], left) & (following != MISSING) & (following < told)
+    waits = _host_waits(hosts[hung_up], left, told, following) & ~np.isin(hosts[hung_up], hosts[hung_up][hasty])
     until = np.full(len(fin), MISSING)
     until[hung_up] = np.where(waits, fin[hung_up], MISSING)
     return until
@@ -63,6 +66,19 @@ def _next(hosts: Ints, opened: Ints, host: Ints, after: Ints) -> Ints:
     there = np.minimum(found, len(order) - 1)
     same = (found < len(order)) & (hosts[order][there] == host)
     return np.where(same, opened[order][there], MISSING)
+
+
+def _alone(hosts: Ints, opened: Ints, host: Ints, left: Ints) -> Bools:
+    """For each connection that its `host` left: was it the only one open there."""
+    who, when = np.concatenate((hosts, host)), np.concatenate((opened, left))
+    change = np.repeat((1, -1), (len(hosts), len(host)))
+    order = ordered(who, when)
+    total = np.cumsum(change[order])
+    before = (total - change[order])[np.searchsorted(who[order], who[order])]
+    open_then = np.empty_like(total)
+    open_then[order] = total - before
+    alone: Bools = open_then[len(hosts) :] == 0
+    return alone
 
 
 def _host_waits(hosts: Ints, left: Ints, told: Ints, opened: Ints) -> Bools:
