@@ -50,6 +50,17 @@ def test_the_wait_for_the_server_to_hang_up_is_setup(waits: bool, setup_s: float
     assert measured.round_trips.tolist() == ([3, 3, 3, 2] if waits else [2, 2, 2, 2])
 
 
+@pytest.mark.parametrize(("elsewhere", "waits"), [(False, False), (True, True)])
+def test_who_once_opens_its_next_connection_before_the_server_hung_up_never_waits(elsewhere: bool, waits: bool) -> None:
+    """Unless another connection of that host was open: another thread may have opened it."""
+    said, connections, at_ms = [Ex(), Ex("quit", round_trips=0, answered=False)], [], 0.0
+    for exits_ms in (1, 2, 0.6, 1.4, 0.8, 9):
+        connections.append(Conn(said, 10, at_ms, server_fin_ms=10 + exits_ms))
+        at_ms += 20 + (0 if len(connections) == 3 else 10 + exits_ms) + 0.5
+    others = [Conn([Ex("query", service_ms=at_ms)], 10, at_ms=1)] if elsewhere else []
+    assert (measure(*connections, *others).round_trips.tolist()[0] == 3) == waits
+
+
 @pytest.mark.parametrize("near_share", [0, 0.4, 1])
 def test_what_the_network_took_does_not_depend_on_where_it_was_captured(near_share: float) -> None:
     last_response_on_its_way = 10 * near_share
