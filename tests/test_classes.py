@@ -61,3 +61,42 @@ def test_every_kind_that_was_measured_is_one_that_can_be_told() -> None:
     counts = np.array([[way["inside"], way["pairs"]] for kind in measured.values() for way in kind.values()])
     assert (counts[:, 0] <= counts[:, 1]).all()
     assert (counts[:, 1] > 0).all()
+
+
+def test_a_projection_downwards_that_is_mostly_guesswork_says_so() -> None:
+    measures = Measures(build([Conn(rtt_ms=15, exchanges=[Ex("query", sql="select ?", service_ms=14)] * 100)]))
+    asked = measures.analyze([0.5, 14, 30])
+    assert asked.projection.guess_text == ""
+    own = [Ex("query", sql="select ?", client_ms=0.4, service_ms=0.4)] * 100
+    guess = Measures(build([Conn(rtt_ms=15, exchanges=own)])).analyze([0.5, 14, 30])
+    assert guess.projection.guess_text.startswith("Going down to 0.5 ms: between ")
+    assert guess.projection.guess_text in guess.summary.verdict
+
+
+def test_nobody_is_warned_of_what_he_has_not_asked_for() -> None:
+    own = [Ex("query", sql="select ?", client_ms=0.4, service_ms=0.4)] * 100
+    assert Measures(build([Conn(rtt_ms=15, exchanges=own)])).project().guess_text == ""
+
+
+def test_work_that_is_long_for_a_round_trip_is_sure() -> None:
+    def width(service_ms: float) -> float:
+        [point] = Measures(build([Conn(rtt_ms=15, exchanges=[Ex(service_ms=service_ms)] * 200)])).project([15]).points
+        return ((point.pessimistic_s or 0) - (point.optimistic_s or 0)) / 0.2
+
+    assert width(50) - width(25) < 0.1 * 25
+
+
+def test_no_case_is_faster_than_the_round_trips_of_one_connection() -> None:
+    own = [Ex("query", sql="select ?", client_ms=0.4, service_ms=0.4)] * 100
+    [point] = (
+        Measures(build([Conn(rtt_ms=15, exchanges=own)])).project([0.5], None, Conditions(rtt_is="in-stream")).points
+    )
+    assert (point.optimistic_s or 0) >= 101 * 0.5e-3 * 0.97
+
+
+def test_connections_that_take_turns_are_not_taken_to_wait_for_each_other_otherwise() -> None:
+    turns = [Conn(rtt_ms=1, at_ms=400 * number, exchanges=[QUERY] * 100) for number in range(4)]
+    measures = Measures(build(turns))
+    names = {assumption.name for assumption in measures.project([15]).assumptions}
+    assert measures.basis.work == "pool"
+    assert "one after the other" not in names

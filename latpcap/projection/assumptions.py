@@ -293,7 +293,7 @@ PESSIMISTIC = Case(
     work=MORE_WORK,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
-    wake_up=WakeUp(gained=3.0),
+    wake_up=WakeUp(gained=2.0),
 )
 
 

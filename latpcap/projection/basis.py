@@ -107,6 +107,8 @@ class Basis:
         )
         self.round_trips = float(timeline.round_trips.sum())
         """TCP handshakes included."""
+        self._longest = float(timeline.round_trips.max(initial=0))
+        """Those of one connection, each after the other: however short the capture's RTT was, they take that long."""
         self._trips, self._think_above_s = timeline.round_trips, timeline.think_above_s
         self._scopes: dict[Conditions, Scope | None] = {}
         payload = max(int(exchanges.request_wire_bytes.sum()), int(exchanges.response_wire_bytes.sum()))
@@ -183,6 +185,8 @@ class Basis:
         differs_s = own_s - figures.own_s + np.maximum(woken_s, 0)
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
+        if case.network.baseline > 0 and scope is None and not variant.changes:
+            runtime = np.maximum(runtime, self._longest * mean(asked, np.array(self.baseline_ms)) / 1000)
         if conditions.connections is None:
             return runtime
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
 from latpcap.tables.recording import Exchanges, Recording
-from latpcap.units import percent
+from latpcap.units import listed, percent
 
 __all__ = ["WORK", "Coverage", "Shares", "Work", "coverage", "coverage_text", "shares"]
 
@@ -148,11 +148,11 @@ def coverage(work: Work, direction: Direction) -> Coverage | None:
 def coverage_text(work: Work) -> str:
     """What the range means, and how often it held for this kind of work."""
     known = [(way, each) for way in get_args(Direction) if (each := coverage(work, way))]
-    meaning = "optimistic to pessimistic are scenarios, not a probability"
+    meaning = "Optimistic to pessimistic: scenarios, not a probability."
     if not known:
-        return f"{meaning}; no job of this kind ({work}) was measured"
-    held = " and ".join(f"{percent(each.inside)} of {each.pairs:,} at a {way} RTT" for way, each in known)
-    return f"{meaning}; of measured jobs of this kind ({work}) {held} lay inside"
+        return f"{meaning} No job of this kind ({work}) was measured."
+    held = listed(f"{percent(each.inside)} of {each.pairs:,} at a {way} RTT" for way, each in known)
+    return f"{meaning} Of measured jobs of this kind ({work}), {held} lay inside."
 
 
 @cache

@@ -37,6 +37,7 @@ __all__ = [
     "Point",
     "Projection",
     "central_s",
+    "guess_text",
     "project",
     "projections",
     "ranges",
@@ -49,6 +50,9 @@ DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
 
 TYPICAL_RTT_MS = 15.0
 """The RTT that sentences speak of where none was asked for: two sites of one country."""
+
+GUESS = 0.25
+"""A range that reaches farther to either side, as a part of the runtime, is mostly guesswork."""
 
 MAX_RTT_MS = 60_000.0
 """Where the search for a latency budget ends."""
@@ -126,6 +130,8 @@ class Projection(Plotted, Struct, frozen=True):
     """The capture itself, at its baseline RTT."""
     range_text: str = ""
     """What the range means, and how often it held."""
+    guess_text: str = ""
+    """Where a point at a shorter RTT is mostly guesswork, what to do; else empty."""
     budget_now: Budget | None = None
     """Where the time went, and where it goes at `told_rtt_ms`: the parts sum to the runtime that is projected."""
     budget_at: Budget | None = None
@@ -186,26 +192,30 @@ def projections(
         within = None if within_s is None else _unknown_budget(within_s)
         why = assumptions(None)
         return [Projection(None, unknown, None, within, assumptions=why, conditions=conditions) for _ in variants]
-    told_ms = told_rtt_ms(asked, base.baseline_ms)
-    limit = base.limit(conditions, base.baseline_ms if told_ms is None else told_ms)
-    return [
-        Projection(
-            baseline_rtt_ms=base.baseline_ms,
-            points=_points(asked, runtimes, base, variant, conditions),
-            seconds_per_ms=base.next_ms_s(variant, conditions),
-            within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
-            conditions=conditions,
-            told_rtt_ms=told_ms,
-            now=_now(base),
-            assumptions=assumptions(base.work),
-            range_text=coverage_text(base.work),
-            capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
-            limit=limit,
+    told = told_rtt_ms(asked, base.baseline_ms)
+    limit = base.limit(conditions, base.baseline_ms if told is None else told)
+    chosen = [told] if tuple(asked) == DEFAULT_LADDER_MS else asked
+    found = ranges(base, [(variant, asked) for variant in variants], conditions)
+    made = []
+    for variant, runtimes in zip(variants, found, strict=True):
+        points = _points(asked, runtimes, base, variant, conditions)
+        made.append(
+            Projection(
+                baseline_rtt_ms=base.baseline_ms,
+                points=points,
+                seconds_per_ms=base.next_ms_s(variant, conditions),
+                within=None if within_s is None else _latency_budget(base, variant, within_s, conditions),
+                conditions=conditions,
+                told_rtt_ms=told,
+                now=_now(base),
+                assumptions=assumptions(base.work),
+                range_text=coverage_text(base.work),
+                guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
+                capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
+                limit=limit,
+            )
         )
-        for variant, runtimes in zip(
-            variants, ranges(base, [(variant, asked) for variant in variants], conditions), strict=True
-        )
-    ]
+    return made
 
 
 def ranges(
@@ -218,6 +228,29 @@ def ranges(
         low = [np.minimum(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.maximum(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
     return list(zip(central, low, high, strict=True))
+
+
+def guess_text(points: Sequence[Point], baseline_rtt_ms: float) -> str:
+    """A warning where a projection downwards says little, of the lowest RTT; empty where none does.
+
+    >>> guess_text([Point(0.5, 1.0, 0.6, 1.4, None), Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
+    'Going down to 0.5 ms: between 0.600 s and 1.40 s, mostly not network: record there.'
+    >>> guess_text([Point(2.0, 2.0, 1.9, 2.1, None)], 15.0)
+    ''
+    """
+    guesses = [point for point in points if point.rtt_ms < baseline_rtt_ms and _is_guess(point)]
+    if not guesses:
+        return ""
+    least = min(guesses, key=lambda point: point.rtt_ms)
+    between = f"between {format_s(least.optimistic_s or 0)} and {format_s(least.pessimistic_s or 0)}"
+    return f"Going down to {format_given_ms(least.rtt_ms)}: {between}, mostly not network: record there."
+
+
+def _is_guess(point: Point) -> bool:
+    """The own time of client and server and the jitter of a slow capture are more than what is left of the network."""
+    if point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
+        return False
+    return point.pessimistic_s - point.optimistic_s > 2 * GUESS * point.runtime_s
 
 
 def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:

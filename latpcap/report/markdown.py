@@ -111,6 +111,7 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
         ("RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s"),
         ((rtt, *("" if point[name] is None else significant(point[name]) for name in names)) for rtt, point in points),
     )
+    yield from (f"\n{text_of(text)}" for text in (projection["range_text"], projection["guess_text"]) if text)
     if projection.get("within"):
         yield f"\n{text_of(projection['within']['text'])}"
 

@@ -80,8 +80,10 @@ def render_projection(projection: Projection) -> str:
         )
         for name, point in points
     ]
-    within = f"<p>{html.escape(projection.within.text)}</p>" if projection.within is not None else ""
-    return _table(("RTT ms", "runtime s", "× now", "optimistic s", "pessimistic s"), rows) + within
+    within = "" if projection.within is None else projection.within.text
+    said = (projection.range_text, projection.guess_text, within)
+    told = "".join(f"<p>{html.escape(text)}</p>" for text in said if text)
+    return _table(("RTT ms", "runtime s", "× now", "optimistic s", "pessimistic s"), rows) + told
 
 
 @as_html.register

@@ -175,6 +175,7 @@ def _elsewhere(facts: Facts) -> str:
         f"At {format_given_ms(point.rtt_ms)} this takes about {format_s(point.runtime_s)} "
         f"(optimistic {format_s(point.optimistic_s)}, pessimistic {format_s(point.pessimistic_s)}); "
         f"each extra millisecond adds {format_s(projection.seconds_per_ms)}."
+        f"{projection.guess_text and ' '}{projection.guess_text}"
     )
 
 

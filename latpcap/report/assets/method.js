@@ -17,6 +17,7 @@ export function showMethod() {
     : "none, as the RTT of the capture is unknown";
   fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
     make("li", {}, make("strong", {}, name), ` (${which}): ${text}`)));
+  byId("method-range").textContent = analysis.projection.range_text ?? "";
   byId("method-fixes").hidden = analysis.findings.length === 0;
   byId("method-timeline").textContent = timelineRule();
   byId("method-histograms").textContent = `Histograms have ${data.histograms.bins_per_decade} bins for each power of ten over all exchanges; ` +

@@ -32,6 +32,8 @@ def projection_parts(projection: Projection) -> Iterator[RenderableType]:
     yield Grid([Heading(title) for title in titles], [*now, *there])
     yield Text(f"×: runtime there ÷ runtime now, at the baseline RTT of {format_ms(projection.baseline_rtt_ms)}", "dim")
     yield Text(projection.range_text, "dim")
+    if projection.guess_text:
+        yield Text(projection.guess_text)
     if projection.conditions.text:
         yield Text(f"with {projection.conditions.text}", style="dim")
     if projection.limit is not None:
