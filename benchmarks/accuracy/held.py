@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """How often measured runs lay in the range of their projection, by kind of work and direction: what latpcap quotes.
 
-    python benchmarks/accuracy/held.py TABLE.csv…      # writes latpcap/projection/measured.json
+    python benchmarks/accuracy/held.py      # writes latpcap/projection/measured.json from the facts kept in facts/
 
-Tables are those of table.py. A pair counts by the RTT that a user knew (the echo), where that was recorded. The kind of
-work is what latpcap told from the capture that was projected, not what the job is called here. From 0 ms nothing is
-counted: there the link itself is most of the RTT.
+A pair counts by the RTT that a user knew (the echo), where that was recorded. The kind of work is what latpcap told
+from the capture that was projected, not what the job is called here. From 0 ms nothing is counted: there the link
+itself is most of the RTT.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
+from collections.abc import Iterable
 from pathlib import Path
+
+from kept import names, table
 
 MEASURED = Path(__file__).resolve().parents[2] / "latpcap" / "projection" / "measured.json"
 
@@ -22,21 +23,20 @@ Held = dict[str, dict[str, dict[str, int]]]
 
 
 def main() -> None:
-    rows = [row for path in sys.argv[1:] for row in csv.DictReader(Path(path).read_text().splitlines())]
-    if not rows:
-        sys.exit((__doc__ or "").splitlines()[2].strip())
+    """Write the file."""
+    rows = (row for name in names() if "." not in name for row in table(f"{name}.csv.gz"))
     MEASURED.write_text(json.dumps(held(rows), indent=1, sort_keys=True) + "\n")
 
 
-def held(rows: list[Row]) -> Held:
+def held(rows: Iterable[Row]) -> Held:
     """The pairs and those inside, by kind of work and whether the RTT became longer or shorter."""
     found: Held = {}
     for row in rows:
-        if row["same_job"] != "True" or float(row["from_ms"]) == 0 or not row["work"]:
+        if row["same_job"] != "True" or float(row["from_ms"]) == 0 or not row.get("work"):
             continue
         way = "longer" if float(row["to_ms"]) > float(row["from_ms"]) else "shorter"
         counts = found.setdefault(row["work"], {}).setdefault(way, {"inside": 0, "pairs": 0})
-        knows_echo = row.get("echo_ms", "nan") not in {"", "nan"}
+        knows_echo = row["echo_ms"] not in {"", "nan"}
         counts["inside"] += row["echo_inside" if knows_echo else "inside"] == "True"
         counts["pairs"] += 1
     return found

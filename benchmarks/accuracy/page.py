@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from textwrap import fill
 
+import held
 import numpy as np
 from facts import STATISTIC
 from kept import ECHO, FACTS, IN_STREAM, Recording, counted, key, load, names, table
@@ -81,6 +82,7 @@ again from them.
 
 def main() -> None:
     PAGE.write_text(page({name: load(name) for name in names()}))
+    held.main()
 
 
 def page(recordings: dict[str, Recording], named: str | None = None) -> str:
