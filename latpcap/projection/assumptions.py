@@ -32,8 +32,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-LESS_WORK, MORE_WORK = 0.7, 1.4
-"""A server at its limit takes this part of the time for an answer that it took."""
 SURE_MS = 1.0
 """What a turn takes of its own beyond that is its work, and hardly differs: delays of hosts are shorter."""
 OF_SURE = 0.1
@@ -255,8 +253,6 @@ class Case(Struct, frozen=True):
     """Own time of client and server ÷ what was observed, of what is not sure of it."""
     sure_ms: float = SURE_MS
     """What a turn takes of its own beyond that is sure."""
-    work: float = 1.0
-    """What a server at its limit takes ÷ what it took."""
     jitter: float = 0.0
     """How much of the jitter is added to each RTT."""
     loss_sigma: float = 0.0
@@ -280,7 +276,6 @@ OPTIMISTIC = Case(
     Network(growth=SLOW_GROWTH, hidden=0.0),
     rtt=-1,
     crowd=-1,
-    work=LESS_WORK,
     loss_sigma=-LOSS_SIGMA,
     wake_up=WakeUp(lost=4.0, of_own=0.95, alone=True),
 )
@@ -290,7 +285,6 @@ PESSIMISTIC = Case(
     Network(hidden=1.0),
     rtt=1,
     crowd=1,
-    work=MORE_WORK,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
     wake_up=WakeUp(gained=2.0),

@@ -186,7 +186,7 @@ class Basis:
         left = np.clip((replayed - self.think_s) / max(figures.own_s, 1e-9), 0, 1)  # transfers in it become shorter
         runtime: Floats = replayed + differs_s * left
         if case.network.baseline > 0 and scope is None and not variant.changes:
-            runtime = np.maximum(runtime, self._longest * mean(asked, np.array(self.baseline_ms)) / 1000)
+            runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         if conditions.connections is None:
             return runtime
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
