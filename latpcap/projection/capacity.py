@@ -318,6 +318,8 @@ class _Stretches:
 
     def met(self) -> Floats:
         """How many were under way during each, on average; itself included."""
+        if len(self.begin) == 0:
+            return np.zeros(0)
         before, after = (np.interp(times, self._times, self._passed) for times in (self.begin, self.end))
         met: Floats = np.maximum((after - before) / np.maximum(self.end - self.begin, 1.0), 1.0)
         return met
