@@ -88,7 +88,7 @@ def worse(job: Job, link: Link, repeat: int, ticking: Metronome) -> Iterator[flo
     with tempfile.TemporaryDirectory(dir=lab.LAB) as folder:
         for number in range(repeat):
             capture = Path(folder) / f"{number}.pcapng"
-            attempt(job, Setting(TO_MS, number, ticking, link=link.set_to), {capture: lab.CLIENT})
+            attempt(job, Setting(Path(folder), TO_MS, number, ticking, link=link.set_to), {capture: lab.CLIENT})
             yield facts(capture).runtime_s
 
 
