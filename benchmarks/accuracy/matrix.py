@@ -130,6 +130,24 @@ JOBS: tuple[Job, ...] = (
     *(job for job in encrypted("firebird:fbclient_compressed", 0.3) if job.kind == BULK),
 )
 
+SEEDS = (21, 22, 23)
+"""Others than those that the model was fitted on, 1 to 8, or first tried on, 9 to 20."""
+OVERLAP: tuple[Job, ...] = tuple(
+    Job(f"overlap-{protocol}:{name}#{seed}", seed, kind)
+    for seed in SEEDS
+    for protocol, name, kind in (
+        ("mysql", "pymysql_periodic", PERIODIC),
+        ("postgresql", "psycopg2_periodic", PERIODIC),
+        ("mysql", "pymysql_prefetch", PREFETCH),
+        ("postgresql", "psycopg2_prefetch", PREFETCH),
+        ("postgresql", "psycopg2_notified", PUSH),
+        ("postgresql", "psycopg2_ping_pong", PUSH),
+        ("postgresql", "asyncpg_fan_out", FAN_OUT),
+        ("mysql", "pymysql_threads_fan_out", FAN_OUT),
+    )
+)
+"""Work that does not wait for one answer after the other; all of a job's parameters follow from its seed."""
+
 COLD: tuple[Job, ...] = (
     Job("pymysql_nplus1", 100, WAIT, both_ends=True),
     Job("postgresql:psycopg2_nplus1", 100, WAIT, both_ends=True),

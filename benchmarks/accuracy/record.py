@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import echo
-from matrix import CLIENTS, COLD, JOBS, RTTS_MS, Job
+from matrix import CLIENTS, COLD, JOBS, OVERLAP, RTTS_MS, Job
 from metronome import Metronome, metronome
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fixtures"))
@@ -50,7 +50,7 @@ def main() -> None:
     done = recorded(arguments.into)
     jobs = [
         replace(job, n=math.ceil(job.n * arguments.share / 8) * 8 if arguments.share != 1 else job.n)
-        for job in ((*JOBS, *CLIENTS) if lab.REALTIME else COLD)
+        for job in ((*JOBS, *CLIENTS, *OVERLAP) if lab.REALTIME else COLD)
         if re.search(arguments.only, job.name)
     ]
     end = time.monotonic() + arguments.seconds

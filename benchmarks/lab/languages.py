@@ -32,7 +32,10 @@ def parameters(name: str) -> dict[str, int]:
 
 
 def command(language: str, name: str, n: int, lab: Path) -> list[str]:
-    """The command line of `DRIVER_SHAPE#DRAW`."""
+    """The command line of `DRIVER_SHAPE#DRAW`; jobs of `workloads_overlap.py` draw their numbers themselves, from `n`."""
+    if language == "overlap":
+        overlap = PROGRAMS.parent / "workloads_overlap.py"
+        return [str(lab / "venv/bin/python"), str(overlap), name.partition("#")[0], str(n)]
     driver, _, shape = name.partition("#")[0].partition("_")
     built = lab / "clients"
     program = {
