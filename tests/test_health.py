@@ -347,7 +347,7 @@ def nagle(service_ms: float, *, held: bool, near_ms: float = 0, late: bool = Fal
     made.connect()
     opened = len(made.packets)
     for number in range(20):
-        request = mysql_wire.query(f"SELECT {number}")
+        request = mysql_wire.query(f"SELECT name FROM t WHERE id = {number}")
         made.send(0, request[:4] if held else request)
         made.wait(RTT_MS - near_ms + 40)
         made.send(1)

@@ -262,6 +262,11 @@ def test_the_conditions_of_a_projection_stand_beside_it(latpcap: Run) -> None:
         "jitter_ms": 3.0,
         "connections": 4,
         "distance_km": 1000.0,
+        "rtt_is": "ping",
+        "moved": [],
+        "others_stay": False,
+        "client_time": None,
+        "service_time": None,
     }
 
 

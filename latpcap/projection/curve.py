@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 MAX_ERROR = 0.005
 """How far a straight line between two points may be off, as a part of the runtime."""
 FIRST_POINTS = 12
-MIN_STEP = 1.02
+MIN_STEP = 1.01
 """Neighbouring RTTs are no closer than this ratio."""
 MAX_REFINEMENTS = 5
 """How often points are added where a curve bends."""

@@ -380,10 +380,11 @@ def test_what_is_missing_is_sorted_last(show: Any) -> None:
 
 
 def test_the_statements_network_time_follows_the_slider(page: Any) -> None:
+    """A ping is a little longer than the RTT of the data, hosts that wait longer go on later."""
     for rtt in (1, 100):
         choose(page, rtt)
         assert page.locator("#statements-table thead th").nth(5).inner_text() == f"network s at {rtt} ms"
-        assert float(column(page, 6)[0].replace(",", "")) == pytest.approx(0.3 * rtt, rel=0.01)
+        assert float(column(page, 6)[0].replace(",", "")) == pytest.approx(0.3 * rtt, rel=0.02)
 
 
 def test_long_lists_begin_short(show: Any) -> None:
