@@ -27,7 +27,7 @@ Held = dict[str, dict[str, dict[str, int]]]
 def main() -> None:
     """Write the file."""
     ordinary = [name for name in names() if "." not in name and name not in DRAWN_TO_BE_HARD]
-    rows = (row for name in ordinary for row in table(f"{name}.csv.gz"))
+    rows = (row for name in ordinary for row in table(f"{name}.csv.xz"))
     MEASURED.write_text(json.dumps(held(rows), indent=1, sort_keys=True) + "\n")
 
 

@@ -1,15 +1,15 @@
 """The facts of runs that stay in the repository: `facts/`, from which the page can be made again without a capture.
 
-A recording is a table (`NAME.csv.gz`, as `table.py` made it), the same by the version of before (`NAME.before.csv.gz`, where there is one) and
-the truth of its runs (`NAME.jsonl.gz`). What crowds did is a table of rates, `crowds.rates.csv.gz`.
+A recording is a table (`NAME.csv.xz`, as `table.py` made it), the same by the version of before (`NAME.before.csv.xz`, where there is one) and
+the truth of its runs (`NAME.jsonl.xz`). What crowds did is a table of rates, `crowds.rates.csv.xz`.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
+import lzma
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,24 +61,24 @@ def typed(row: dict[str, str], rtt: str = IN_STREAM) -> Row:
 
 
 def names() -> list[str]:
-    found = (path.name.removesuffix(".csv.gz") for path in FACTS.glob("*.csv.gz"))
+    found = (path.name.removesuffix(".csv.xz") for path in FACTS.glob("*.csv.xz"))
     return sorted(name for name in found if "." not in name)
 
 
 def load(name: str) -> Recording:
-    runs = FACTS / f"{name}.jsonl.gz"
-    lines = gzip.decompress(runs.read_bytes()).decode().splitlines() if runs.exists() else []
+    runs = FACTS / f"{name}.jsonl.xz"
+    lines = lzma.decompress(runs.read_bytes()).decode().splitlines() if runs.exists() else []
     return Recording(
-        name, table(f"{name}.csv.gz"), table(f"{name}.before.csv.gz"), [json.loads(line) for line in lines]
+        name, table(f"{name}.csv.xz"), table(f"{name}.before.csv.xz"), [json.loads(line) for line in lines]
     )
 
 
 def table(name: str) -> list[dict[str, str]]:
     path = FACTS / name
-    return list(csv.DictReader(io.StringIO(gzip.decompress(path.read_bytes()).decode()))) if path.exists() else []
+    return list(csv.DictReader(io.StringIO(lzma.decompress(path.read_bytes()).decode()))) if path.exists() else []
 
 
 def keep(name: str, text: str) -> None:
     """The same text makes the same file."""
     FACTS.mkdir(exist_ok=True)
-    (FACTS / f"{name}.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    (FACTS / f"{name}.xz").write_bytes(lzma.compress(text.encode(), preset=9))

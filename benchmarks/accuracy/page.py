@@ -97,7 +97,7 @@ def page(recordings: dict[str, Recording], named: str | None = None) -> str:
             parts.append(f"## At the link's echo: {title}\n")
             parts += user(recordings[name])
     parts.append(jobs_of_the_issue(recordings, kept_table()) if named is None else "")
-    parts.append(crowds(table("crowds.rates.csv.gz"), table("crowds.rates.before.csv.gz")) if named is None else "")
+    parts.append(crowds(table("crowds.rates.csv.xz"), table("crowds.rates.before.csv.xz")) if named is None else "")
     for name, found in recordings.items():
         if name not in TITLES:
             parts.append(f"## {sentence(OTHERS.get(name, name))}\n")
