@@ -130,6 +130,6 @@ def _floor(late: Floats, trifle: Bools, is_ping: Bools, query: Ints, rtt: float)
 
 
 def _median(values: Floats) -> float:
-    """The upper one of two in the middle. Numpy's own loads its masked arrays, which takes as long as a small capture."""
+    """The upper one of two in the middle; numpy's own loads its masked arrays, which takes long for a small capture."""
     middle = len(values) // 2
     return float(np.partition(values, middle)[middle])
