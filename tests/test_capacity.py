@@ -93,6 +93,35 @@ def test_a_service_that_sleeps_shows_no_limit(connections: int, even: bool) -> N
     assert (point.pessimistic_s or 0) > 1.5 * (point.optimistic_s or 0)
 
 
+def test_a_limit_that_is_seldom_met_is_none() -> None:
+    projection = projected(recorded(closed(4, 2, away_ms=40)), 16)
+    assert projection.limit is not None
+    assert projection.limit.kind == "none"
+    assert projection.capacity_per_s is None
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_the_limit_bounds_the_runtime(servers: int) -> None:
+    turns = 200
+    projection = projected(recorded(closed(8 * servers, servers, turns=turns)), 64)
+    [point] = projection.points
+    assert projection.capacity_per_s is not None
+    assert (point.runtime_s or 0) >= 0.999 * 8 * servers * turns / projection.capacity_per_s
+    assert (point.optimistic_s or 0) < (point.runtime_s or 0) < (point.pessimistic_s or 0)
+
+
+@pytest.mark.parametrize("connections", [1, 2, 8])
+def test_where_no_limit_shows_the_range_reaches_from_no_gain_to_full_scaling(connections: int) -> None:
+    projection = projected(recorded(closed(connections, 64)), 4 * connections)
+    [point] = projection.points
+    now_s = (projection.now and projection.now.runtime_s) or 0.0
+    assert (point.optimistic_s or 0) <= 1.05 * now_s / 4
+    assert (point.pessimistic_s or 0) >= now_s
+    assert projection.limit is not None
+    assert "none is known" in projection.limit.text
+    assert "no gain at all" in projection.limit.text
+
+
 def test_one_connection_tells_of_no_limit() -> None:
     projection = projected(recorded(closed(1, 1)), 4)
     assert projection.limit is not None
@@ -138,6 +167,16 @@ def transactions(connections: int, turns: int, *, rtt_ms: float = RTT_MS) -> lis
         asked[number] += [Ex(verb, sql=sql, at_ms=begin, waited_ms=end - begin) for verb, sql, begin, end in steps]
         heapq.heappush(waiting, (commit + rtt_ms + 0.1, number))
     return [Conn(exchanges=each, rtt_ms=rtt_ms) for each in asked]
+
+
+def test_what_locks_leave_never_shrinks_with_the_rtt_and_depends_on_no_other_rtt() -> None:
+    measures = Measures(build(transactions(4, 100)), rtt_baseline_ms=RTT_MS)
+    asked, conditions = [0, 0.1, 0.5, 1, 2, 5, 20], Conditions(connections=20)
+    points = measures.project(asked, conditions=conditions).points
+    for figure in ("optimistic_s", "runtime_s", "pessimistic_s"):
+        runtimes = [getattr(point, figure) for point in points]
+        assert all(nearer <= farther + 1e-9 for nearer, farther in pairwise(runtimes))
+    assert points[3:4] == measures.project([asked[3]], conditions=conditions).points
 
 
 def test_locks_limit_more_connections() -> None:

@@ -4,7 +4,10 @@
     python benchmarks/accuracy/crowds.py FOLDER [--keep]     # reads FOLDER/truth.jsonl, prints the table; keeps it in facts/
 
 A line of `truth.jsonl` has `workload`, `rtt_ms`, `clients`, `tps` (statements a second, as the clients counted them) and `capture`, which
-is empty for crowds that were only counted. Every capture is projected onto all larger crowds of its job at its RTT.
+is empty for crowds that were only counted. Every capture is projected onto all larger crowds of its job at its RTT:
+what its clients got done, times how much sooner the job ends than it would with as many as there were. The clients count
+from when all are connected, and the capture begins before that: so neither this nor statements that cannot be read (TLS)
+count as an error.
 """
 
 from __future__ import annotations
@@ -61,9 +64,11 @@ def rows(folder: Path, runs: list[Run]) -> Iterator[Run]:
 def row(run: Run, capture: latpcap.Capture, clients: int, measured: float) -> Run:
     """Rates; the slow end of the range is the pessimistic runtime's."""
     projection = capture.project(connections=clients)
-    point = capture.project(rtt_ms=[projection.baseline_rtt_ms or run["rtt_ms"]], connections=clients).points[0]
-    rate, runtime = point.throughput_per_s or 0.0, point.runtime_s or 0.0
-    low, high = (rate * runtime / end if end else 0.0 for end in (point.pessimistic_s, point.optimistic_s))
+    rtt_ms = [projection.baseline_rtt_ms or run["rtt_ms"]]
+    [point], [as_many] = (capture.project(rtt_ms=rtt_ms, connections=each).points for each in (clients, run["clients"]))
+    ends = (point.runtime_s, point.pessimistic_s, point.optimistic_s)
+    rate, low, high = (run["tps"] * (as_many.runtime_s or 0.0) / end if end else 0.0 for end in ends)
+    limit = projection.limit
     return {
         "workload": run["workload"],
         "rtt_ms": run["rtt_ms"],
@@ -73,7 +78,8 @@ def row(run: Run, capture: latpcap.Capture, clients: int, measured: float) -> Ru
         "predicted_per_s": round(rate, 1),
         "low_per_s": round(low, 1),
         "high_per_s": round(high, 1),
-        "limit_per_s": round(projection.capacity_per_s, 1) if projection.capacity_per_s else "",
+        "limit": limit.kind if limit else "none",
+        "limit_per_s": round(limit.per_s, 1) if limit and limit.per_s else "",
         "error_pct": round(100 * (rate / measured - 1), 2),
         "inside": low <= measured <= high,
         "width_pct": round(width_pct(low, high, measured), 2),

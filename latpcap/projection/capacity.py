@@ -8,9 +8,10 @@ stay = first + each · others        rate ≤ 1 ÷ each, however many work
 others = (workers − 1) · stay ÷ (away + stay)
 ```
 
-(mean value analysis of a closed network: Reiser and Lavenberg 1980, with Schweitzer's approximation of 1979). How much
-longer `each` makes a stay is a regression within the capture, of how long requests stayed over how many were there
-meanwhile; where it does not say, the range reaches from hosts that do one thing at a time to hosts without a limit.
+(mean value analysis of a closed network: Reiser and Lavenberg 1980, with Schweitzer's approximation of 1979). Whether
+hosts have a limit is a regression within the capture, of how long requests stayed over how many were there meanwhile;
+where the limit is follows from how long they were busy for each (the utilisation law: Denning and Buzen 1978). Where no
+limit shows, the range reaches from no gain at all to hosts without a limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from latpcap.projection.job import Columns, Replay
@@ -42,10 +43,12 @@ TENDS = 0.5
 """The same power where a capture says nothing of it."""
 PARTS = 8
 """Parts of a capture of which each shows for itself how much longer stays become."""
-LEAST = 0.9
+LEAST = 0.85
 """Where a limit shows, what each other one adds is no less than this part of the central value."""
-WORSE = 0.17, 0.28, 0.0
-"""Hosts with too much to do lose up to this part of their rate (they switch, collide, miss their caches), by `side`."""
+WORSE = 0.1, 0.38, 0.0
+"""Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
+WORSE_LOCKS = 0.1, 0.28, 0.0
+"""… and transactions that wait for each other this part."""
 LONGEST = 0.995
 """Stays beyond this quantile are freezes."""
 UNSEEN = 3.0
@@ -69,7 +72,8 @@ class Limit(Struct, frozen=True):
 
 NO_LIMIT = Limit(
     *("none", None, None, None),
-    "The capture shows no limit of the hosts or of locks: the range reaches from one at a time to full scaling.",
+    "The capture shows no limit of the hosts or of locks, so none is known: the range reaches from no gain at all to "
+    "full scaling.",
 )
 
 
@@ -138,11 +142,21 @@ class Crowd(Struct, frozen=True):
         runtime = replayed_s * (self.workers / connections)
         if self.hosts is not None:
             runtime = self._at_hosts(self.hosts, replayed_s, connections, side, work)
-        if self.unreadable and side > 0:
-            runtime = np.maximum(runtime, replayed_s if connections > self.workers else 0.0)
+        at_locks = np.zeros(len(replayed_s))
         if self.locks is not None:
-            runtime = np.maximum(runtime, work * self._at_locks(self.locks, farther_s, connections, side))
-        return runtime
+            at_locks = work * self._at_locks(self.locks, farther_s, connections, side)
+        if side > 0 and connections > self.workers and not self._known(connections):
+            runtime = np.maximum(runtime, replayed_s)
+        return np.maximum(runtime, at_locks)
+
+    def _known(self, connections: int) -> bool:
+        """Whether what limits so many shows: the hosts, or locks that make them wait longer, as far as is known."""
+        if self.hosts is None or self.hosts.shown:
+            return self.hosts is not None and not self.unreadable
+        if self.locks is None or not self.locks.shown:
+            return False
+        at_hosts = self._at_hosts(self.hosts, np.array([self.runtime_s]), connections, 0, 1.0)
+        return bool(self._at_locks(self.locks, np.zeros(1), connections, 0)[0] >= at_hosts[0])
 
     def _at_hosts(self, hosts: Station, replayed_s: Floats, connections: int, side: int, work: float) -> Floats:
         cycle_s = replayed_s * (self.workers / hosts.count)
@@ -151,16 +165,20 @@ class Crowd(Struct, frozen=True):
         each_s = min(hosts.each(side) * work, stay_s / (1 + others))
         away_s = np.maximum(cycle_s - stay_s - self._waited_s / hosts.count, 0.0)
         first_s = stay_s - each_s * others
-        each_s *= self._worse(connections, side)
-        return hosts.count / connections * (away_s + _stay_s(away_s, first_s, each_s, connections - 1))
+        each_s *= self._worse(WORSE, connections, side)
+        shared: Floats = hosts.count / connections * (away_s + _stay_s(away_s, first_s, each_s, connections - 1))
+        if not hosts.shown:
+            return shared
+        least_s = hosts.count * hosts.each(side) * work * self._worse(WORSE, connections, side)
+        return np.maximum(shared, least_s if connections > self.workers else 0.0)
 
     @property
     def _waited_s(self) -> float:
         """What the capture's transactions waited for locks: for more connections that is worked out anew."""
         return self.locks.waited_s * self.locks.count if self.locks is not None and self.locks.shown else 0.0
 
-    def _worse(self, connections: int, side: int) -> float:
-        return 1 / (1 - WORSE[side] * max(1 - self.workers / connections, 0.0))
+    def _worse(self, lost: tuple[float, float, float], connections: int, side: int) -> float:
+        return 1 / (1 - lost[side] * max(1 - self.workers / connections, 0.0))
 
     def _at_locks(self, locks: Locks, farther_s: Floats, connections: int, side: int) -> Floats:
         share = locks.most if side > 0 else locks.share
@@ -175,7 +193,7 @@ class Crowd(Struct, frozen=True):
         limited_s = np.maximum(there_s, locks.count * locks.at(farther_s) * share)
         if not locks.shown:
             return limited_s
-        return limited_s * (LOCK_STRAYS**side * (self._worse(connections, side) if side > 0 else 1.0))
+        return limited_s * (LOCK_STRAYS**side * (self._worse(WORSE_LOCKS, connections, side) if side > 0 else 1.0))
 
     # --- in words -----------------------------------------------------------------------------------------------------
 
@@ -187,14 +205,14 @@ class Crowd(Struct, frozen=True):
     def limited_s(self, farther_s: float, connections: int) -> float:
         """The runtime that the limits leave, however many connections there are."""
         hosts, locks = self.hosts, self.locks
-        at_hosts_s = hosts.count * hosts.each_s * self._worse(connections, 0) if hosts and hosts.shown else 0.0
+        at_hosts_s = hosts.count * hosts.each_s * self._worse(WORSE, connections, 0) if hosts and hosts.shown else 0.0
         at_locks_s = locks.count * float(locks.at(farther_s)) * locks.share if locks and locks.shown else 0.0
         return max(at_hosts_s, at_locks_s)
 
     def _limit_of_hosts(self, connections: int) -> Iterator[Limit]:
         if self.hosts is None or not self.hosts.shown:
             return
-        per_s, low, high = (1 / (self.hosts.each(side) * self._worse(connections, side)) for side in (0, 1, -1))
+        per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
         text = (
             f"The hosts get at most about {significant(per_s)} requests a second done "
             f"({significant(low)} to {significant(high)}), however many connections share the work."
@@ -205,11 +223,12 @@ class Crowd(Struct, frozen=True):
         if self.locks is None or not self.locks.shown:
             return
         per_s = 1 / max(float(self.locks.at(farther_s)) * self.locks.share, 1e-9)
-        low, high = per_s / LOCK_STRAYS / self._worse(connections, 1), per_s * LOCK_STRAYS
+        low, high = per_s / LOCK_STRAYS / self._worse(WORSE_LOCKS, connections, 1), per_s * LOCK_STRAYS
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
             f"Transactions wait for each other's locks, held for {held}: "
             f"at most about {significant(per_s)} a second there, however many connections share the work."
+            f"{'' if self.hosts is not None and self.hosts.shown else ' No limit of the hosts shows.'}"
         )
         yield Limit("locks", per_s, low, high, text)
 
@@ -268,7 +287,16 @@ def _hosts(job: Columns, waiters: Ints, holders: Ints) -> Station | None:
         for there in (stretches.met(), stretches.found())
         if stretches.busy_s > 0
     ]
-    return max(stations, key=lambda station: (station.shown, station.each_s / station.most_s), default=None)
+    tells = max(stations, key=_tells, default=None)
+    if tells is None or not tells.shown:
+        return tells
+    least_s = min(tells.least_s, min(station.each_s for station in stations if station.shown))
+    return structs.replace(tells, least_s=least_s)
+
+
+def _tells(station: Station) -> tuple[bool, float]:
+    """The lowest limit that shows; else where stays grow the most, of what they could."""
+    return station.shown, station.each_s if station.shown else station.each_s / station.most_s
 
 
 def _station(count: int, stretches: _Stretches, there: Floats, kinds: list[slice]) -> Station:
@@ -286,8 +314,7 @@ def _station(count: int, stretches: _Stretches, there: Floats, kinds: list[slice
     slope_s = float(min(max(np.median(known), 0.0), full_s))
     error_s = SIGMAS * float(np.std(known)) / math.sqrt(len(known))
     if slope_s - error_s >= SHOWN * full_s:
-        each_s = math.sqrt(slope_s * full_s)
-        return Station(count, stay_s, each_s, each_s * LEAST, full_s, shown=True)
+        return Station(count, stay_s, full_s, full_s * LEAST, full_s, shown=True)
     each_s = slope_s if error_s <= SHOWN * full_s else TENDS * full_s
     return Station(count, stay_s, each_s, 0.0, full_s, shown=False)
 
