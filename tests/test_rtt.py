@@ -185,6 +185,43 @@ def test_jitter_that_is_even_on_both_sides_does_not_move_the_baseline() -> None:
     assert found.low[0] <= 10e6 <= found.high[0]
 
 
+EVEN = [11.3, 12.2, 12.9, 13.5, 14.0, 14.5, 14.8, 15.1, 15.4, 15.7, 16.0, 16.4, 16.9, 17.5, 18.2, 19.0]
+"""Waits for responses over 15 ms and 2 ms of jitter each way, and a little service."""
+ONE_SIDED = [14.6, 14.7, 14.7, 14.8, 14.8, 14.9, 14.9, 15.0, 15.1, 15.2, 15.6, 16.4, 17.5, 18.2, 19.0, 21.0]
+
+
+def waits(each_ms: list[float]) -> list[Ex]:
+    return [Ex(waited_ms=wait_ms) for wait_ms in each_ms]
+
+
+@pytest.mark.parametrize("far_ms", [[], [14.2], [13.6, 16.9]])
+def test_the_fastest_of_responses_that_spread_evenly_does_not_outvote_the_measurements(far_ms: list[float]) -> None:
+    jittered = Conn(rtt_ms=15, handshake_rtt_ms=15.6, exchanges=waits(EVEN), far_ms=far_ms, far_answer_ms=11.3)
+    found = estimate(build([jittered]))
+    assert found.baseline[0] == pytest.approx(15e6, rel=0.03)
+    assert found.low[0] < 15e6 < found.high[0]
+    assert "varies" in found.reason_text(0)
+
+
+@pytest.mark.parametrize(
+    ("handshake_ms", "far_ms", "each_ms"),
+    [
+        (15.6, [], ONE_SIDED),
+        (25.0, [], EVEN),
+        (15.6, [], [*EVEN[1:], 3.0]),
+        (15.6, [], EVEN[::3]),
+        (15.6, [15.6] * 5, EVEN),
+        (11.35, [], EVEN),
+    ],
+    ids=["busy host", "slow handshake", "lone fast response", "few", "measurements that do not vary", "no gap"],
+)
+def test_what_a_constant_path_shows_as_well_is_no_jitter(
+    handshake_ms: float, far_ms: list[float], each_ms: list[float]
+) -> None:
+    found = estimate(build([Conn(handshake_rtt_ms=handshake_ms, exchanges=waits(each_ms), far_ms=far_ms)]))
+    assert "varies" not in found.reason_text(0)
+
+
 def test_responses_faster_than_the_baseline_lower_its_low_end() -> None:
     steady = [Ex(service_ms=1)] * 20
     quick = [Ex(waited_ms=8)] * 4

@@ -59,6 +59,7 @@ class Reason(IntEnum):
     FAR_RESPONSES = 16
     COARSE_CLOCK = 17
     CHANGED = 18
+    VARIES = 19
 
 
 REASON_TEXTS = {
@@ -81,6 +82,8 @@ REASON_TEXTS = {
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
     Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",
+    Reason.VARIES: "the RTT varies, as responses spread evenly to both sides: the typical one of them, which handshake "
+    "and acknowledgments bear out",
     Reason.COARSE_CLOCK: "the capture's clock ticks once a second: no RTT can be measured",
 }
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
 from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
+from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 
@@ -78,6 +79,7 @@ class Chosen(Struct, frozen=True):
     """The fastest answer; NaN where there is none."""
     deficit: Floats
     """By how much the responses were faster than the value, on the average over all of them."""
+    varying: Varying
     work: Floats
     """What was taken off the fastest responses, as the hosts took so long beside the RTT at another time; else NaN."""
 
@@ -108,11 +110,23 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         [use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN
     )
     none = np.zeros(count)
-    direct = shakes.counts + acks.counts
+    direct, varies = shakes.counts + acks.counts, varying(shakes, acks, bounds)
     chosen = Chosen(
-        value, method, reason, value, pool.counts, direct, pool, floor, faster, fastest, none, np.full(count, np.nan)
+        value,
+        method,
+        reason,
+        value,
+        pool.counts,
+        direct,
+        pool,
+        floor,
+        faster,
+        fastest,
+        none,
+        varies,
+        np.full(count, np.nan),
     )
-    chosen = _by_answers(_by_responses(chosen, bounds, step_ns), step_ns)
+    chosen = _by_variation(_by_answers(_by_responses(chosen, bounds, step_ns), step_ns), h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
@@ -212,6 +226,23 @@ def _by_answers(chosen: Chosen, step_ns: int) -> Chosen:
     )
 
 
+def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
+    """Where the RTT varies, fast responses and answers refute nothing, and all that was measured counts."""
+    varies = chosen.varying.is_so
+    if not varies.any():
+        return chosen
+    value = np.where(varies, chosen.varying.value, chosen.value)
+    method = first_that_holds([np.isnan(a), np.isnan(h)], [Method.HANDSHAKE, Method.IN_STREAM], Method.BOTH)
+    return replace(
+        chosen,
+        value=value,
+        measured=np.where(varies, value, chosen.measured),
+        method=np.where(varies, method, chosen.method),
+        reason=np.where(varies, Reason.VARIES, chosen.reason),
+        samples=np.where(varies, chosen.direct, chosen.samples),
+    )
+
+
 def _agree(one: Floats, other: Floats) -> Bools:
     """They differ by no more than what busy hosts add."""
     agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, BUSY_HOST_NS)
@@ -244,7 +275,8 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     sure = np.fmax(chosen.work, HANDSHAKE_NS)
     taken_off = ~np.isnan(chosen.work)
     low, high = np.where(taken_off, np.maximum(value - sure, 0), low), np.where(taken_off, value + sure, high)
-    return np.fmin(low, chosen.fastest), high
+    varies = chosen.varying
+    return np.where(varies.is_so, varies.low, np.fmin(low, chosen.fastest)), np.where(varies.is_so, varies.high, high)
 
 
 def _beyond(distance: Floats) -> Floats:
