@@ -76,6 +76,7 @@ class Ex:
     retransmissions: int = 0
     stalled_ms: float = 0.0
     silent_ms: float = 0.0
+    told_ms: float = 0.0
     complete: bool = True
     parameters: int = 0
     tags: str | None = None
@@ -326,6 +327,7 @@ class Tables:
             "retransmissions": ex.retransmissions,
             "stalled_ns": _ns(ex.stalled_ms),
             "silent_ns": _ns(ex.silent_ms),
+            "told_ns": _ns(ex.told_ms),
             "transaction": ex.transaction,
             "complete": ex.complete,
         }
@@ -389,7 +391,7 @@ class Tables:
         frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
-        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64, "silent_ns": I64}
+        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64, "silent_ns": I64, "told_ns": I64}
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {
             "rows": U64,

@@ -142,6 +142,8 @@ class Columns(Struct, frozen=True):
     """The request went on when the answer had begun: the client did not wait for that."""
     silent_ns: Floats
     """Of each exchange; empty where no sender waited for acknowledgments."""
+    told_ns: Floats
+    """Of each exchange; empty where the server pushed nothing. How long before the request it did; 0 where not."""
 
     @classmethod
     def of(cls, recording: Recording, rtt: Estimate, baseline: Floats, low: Floats, high: Floats) -> Columns:
@@ -154,7 +156,8 @@ class Columns(Struct, frozen=True):
         near, opened, closed = near[phases.opening], half[phases.opening], half[phases.closing]
         segment_bytes = _segment_bytes(connections)
         stalls, windows = ack_stalls(exchanges), narrow_windows(connections, exchanges)
-        silent = exchanges.silent
+        silent, told = exchanges.silent, exchanges.told
+        near_ns = 2.0 * half[rtt.of_exchanges] if told.any() else 0.0
         stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
         aside = never[exchanges.connection] if never.any() else None
@@ -190,6 +193,7 @@ class Columns(Struct, frozen=True):
             deferred=exchanges.wait.where("deferred".__eq__),
             streamed=_streamed(exchanges, segment_bytes),
             silent_ns=silent.astype(float) if silent.any() else np.empty(0),
+            told_ns=np.where(told > 0, np.maximum(told - near_ns, 1.0), 0.0) if told.any() else np.empty(0),
         )
 
 

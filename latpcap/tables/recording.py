@@ -209,6 +209,11 @@ class Exchanges:
         return self._ints("silent_ns")
 
     @property
+    def told(self) -> Ints:
+        """How long before its request the server's last push came, of those since the answer before; 0 without one."""
+        return self._ints("told_ns")
+
+    @property
     def retransmissions(self) -> Ints:
         """Segments of it that were sent again."""
         return self._ints("retransmissions")

@@ -47,6 +47,8 @@ pub struct Exchange {
     pub stalled_ns: i64,
     /// How long whoever sent had to wait for acknowledgments before it could go on.
     pub silent_ns: i64,
+    /// The server's last push between the answer before and this request → the request; 0 where there was none.
+    pub told_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.

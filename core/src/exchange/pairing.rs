@@ -28,6 +28,8 @@ pub struct Pairing {
     next_number: u32,
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
+    /// The server's last push since.
+    pushed_ns: Option<i64>,
     /// Where the last whole response ends in the server's stream.
     pub(super) answered_until: u64,
     /// What is under way cannot be read: see [`super::turns`].
@@ -62,6 +64,7 @@ impl Pairing {
                 self.end_with_next();
                 self.end_all();
             }
+            Meaning::Pushed => self.pushed_ns = Some(span.last.time_ns).filter(|_| !self.is_awaited()),
             Meaning::Unrelated if self.turns => self.unasked(span),
             Meaning::Unrelated => {}
             Meaning::Several(meanings) => {
@@ -175,6 +178,7 @@ impl Pairing {
         }
         self.previous_request_ns = None;
         self.previous_response = None;
+        self.pushed_ns = None;
     }
 
     /// `lost` bytes of what is under way, up to `until`, were not captured.
@@ -333,6 +337,7 @@ impl Pairing {
             retransmissions: 0,
             stalled_ns: 0,
             silent_ns: 0,
+            told_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
             transaction: None,
             complete: true,
         };

@@ -198,6 +198,7 @@ mod tests {
             retransmissions: 0,
             stalled_ns: 0,
             silent_ns: 0,
+            told_ns: 0,
             transaction: None,
             complete: true,
         };

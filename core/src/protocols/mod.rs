@@ -242,6 +242,8 @@ pub enum Meaning {
     Greeting(Outcome),
     /// From the client: what is open had its whole response already; this message opens nothing.
     Ended,
+    /// From the server: what the client has not asked for, but may wait for (a notification).
+    Pushed,
     /// It belongs to no exchange, and no one waits for it.
     Unrelated,
     /// One message that means several things, in this order (an answer and the next one in a single packet).

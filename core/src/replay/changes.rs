@@ -74,7 +74,7 @@ impl Left {
         turn.unstall_within(within, rtt);
         turn.service *= if turn.service > 0.0 { left.service } else { 1.0 };
         let stall = turn.unstall_before(before, rtt);
-        if !matches!(turn.starts, Starts::With | Starts::Tick) && turn.gap > 0.0 {
+        if !matches!(turn.starts, Starts::With | Starts::Tick | Starts::Told) && turn.gap > 0.0 {
             turn.gap *= left.gap;
         }
         turn.gap += stall;

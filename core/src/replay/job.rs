@@ -59,6 +59,11 @@ columns! {
         /// Of exchanges, too; empty where there is none. How long a sender waited for acknowledgments.
         silent_ns: f64,
     }
+    pushes {
+        /// Of exchanges, too; empty where there is none. How long before its request the server pushed something; 0 where
+        /// it did not.
+        told_ns: f64,
+    }
     stalls {
         /// Of exchanges, too; empty where there is none. How long a small packet waited for a delayed ACK (Nagle), beside
         /// the round trip that it waited as well: before the request, and within request and response.
@@ -73,8 +78,9 @@ impl Job<'_> {
         let phases = self.baseline_ns.len();
         let stalls = self.stalled_before_ns.len();
         let silences = self.silent_ns.len();
-        let fit = self.fits(phases, self.connections(), self.rows(), silences, stalls)
-            && [stalls, silences].iter().all(|&cells| cells == 0 || cells == self.rows())
+        let pushes = self.told_ns.len();
+        let fit = self.fits(phases, self.connections(), self.rows(), silences, pushes, stalls)
+            && [stalls, silences, pushes].iter().all(|&cells| cells == 0 || cells == self.rows())
             && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
@@ -93,6 +99,11 @@ impl Job<'_> {
     /// How long a sender waited for acknowledgments in a row.
     pub fn silent(&self, row: usize) -> f64 {
         self.silent_ns.get(row).copied().unwrap_or(0.0)
+    }
+
+    /// How long before a row's request the server pushed something; 0 where it did not.
+    pub fn told(&self, row: usize) -> f64 {
+        self.told_ns.get(row).copied().unwrap_or(0.0)
     }
 
     /// How long a packet waited for a delayed ACK before a row, and within it.

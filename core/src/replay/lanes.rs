@@ -92,7 +92,8 @@ pub struct Usage {
 }
 
 fn working(spans: &[Span]) -> impl Iterator<Item = &Span> {
-    spans.iter().filter(|span| span.waits && !span.setup && !span.follows_own && span.end > span.begin)
+    let works = |span: &&Span| span.waits && !span.setup && !span.follows_own && !span.listens && span.end > span.begin;
+    spans.iter().filter(works)
 }
 
 impl Usage {
@@ -354,6 +355,9 @@ impl Lanes {
 
     fn lane_for(&mut self, span: &Span) -> u32 {
         let own = self.own[span.connection as usize];
+        if span.listens {
+            return own.unwrap_or_else(|| self.open(span.client));
+        }
         let planned = match &self.plan {
             Plan::Fixed(lanes) => match own {
                 Some(lane) => return lane,

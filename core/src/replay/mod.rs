@@ -18,6 +18,7 @@ mod job;
 mod lanes;
 mod locks;
 mod network;
+mod pushes;
 mod quiet;
 mod run;
 mod scope;

@@ -122,7 +122,7 @@ impl Search<'_> {
     /// Nothing but its round trip and the windows depends on the RTT.
     fn is_simple(&mut self, number: u32, turn: &Turn) -> bool {
         turn.answered
-            && !matches!(turn.starts, Starts::Clock | Starts::Tick)
+            && !matches!(turn.starts, Starts::Clock | Starts::Tick | Starts::Told)
             && !turn.whole
             && turn.row != HANDSHAKE
             && turn.row != GOODBYE
@@ -159,7 +159,7 @@ impl Before {
                     && turn.gap + turn.request + turn.service >= 0.0
             }
             Starts::AfterOther => self.tail >= 0.0 && turn.request + turn.service >= 0.0,
-            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick => false,
+            Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => false,
         };
         after_all && self.phase == turn.phase && turn.request >= 0.0 && turn.response >= 0.0
     }
@@ -168,7 +168,7 @@ impl Before {
     fn lane_with(&self, turn: &Turn) -> Option<u32> {
         let begins_after_all = match turn.starts {
             Starts::After => self.lane == Some(turn.after) && turn.gap >= 0.0,
-            Starts::AfterOther | Starts::Clock | Starts::Tick => true,
+            Starts::AfterOther | Starts::Clock | Starts::Tick | Starts::Told => true,
             Starts::AtFirst | Starts::With => false,
         };
         let grows = turn.request >= 0.0

@@ -223,6 +223,7 @@ impl Run {
         let sent = asked + turn.request;
         let response = sent + rtt + turn.service;
         let over = response + turn.response;
+        progress.asked = sent;
         progress.over = progress.over.max(over);
         let lane = &mut self.lanes[turn.lane as usize];
         *lane = lane.max(over);
@@ -252,6 +253,7 @@ impl Run {
             Starts::AfterOther => (self.lanes[turn.after as usize] + gap).max(before.over),
             Starts::With => before.asked + gap,
             Starts::Clock => (self.lanes[turn.after as usize] + gap).max(before.over),
+            Starts::Told => (self.connections[turn.after as usize].asked + rtt + gap).max(before.over),
             Starts::Tick => {
                 let clock = &mut self.clocks[turn.lane as usize];
                 let free = self.lanes[turn.after as usize].max(before.over);

@@ -39,6 +39,7 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         deferred: vec![false; answers.len()].into(),
         streamed: vec![false; answers.len()].into(),
         silent_ns: Vec::new().into(),
+        told_ns: Vec::new().into(),
     }
 }
 

@@ -6,6 +6,7 @@ use super::clocks;
 use super::job::{Job, UNSEEN};
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
+use super::pushes;
 
 /// One exchange, one TCP handshake, or the wait for the server to hang up; times in ns.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,9 @@ pub enum Starts {
     Clock,
     /// The lane's last turn began that began by this clock; and it and the connection's last one are over.
     Tick,
+    /// A round trip after the last request of another connection, whose number stands for the lane: the server pushed
+    /// what the turn waited for; and the connection's last one is over.
+    Told,
 }
 
 /// When a turn was under way, for finding its lane.
@@ -75,6 +79,13 @@ pub struct Span {
     pub statement: u32,
     /// Its request waited for a delayed ACK.
     pub stalled: bool,
+    /// Its request's last packet, and the phase that it was sent in.
+    pub sent: f64,
+    pub phase: u32,
+    /// How long before its request the server pushed something; 0 where it did not.
+    pub told: f64,
+    /// Its connection waits for what the server pushes.
+    pub listens: bool,
 }
 
 /// Where a span starts.
@@ -104,7 +115,7 @@ impl Start {
             Starts::With,
             Starts::Clock,
             Starts::Tick,
-            Starts::AtFirst,
+            Starts::Told,
             Starts::AtFirst,
         ];
         ALL[self.follows as usize & 7]
@@ -144,6 +155,7 @@ impl Turns {
             put_in_order(&mut starts, order.clone());
             put_in_order(&mut spans, order);
         }
+        pushes::listeners(&mut spans, job.connections());
         let usage = Usage::of(&spans, job.connections());
         let ahead = assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
@@ -160,6 +172,7 @@ impl Turns {
         if let Some(order) = order(&spans) {
             put_in_order(&mut spans, order);
         }
+        pushes::listeners(&mut spans, job.connections());
         let mut starts = starts.to_vec();
         let ahead = assign(&mut starts, &spans, job, usage, waiting);
         Order { starts, ahead }
@@ -226,6 +239,9 @@ fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>,
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
             _ => found,
         };
+    }
+    if waiting != Waiting::Chained {
+        pushes::find(starts, spans, &job.baseline_ns);
     }
     clocks::find(starts, spans)
 }
@@ -312,7 +328,7 @@ impl<Take: FnMut(Body, Start, Span)> Cut<'_, Take> {
         let ends_transaction = job.ends_transaction[row];
         let statement = job.statement[row];
         let span = Span { begin: asked, end, setup, ends_transaction, follows_own, statement, ..NOWHERE };
-        let span = Span { stalled: turn.stalls[0] > 0.0, ..span };
+        let span = Span { stalled: turn.stalls[0] > 0.0, sent, phase, told: job.told(row), ..span };
         self.push(connection, turn, start, span);
         let answered = if response.is_some() { left.answered.max(end) } else { left.answered };
         *left = Left { phase, asked: sent, answered, first: false };
@@ -352,4 +368,8 @@ pub const NOWHERE: Span = Span {
     follows_own: false,
     statement: u32::MAX,
     stalled: false,
+    sent: f64::NEG_INFINITY,
+    phase: 0,
+    told: 0.0,
+    listens: false,
 };

@@ -135,6 +135,7 @@ columns! {
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
     stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
     silent_ns: I64 = |row, _| row.exchange.silent_ns;
+    told_ns: I64 = |row, _| row.exchange.told_ns;
     transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
     complete: Flag = |row, _| row.exchange.complete;
 }

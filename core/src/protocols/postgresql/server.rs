@@ -288,7 +288,11 @@ impl Answers {
         if tag == b'S' {
             parameter(body, context);
         }
-        if tag == b'A' || self.copy == Copy::Client { Meaning::Unrelated } else { Meaning::More }
+        match tag {
+            b'A' => Meaning::Pushed,
+            _ if self.copy == Copy::Client => Meaning::Unrelated,
+            _ => Meaning::More,
+        }
     }
 
     fn error(&mut self, body: &[u8]) -> Meaning {

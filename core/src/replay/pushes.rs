@@ -1,0 +1,83 @@
+//! Turns that wait for what the server pushes: a notification (LISTEN/NOTIFY).
+//!
+//! Between its last answer and such a turn a client did not take its own time: it waited until the server had something
+//! to tell. What that was came from another connection, whose request let the server speak (a NOTIFY, its commit, a
+//! procedure that notifies as it goes): the push reaches the client a round trip after that request was sent, half of
+//! it up with the request and half of it down with the push, and what the server took (docs/model.md C.5).
+
+use super::turn::{Span, Start, Starts};
+
+/// So many turns after a push tell that a connection waits for them.
+const LEAST: u32 = 3;
+/// It had waited when the push came: until then went at least this part of the time since its last answer.
+const WAITED: f64 = 0.5;
+/// A push belongs to an answer that comes so much before or after it, ns.
+const TOGETHER_NS: f64 = 2e6;
+/// It comes after its cause: but for how RTTs stray, a round trip later at least.
+const STRAYS: f64 = 0.75;
+/// So many connections that asked last are looked at.
+const ENOUGH: usize = 64;
+
+/// What a connection's turns tell of whether it waits for pushes.
+#[derive(Clone, Copy, Default)]
+struct Heard {
+    over: f64,
+    turns: u32,
+    /// Since its last answers, and since the pushes.
+    gaps: f64,
+    told: f64,
+}
+
+/// Mark the turns of connections that wait for pushes.
+pub fn listeners(spans: &mut [Span], connections: usize) {
+    if spans.iter().all(|span| span.told == 0.0) {
+        return;
+    }
+    let mut heard = vec![Heard::default(); connections];
+    for span in &*spans {
+        let heard = &mut heard[span.connection as usize];
+        if span.told > 0.0 {
+            heard.turns += 1;
+            heard.gaps += span.begin - heard.over;
+            heard.told += span.told;
+        }
+        heard.over = heard.over.max(span.end);
+    }
+    let waits = |heard: &Heard| heard.turns >= LEAST && heard.told <= (1.0 - WAITED) * heard.gaps;
+    for span in spans {
+        span.listens = waits(&heard[span.connection as usize]);
+    }
+}
+
+/// Let turns that wait for a push start so long after the request that caused it, where that was captured.
+pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
+    if spans.iter().all(|span| !span.listens) {
+        return;
+    }
+    let mut newest: Vec<&Span> = Vec::new();
+    for (start, span) in starts.iter_mut().zip(spans) {
+        let rtt = baseline_ns[span.phase as usize];
+        if span.listens && span.told > 0.0 && start.starts() == Starts::After {
+            if let Some(cause) = cause(&newest, span, rtt) {
+                *start = Start::new(start.lane, cause.connection, Starts::Told, span.begin - cause.sent - rtt);
+            }
+        }
+        if span.waits && !span.setup {
+            newest.retain(|other| other.connection != span.connection);
+            if newest.len() == ENOUGH {
+                newest.remove(0);
+            }
+            newest.push(span);
+        }
+    }
+}
+
+/// The newest request of another connection that was answered as the push came; else one that was under way then.
+fn cause<'a>(newest: &[&'a Span], told: &Span, rtt: f64) -> Option<&'a Span> {
+    let pushed = told.begin - told.told;
+    let may = |span: &&&Span| span.connection != told.connection && span.sent + STRAYS * rtt <= pushed;
+    let apart = |span: &Span| (span.end - pushed).abs();
+    let others = || newest.iter().filter(may);
+    let nearest = others().min_by(|a, b| apart(a).total_cmp(&apart(b))).filter(|span| apart(span) <= TOGETHER_NS);
+    nearest.or_else(|| others().rfind(|span| span.end > pushed)).copied()
+}
