@@ -81,3 +81,69 @@ fn cause<'a>(newest: &[&'a Span], told: &Span, rtt: f64) -> Option<&'a Span> {
     let nearest = others().min_by(|a, b| apart(a).total_cmp(&apart(b))).filter(|span| apart(span) <= TOGETHER_NS);
     nearest.or_else(|| others().rfind(|span| span.end > pushed)).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::turn::NOWHERE;
+    use super::*;
+
+    const MS: f64 = 1e6;
+
+    /// At an RTT of 1 ms, another connection asks every 20 ms and is answered after 2; right then the server pushes, and
+    /// the listener asks so long after that. Every second turn is the listener's.
+    fn notified(reacts: impl Fn(u32) -> f64) -> Vec<Span> {
+        let turn = |turn: u32| {
+            let asked = MS * 20.0 * f64::from(turn / 2);
+            let told = reacts(turn);
+            let span = Span { waits: true, connection: turn % 2, ..NOWHERE };
+            let begin = asked + if turn % 2 == 1 { 2.0 * MS + told } else { 0.0 };
+            let told = if turn % 2 == 1 { told } else { 0.0 };
+            Span { begin, sent: begin, end: begin + 2.0 * MS, told, ..span }
+        };
+        (0..20).map(turn).collect()
+    }
+
+    fn told(mut spans: Vec<Span>) -> Vec<Start> {
+        listeners(&mut spans, 2);
+        let start = |span: &Span| Start::new(span.connection, span.connection, Starts::After, 7.0);
+        let mut starts: Vec<Start> = spans.iter().map(start).collect();
+        find(&mut starts, &spans, &[MS]);
+        starts.retain(|start| start.starts() == Starts::Told);
+        starts
+    }
+
+    #[test]
+    fn a_listener_starts_a_round_trip_after_the_request_that_let_the_server_tell_it() {
+        let starts = told(notified(|_| 0.5 * MS));
+        assert_eq!(starts.len(), 10);
+        assert!(starts.iter().all(|start| start.after() == 0 && (start.gap - 1.5 * MS).abs() < 1.0));
+    }
+
+    #[test]
+    fn what_the_server_tells_as_it_goes_counts_from_the_request_under_way() {
+        let mut spans = notified(|_| 0.5 * MS);
+        spans.retain(|span| span.connection == 1 || span.begin == 0.0);
+        spans[0].end = 1e3 * MS;
+        let starts = told(spans);
+        let gaps: Vec<f64> = starts.iter().map(|start| (start.gap / MS).round()).collect();
+        assert_eq!(gaps, (0..10).map(|turn| f64::from(20 * turn + 2)).collect::<Vec<f64>>());
+    }
+
+    #[test]
+    fn who_was_not_waiting_when_the_push_came_takes_its_own_time() {
+        assert!(told(notified(|_| 12.0 * MS)).is_empty());
+    }
+
+    #[test]
+    fn a_push_whose_cause_was_not_captured_tells_nothing() {
+        let mut spans = notified(|_| 0.5 * MS);
+        spans.retain(|span| span.connection == 1);
+        assert!(told(spans).is_empty());
+    }
+
+    #[test]
+    fn a_push_or_two_tell_nothing() {
+        let spans = notified(|_| 0.5 * MS);
+        assert!(told(spans[..4].to_vec()).is_empty());
+    }
+}

@@ -314,3 +314,42 @@ fn faster_hosts_wait_for_a_delayed_acknowledgment_all_the_same() {
         "of 8 ms, 5 are the stall and its round trip"
     );
 }
+
+/// At 1 ms, connection 1 asks four times, each so long after its last answer; connection 0 is pushed as that is
+/// answered, and asks 1 ms later.
+fn notified(pushed: bool) -> Job<'static> {
+    let mut job = job(&[(Some(0), 1.0); 8]);
+    let two = |job: &mut Job| {
+        (job.opening, job.client, job.server_first) = (vec![0; 2].into(), vec![0; 2].into(), vec![false; 2].into());
+        let unseen: Cow<[i64]> = vec![UNSEEN; 2].into();
+        (job.opened_ns, job.established_ns, job.closed_ns) = (unseen.clone(), unseen.clone(), unseen);
+        job.segment_bytes = vec![1448.0; 2].into();
+        let open: Cow<[f64]> = vec![f64::INFINITY; 2].into();
+        (job.client_window_bytes, job.server_window_bytes) = (open.clone(), open);
+    };
+    two(&mut job);
+    job.connection = vec![0, 0, 0, 0, 1, 1, 1, 1].into();
+    for (turn, row) in (0..4).flat_map(|turn| [(turn, turn as usize), (turn, turn as usize + 4)]) {
+        let asked = 20 * turn * MS + if row < 4 { 2 * MS } else { 0 };
+        job.set(row, asked, asked + MS);
+    }
+    job.told_ns = if pushed { vec![1e6, 1e6, 1e6, 1e6, 0.0, 0.0, 0.0, 0.0].into() } else { Vec::new().into() };
+    job
+}
+
+#[test]
+fn the_wait_for_a_push_ends_as_its_cause_is_answered() {
+    let job = notified(true);
+    assert!(job.check().is_ok());
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    assert_eq!(replay.at(f64::NAN), replay.at(1.0));
+    assert_eq!((replay.at(11.0) - replay.at(1.0)) / MS as f64, 50.0, "four before the last push, and its own");
+    assert!(replay.at(0.0) < replay.at(1.0));
+}
+
+#[test]
+fn pushes_are_those_of_exchanges() {
+    let mut job = notified(true);
+    job.told_ns = vec![0.0; 3].into();
+    assert!(job.check().is_err());
+}
