@@ -57,10 +57,9 @@ pub fn find(starts: &mut [Start], spans: &[Span], baseline_ns: &[f64]) {
     let mut newest: Vec<&Span> = Vec::new();
     for (start, span) in starts.iter_mut().zip(spans) {
         let rtt = baseline_ns[span.phase as usize];
-        if span.listens && span.told > 0.0 && start.starts() == Starts::After {
-            if let Some(cause) = cause(&newest, span, rtt) {
-                *start = Start::new(start.lane, cause.connection, Starts::Told, span.begin - cause.sent - rtt);
-            }
+        let waited = span.listens && span.told > 0.0 && start.starts() == Starts::After;
+        if let Some(cause) = waited.then(|| cause(&newest, span, rtt)).flatten() {
+            *start = Start::new(start.lane, cause.connection, Starts::Told, span.begin - cause.sent - rtt);
         }
         if span.waits && !span.setup {
             newest.retain(|other| other.connection != span.connection);

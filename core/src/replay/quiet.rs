@@ -262,6 +262,7 @@ mod tests {
             deferred: vec![false; count].into(),
             streamed: vec![false; count].into(),
             silent_ns: Vec::new().into(),
+            told_ns: Vec::new().into(),
         };
         let changes = Changes {
             closed: vec![false; 2].into(),
