@@ -391,7 +391,8 @@ class Tables:
         frames = ("parameters", "request_frame", "request_end_frame", "response_frame", "response_end_frame")
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
-        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64, "silent_ns": I64, "told_ns": I64}
+        types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64}
+        types |= {"silent_ns": I64, "told_ns": I64}
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {
             "rows": U64,

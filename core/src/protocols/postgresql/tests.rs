@@ -344,7 +344,7 @@ fn what_comes_unasked_opens_and_ends_nothing() {
     assert_eq!(fed.server(&tagged(b'A', b"\0\0\0\x07jobs\x0042\0")), ["pushed"]);
     assert_eq!(fed.server(&error("FATAL", "57P05")), ["unrelated"]);
     fed.client(&query("do $$ $$"));
-    assert_eq!(fed.server(&unasked.concat()), ["unrelated"]);
+    assert_eq!(fed.server(&unasked.concat()), ["pushed"]);
     assert_eq!(fed.server(&[complete("DO"), ready()].concat()), ["done"]);
 }
 
