@@ -6,7 +6,7 @@ How they were calibrated: docs/model.md C.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct, field
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from latpcap.projection.classes import Work
 from latpcap.projection.job import Network, Waiting
-from latpcap.projection.wake_up import MEANINGS, WakeUp
+from latpcap.projection.wake_up import MEANINGS, WakeUp, mean_rtt_ms
 from latpcap.units import RttIs, counted, fibre_ms, format_bandwidth, format_given_ms, listed
 
 __all__ = [
@@ -25,12 +25,15 @@ __all__ = [
     "Assumption",
     "Case",
     "Conditions",
+    "Mean",
     "Move",
     "assumptions",
     "ends",
 ]
 
 Floats = NDArray[np.float64]
+Mean = Callable[[Floats, Floats], Floats]
+"""The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""
 
 SURE_MS = 1.0
 """What a turn takes of its own beyond that is its work, and hardly differs: delays of hosts are shorter."""
@@ -260,6 +263,15 @@ class Case(Struct, frozen=True):
     wake_up: WakeUp = field(default_factory=WakeUp)
     crowd: int = 0
     """Which end of what the capture tells of limits (`--connections`): -1 the least, 1 the most."""
+
+    def mean_ms(self, conditions: Conditions) -> Mean:
+        """What an asked RTT means for the data."""
+        strayed = self.jitter * conditions.jitter_ms
+
+        def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:
+            return mean_rtt_ms(rtts_ms, conditions.rtt_is, self.rtt, baseline_ms) + strayed
+
+        return mean
 
     def own_s(self, own_s: Floats, turns: float, baseline_ms: float, rtt_ms: Floats) -> Floats:
         """The own time at each RTT, where `turns` took `own_s` in the capture; work that is long is sure."""

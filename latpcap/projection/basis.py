@@ -20,14 +20,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from latpcap.measures.budget import Budget, StallTime, Timeline
+from latpcap.measures.budget import StallTime, Timeline
 from latpcap.projection.assumptions import CENTRAL, Case, Conditions
 from latpcap.projection.capacity import Crowd, Limit, crowd
 from latpcap.projection.classes import Work, shares
 from latpcap.projection.job import Changes, Job, Network, Replay, Waiting
-from latpcap.projection.scope import Mean, Scope, scope_of
-from latpcap.projection.there import Growth, budget_there
-from latpcap.projection.wake_up import WakeUp, mean_rtt_ms
+from latpcap.projection.scope import Scopes
+from latpcap.projection.usual import usual_ns
 from latpcap.rtt import Estimate
 from latpcap.tables.recording import Recording
 from latpcap.units import RttIs
@@ -95,7 +94,7 @@ class Basis:
         """Take the observed figures; `job` is `None` and `usual` NaN where no baseline is known (ns)."""
         self.as_usual = Conditions(rtt_is=rtt_is)
         """Where nothing but the RTT is different."""
-        self._timeline = timeline
+        self.timeline = timeline
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
         self.network_s = budget.network_s + timeline.setup_network_s
@@ -109,8 +108,8 @@ class Basis:
         """TCP handshakes included."""
         self._longest = float(timeline.round_trips.max(initial=0))
         """Those of one connection, each after the other: however short the capture's RTT was, they take that long."""
-        self._trips, self._think_above_s = timeline.round_trips, timeline.think_above_s
-        self._scopes: dict[Conditions, Scope | None] = {}
+        self.scopes = Scopes(job, timeline.round_trips, timeline.think_above_s)
+        """What of the job goes its own way."""
         payload = max(int(exchanges.request_wire_bytes.sum()), int(exchanges.response_wire_bytes.sum()))
         self.bits = 8 * payload * WITH_HEADERS
         """What went the way that more went."""
@@ -157,19 +156,15 @@ class Basis:
     ) -> Floats:
         network, replay = case.network, learned.of(variant)
         figures = self.figures(variant, replay if learned is self._central else None)
-        scope, saved_s = self._scope(conditions), 0.0
+        scope, saved_s = self.scopes.of(conditions), 0.0
         if conditions.bandwidth_bps is not None:
             network = replace(network, bandwidth=conditions.bandwidth_bps)
         if conditions.loss is not None:
             network = replace(network, loss=self._lost(conditions.loss, case.loss_sigma))
-        strayed = case.jitter * conditions.jitter_ms
-        asked = np.asarray(rtt_ms, float)
-
-        def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:
-            return mean_rtt_ms(rtts_ms, conditions.rtt_is, case.rtt, baseline_ms) + strayed
-
+        asked, mean = np.asarray(rtt_ms, float), case.mean_ms(conditions)
         if scope is not None:
-            replay, saved_s = self._scoped(scope, replay, mean)
+            was = replay.replay if isinstance(replay, _Learned) else replay
+            replay, saved_s = scope.of(was, mean), scope.saved_s(was)
             figures = replace(figures, own_s=max(figures.own_s - saved_s, 0.0))
         mean_ms = mean(asked, np.array(self.baseline_ms))
         there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
@@ -194,14 +189,6 @@ class Basis:
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
         return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd, work)
-
-    def _scoped(self, scope: Scope, learned: _Learned | Replay, mean_ms: Mean) -> tuple[Replay, float]:
-        """The job of which only a part is different, and what faster hosts save at the RTTs of the capture (s)."""
-        replay = learned.replay if isinstance(learned, _Learned) else learned
-        if not scope.is_elsewhere:
-            return scope.of(replay, mean_ms), 0.0
-        over = [each.run([None], Network())[0] for each in (replay, scope.as_it_was(replay))]
-        return scope.of(replay, mean_ms), (over[0] - over[1]) / NS
 
     def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
         """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
@@ -250,65 +237,13 @@ class Basis:
         name = max(limits_s, key=limits_s.__getitem__)
         return f"limited by {name}" if 0 < runtime_s <= limits_s[name] * (1 + 1e-9) else "replayed"
 
-    # --- a part of the job --------------------------------------------------------------------------------------------
-
-    def _scope(self, conditions: Conditions) -> Scope | None:
-        """What of the job goes its own way."""
-        if self.job is None:
-            return None
-        if conditions not in self._scopes:
-            self._scopes[conditions] = scope_of(self.job, conditions, self._trips, self._think_above_s)
-        return self._scopes[conditions]
-
     def next_ms_s(self, variant: Variant, conditions: Conditions) -> float:
         """What the next millisecond adds to what moves."""
-        scope = self._scope(conditions)
+        scope = self.scopes.of(conditions)
         if scope is None or self.job is None or not (conditions.moved or self.job.beyond):
             return self.figures(variant).seconds_per_ms
         learned = self._central.of(variant)
-        replay = learned.replay if isinstance(learned, _Learned) else learned
-        [over], [longer] = (
-            each.run([0.0], CENTRAL.network) for each in (scope.as_it_was(replay), scope.longer(replay))
-        )
-        return max(longer - over, 0.0) / NS
-
-    # --- where the time goes there ------------------------------------------------------------------------------------
-
-    @property
-    def budget(self) -> Budget:
-        """Where the time went."""
-        return self._timeline.budget
-
-    def there(self, rtt_ms: float, runtime_s: float, conditions: Conditions) -> tuple[Budget, float]:
-        """The budget of the runtime that is projected onto an RTT, and what all round trips take there."""
-        assert self.job is not None
-        alone = replace(conditions, connections=None)
-        asleep = replace(CENTRAL, wake_up=WakeUp())
-        replayed_s, without_s = (float(self.runtimes(case, [rtt_ms], alone)[0][0]) for case in (CENTRAL, asleep))
-        longer_s = self._longer_ns(rtt_ms, conditions) / NS
-        network_s, setup_s = (float((longer_s * trips).sum()) for trips in self.job.shared_trips(self._timeline))
-        held_s = self._stalls.network_s
-        growth = Growth(
-            network_s=network_s,
-            setup_s=setup_s,
-            stall_s=held_s * (network_s + setup_s) / self.network_s if self.network_s > 0 else 0.0,
-            own_s=replayed_s - without_s,
-        )
-        budget = budget_there(self.budget, growth, conditions, replayed_s, runtime_s)
-        share = runtime_s / replayed_s if replayed_s > 0 else 1.0
-        return budget, min(max(self.network_s + network_s + setup_s, 0.0) * share, runtime_s)
-
-    def _longer_ns(self, rtt_ms: float, conditions: Conditions) -> Floats:
-        """How much longer the RTT of each phase is there."""
-        assert self.job is not None
-        scope = self._scope(conditions)
-
-        def mean(rtts_ms: Floats, baseline_ms: Floats) -> Floats:
-            return mean_rtt_ms(rtts_ms, conditions.rtt_is, CENTRAL.rtt, baseline_ms)
-
-        asked_ns = 1e6 * mean(np.array([rtt_ms]), np.array(self.baseline_ms))
-        there = np.repeat(asked_ns, len(self.job.baseline_ns)) if scope is None else scope.rtts_ns(asked_ns, mean)
-        return np.where(np.isnan(there), 0.0, there - self.job.baseline_ns)
+        return scope.next_ms_s(learned.replay if isinstance(learned, _Learned) else learned)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 
@@ -397,40 +332,10 @@ class Basis:
 
 def basis(recording: Recording, rtt: Estimate, timeline: Timeline, rtt_is: RttIs = "ping") -> Basis:
     """Sum up what the projection needs. Connections without a baseline take the median of the others."""
-    usual = _weighted_median(_usual(recording, rtt, timeline.round_trips), timeline.round_trips)
-    if rtt.beyond is not None:  # that network is the one that is asked for
-        usual = _weighted_median(rtt.beyond.baseline, rtt.beyond.round_trips)
+    usual = usual_ns(recording, rtt, timeline.round_trips)
     known = rtt.of_phases
     low, central, high = (
         np.where(np.isnan(values), usual, values) for values in (known.low, known.baseline, known.high)
     )
     job = None if math.isnan(usual) else Job(recording, rtt, central, low, high)
     return Basis(recording, timeline, job, usual, rtt_is)
-
-
-def _usual(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:
-    """The baseline of each connection; where its path changed, the mean over all that waited, as the verdict has it."""
-    if not rtt.has_changed:
-        return rtt.of_connections.baseline
-    path, phases = rtt.paths.of_connection, rtt.phases
-    exchanges, opening = recording.exchanges, phases.opening
-    of_set_up = round_trips - np.bincount(exchanges.connection, exchanges.round_trips, len(round_trips))
-    trips = np.bincount(rtt.of_exchanges, exchanges.round_trips, len(phases))
-    trips += np.bincount(opening, of_set_up, len(phases))
-    trips[np.isnan(rtt.of_phases.baseline)] = 0
-    own, count = path[phases.connection], len(rtt.paths)
-    waited = np.bincount(own, trips * np.nan_to_num(rtt.of_phases.baseline), count)
-    mean = waited / np.maximum(np.bincount(own, trips, count), 1)
-    changed = np.isin(path, phases.changes.path)
-    return np.where(changed, mean[path], rtt.of_connections.baseline)
-
-
-def _weighted_median(values: Floats, weights: Floats) -> float:
-    """The median of `values` that are known, each counted `weights` times; NaN when none is."""
-    known = ~np.isnan(values)
-    order = np.argsort(values[known])
-    values, weights = values[known][order], weights[known][order]
-    if len(values) == 0:
-        return math.nan
-    reached = np.cumsum(weights)
-    return float(values[min(int(np.searchsorted(reached, reached[-1] / 2)), len(values) - 1)])

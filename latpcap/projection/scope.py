@@ -7,23 +7,21 @@ captured (`measures/legs.py`) the RTT that is asked for is that of the way to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.projection.assumptions import Conditions, Move
-from latpcap.projection.job import Job, Replay
+from latpcap.projection.assumptions import Conditions, Mean, Move
+from latpcap.projection.job import Job, Network, Replay
 from latpcap.tables.asked import Asked
 from latpcap.tables.columns import Bools, Codes, Floats
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selection
 
-__all__ = ["Mean", "Scope", "moves", "scope_of"]
+__all__ = ["Scope", "Scopes", "moves", "scope_of"]
 
-Mean = Callable[[Floats, Floats], Floats]
-"""The mean RTT of the data where RTTs are asked for, from the baselines (both in ms)."""
 STAYS, ASKED = np.nan, np.inf
 """RTTs of connections that are not moved: as it was, and whichever is asked for."""
 MS = 1e6
@@ -99,6 +97,16 @@ class Scope(Struct, frozen=True, eq=False):
         count = len(self.ways[0].times)
         return replay.scoped(np.full(count, STAYS), np.zeros(count), self.client, self.service, self.think_ns)
 
+    def saved_s(self, replay: Replay) -> float:
+        """What faster hosts save at the RTTs of the capture."""
+        if (self.client, self.service) == (1.0, 1.0):
+            return 0.0
+        return _over_s(replay, None) - _over_s(self.as_it_was(replay), None)
+
+    def next_ms_s(self, replay: Replay) -> float:
+        """What the next millisecond adds, of what moves."""
+        return max(_over_s(self.longer(replay), 0.0) - _over_s(self.as_it_was(replay), 0.0), 0.0)
+
     def _on(self, replay: Replay, rtts_ns: Floats, asked: Floats) -> Replay:
         return replay.scoped(np.where(self._moves, rtts_ns, STAYS), asked, self.client, self.service, self.think_ns)
 
@@ -106,11 +114,6 @@ class Scope(Struct, frozen=True, eq=False):
     def _moves(self) -> Bools:
         moves: Bools = self.ways[0].moves + self.ways[1].moves > 0
         return moves
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Client and server take another time than they took."""
-        return (self.client, self.service) != (1.0, 1.0)
 
     def rtts_of(self, there: Floats) -> list[tuple[float, float, Floats]]:
         """The parts of the job that move, the baseline (ms) and the RTT of each where these are asked for."""
@@ -142,6 +145,28 @@ def scope_of(job: Job, conditions: Conditions, trips: Floats, think_s: float) ->
         service=1.0 if conditions.service_time is None else conditions.service_time,
         think_ns=1e9 * think_s,
     )
+
+
+class Scopes:
+    """What goes its own way under each of several conditions: found out once."""
+
+    def __init__(self, job: Job | None, trips: Floats, think_s: float) -> None:
+        """`trips`: the round trips of each connection; `think_s`: a longer gap is think time."""
+        self._job, self._trips, self._think_s = job, trips, think_s
+        self._known: dict[Conditions, Scope | None] = {}
+
+    def of(self, conditions: Conditions) -> Scope | None:
+        """What of the job goes its own way, if anything does."""
+        if self._job is None:
+            return None
+        if conditions not in self._known:
+            self._known[conditions] = scope_of(self._job, conditions, self._trips, self._think_s)
+        return self._known[conditions]
+
+
+def _over_s(replay: Replay, asked_ns: float | None) -> float:
+    """When the job is over at an RTT; `None`: at those of the capture."""
+    return replay.run([asked_ns], Network())[0] / 1e9
 
 
 def _rules(server: Codes, conditions: Conditions) -> Floats:

@@ -6,17 +6,24 @@ server take themselves with their processors, and transfers with what TCP's wind
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from latpcap.measures.budget import Budget
-from latpcap.projection.assumptions import Conditions
+from latpcap.projection.assumptions import CENTRAL, Conditions
+from latpcap.projection.basis import AS_IT_IS, Basis
+from latpcap.projection.job import Job
+from latpcap.projection.wake_up import WakeUp
 from latpcap.units import format_given_ms, format_s, percent
 
-__all__ = ["Growth", "HostSaving", "budget_there", "host_saving"]
+__all__ = ["HostSaving", "budget_there", "host_saving"]
+
+Floats = NDArray[np.float64]
 
 
-class Growth(Struct, frozen=True):
+class _Growth(Struct, frozen=True):
     """What a projection adds to the parts of a budget, in seconds."""
 
     network_s: float
@@ -26,7 +33,35 @@ class Growth(Struct, frozen=True):
     """What hosts that wait longer or shorter take more of their own."""
 
 
-def budget_there(now: Budget, growth: Growth, conditions: Conditions, replayed_s: float, runtime_s: float) -> Budget:
+def budget_there(base: Basis, rtt_ms: float, runtime_s: float, conditions: Conditions) -> tuple[Budget, float]:
+    """The budget of the runtime that is projected onto an RTT, and what all round trips take there."""
+    assert base.job is not None
+    alone = replace(conditions, connections=None)
+    asleep = replace(CENTRAL, wake_up=WakeUp())
+    replayed_s, without_s = (float(base.runtimes(case, [rtt_ms], alone)[0][0]) for case in (CENTRAL, asleep))
+    longer_s = _longer_ns(base, base.job, rtt_ms, conditions) / 1e9
+    network_s, setup_s = (float((longer_s * trips).sum()) for trips in base.job.shared_trips(base.timeline))
+    held_s = base.stalls(AS_IT_IS).network_s
+    growth = _Growth(
+        network_s=network_s,
+        setup_s=setup_s,
+        stall_s=held_s * (network_s + setup_s) / base.network_s if base.network_s > 0 else 0.0,
+        own_s=replayed_s - without_s,
+    )
+    budget = _grown(base.timeline.budget, growth, conditions, replayed_s, runtime_s)
+    share = runtime_s / replayed_s if replayed_s > 0 else 1.0
+    return budget, min(max(base.network_s + network_s + setup_s, 0.0) * share, runtime_s)
+
+
+def _longer_ns(base: Basis, job: Job, rtt_ms: float, conditions: Conditions) -> Floats:
+    """How much longer the RTT of each phase is there."""
+    scope, mean = base.scopes.of(conditions), CENTRAL.mean_ms(conditions)
+    asked_ns = 1e6 * mean(np.array([rtt_ms]), np.array(base.baseline_ms))
+    there = np.repeat(asked_ns, len(job.baseline_ns)) if scope is None else scope.rtts_ns(asked_ns, mean)
+    return np.where(np.isnan(there), 0.0, there - job.baseline_ns)
+
+
+def _grown(now: Budget, growth: _Growth, conditions: Conditions, replayed_s: float, runtime_s: float) -> Budget:
     """The parts of `runtime_s`; `replayed_s` is the same by as many connections as there were."""
     own_s = now.client_s + now.service_s
     more = 1 + growth.own_s / own_s if own_s > 0 else 1.0
@@ -57,7 +92,7 @@ def budget_there(now: Budget, growth: Growth, conditions: Conditions, replayed_s
     return Budget(**{name: seconds * scale for name, seconds in part_s.items()})
 
 
-def _of_transfers(now: Budget, growth: Growth, conditions: Conditions) -> float:
+def _of_transfers(now: Budget, growth: _Growth, conditions: Conditions) -> float:
     """Which part of what the replay adds beyond the round trips is that of transfers: windows, a bottleneck, losses.
 
     The rest is waiting: those who share a pool wait for each other's round trips.

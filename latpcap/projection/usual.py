@@ -1,0 +1,50 @@
+"""The one baseline of a job: the RTT that a projection starts from, where its connections have several."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from latpcap.rtt import Estimate
+from latpcap.tables.recording import Recording
+
+__all__ = ["usual_ns"]
+
+Floats = NDArray[np.float64]
+
+
+def usual_ns(recording: Recording, rtt: Estimate, round_trips: Floats) -> float:
+    """The median over connections, each counted as often as it waited; NaN where none is known."""
+    if rtt.beyond is not None:  # that network is the one that is asked for
+        return _weighted_median(rtt.beyond.baseline, rtt.beyond.round_trips)
+    return _weighted_median(_of_connections(recording, rtt, round_trips), round_trips)
+
+
+def _of_connections(recording: Recording, rtt: Estimate, round_trips: Floats) -> Floats:
+    """The baseline of each connection; where its path changed, the mean over all that waited, as the verdict has it."""
+    if not rtt.has_changed:
+        return rtt.of_connections.baseline
+    path, phases = rtt.paths.of_connection, rtt.phases
+    exchanges, opening = recording.exchanges, phases.opening
+    of_set_up = round_trips - np.bincount(exchanges.connection, exchanges.round_trips, len(round_trips))
+    trips = np.bincount(rtt.of_exchanges, exchanges.round_trips, len(phases))
+    trips += np.bincount(opening, of_set_up, len(phases))
+    trips[np.isnan(rtt.of_phases.baseline)] = 0
+    own, count = path[phases.connection], len(rtt.paths)
+    waited = np.bincount(own, trips * np.nan_to_num(rtt.of_phases.baseline), count)
+    mean = waited / np.maximum(np.bincount(own, trips, count), 1)
+    changed = np.isin(path, phases.changes.path)
+    return np.where(changed, mean[path], rtt.of_connections.baseline)
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    """The median of `values` that are known, each counted `weights` times; NaN when none is."""
+    known = ~np.isnan(values)
+    order = np.argsort(values[known])
+    values, weights = values[known][order], weights[known][order]
+    if len(values) == 0:
+        return math.nan
+    reached = np.cumsum(weights)
+    return float(values[min(int(np.searchsorted(reached, reached[-1] / 2)), len(values) - 1)])
