@@ -13,12 +13,11 @@ from builder import Conn, Ex, build
 from conftest import FIXTURES, analysed, read_fixture
 
 from latpcap.capture import Capture
-from latpcap.cli.io import check_gates
 from latpcap.errors import GateFailed
 from latpcap.measures.error_classes import CLASSES, class_of
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.comparison import ErrorChange, compare
-from latpcap.result.gates import parse
+from latpcap.result.gates import check
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -236,14 +235,14 @@ def test_more_codes_than_three_are_hinted_at() -> None:
 def test_a_gate_says_which_errors(condition: str, said: str) -> None:
     capture = Capture(build([Conn(exchanges=[MISSING_TABLE, SYNTAX, GOOD, GOOD])]))
     with pytest.raises(GateFailed) as failed:
-        check_gates([parse(condition)], capture)
+        check([condition], capture.measures).enforce()
     assert said in str(failed.value)
 
 
 def test_the_gate_of_logins_names_those_of_logins_only() -> None:
     capture = Capture(build([Conn(exchanges=[REFUSED]), Conn(exchanges=[Ex("authenticate"), SYNTAX])]))
     with pytest.raises(GateFailed, match=r"it is 1 \(1045 × 1\)$"):
-        check_gates([parse("failed_logins > 0")], capture)
+        check(["failed_logins > 0"], capture.measures).enforce()
 
 
 def test_why_did_it_fail_is_one_command(latpcap: Run) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, result_format, warn, write, write_result
+from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write, write_result
 from latpcap.cli.options import (
     Duration,
-    fail_if_option,
     json_option,
     move_option,
     output_option,
@@ -25,14 +25,13 @@ __all__ = ["analyze"]
 @rtt_option
 @move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
-@fail_if_option
+@gate_options
 @json_option
 @output_option
 def analyze(
     rtt: tuple[list[float], ...],
     move: tuple[tuple[str, float], ...],
     within: float | None,
-    fail_if: tuple[Any, ...],
     as_json: bool,
     output: str | None,
     **reading: Any,
@@ -49,14 +48,16 @@ def analyze(
     from latpcap.report import FORMATS, formats_of
 
     chosen = result_format(as_json, output, "result", "report")
+    gating = gating_of(reading)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
     if chosen in formats_of("report"):
         text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions)
         warn(capture, reading["quiet"])
         write([text], output)
-        check_gates(fail_if, capture, conditions=conditions)
+        end_with(gating.judge(capture, None, conditions))
         return
     result = capture.measures.analyze(asked, in_seconds(within), conditions)
-    write_result(result, chosen, output)
-    check_gates(fail_if, capture, result, conditions=conditions)
+    gates = gating.judge(capture, result, conditions)
+    write_result(result, chosen, output, gates)
+    end_with(gates)

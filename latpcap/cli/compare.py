@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from latpcap.cli.gates import compared_options, end_with, gating_of
 from latpcap.cli.io import read_capture, result_format, tell_timing_only, write_result
 from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
 
@@ -16,6 +17,7 @@ __all__ = ["compare", "validate"]
 @click.argument("before", metavar="BEFORE", type=PATH)
 @click.argument("after", metavar="AFTER", type=PATH)
 @two_captures_options
+@compared_options
 @json_option
 @output_option
 def compare(before: str, after: str, as_json: bool, output: str | None, **reading: Any) -> None:
@@ -24,12 +26,17 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     \b
     latpcap compare before.pcapng after.pcapng
     latpcap compare release-1.pcapng release-2.pcapng --json
+    latpcap compare release-1.pcapng release-2.pcapng --fail-if 'round_trips > baseline + 10%'
     """
     from latpcap.result.comparison import compare as set_side_by_side
 
     chosen = result_format(as_json, output)
+    gating = gating_of(reading, compared=True)
     first, second = _both(before, after, reading, output)
-    write_result(set_side_by_side(first.analyze(), second.analyze()), chosen, output)
+    result = second.analyze()
+    gates = gating.judge(second, result, before=first)
+    write_result(set_side_by_side(first.analyze(), result), chosen, output, gates)
+    end_with(gates)
 
 
 @click.command(short_help="Was the projection right? Predicted against measured.")

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, read_capture, rows_format, warn, write, write_rows
-from latpcap.cli.options import fail_if_option, output_options, reading_options, rtt_option
+from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.io import flat, read_capture, rows_format, warn, write, write_rows
+from latpcap.cli.options import output_options, reading_options, rtt_option
 from latpcap.cli.sorting import in_order_of
 
 __all__ = ["findings"]
@@ -16,12 +17,11 @@ __all__ = ["findings"]
 @click.command(short_help="Which patterns cost round trips, and what fixes them.")
 @reading_options
 @rtt_option
-@fail_if_option
+@gate_options
 @click.option("--filters", is_flag=True, help="Show each display filter whole, however many frames it names.")
 @output_options
 def findings(
     rtt: tuple[list[float], ...],
-    fail_if: tuple[Any, ...],
     file_format: str | None,
     filters: bool,
     as_json: bool,
@@ -37,8 +37,10 @@ def findings(
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
     chosen = rows_format(file_format, as_json, output, "findings")
+    gating = gating_of(reading)
     capture = read_capture(reading, output)
     rtts = flat(rtt)
+    gates = gating.judge(capture)
     warn(capture, reading["quiet"])
     if chosen == "table":
         from latpcap.report.terminal import findings_text
@@ -49,5 +51,5 @@ def findings(
         text = findings_text(shown, result.fixes_together, told, whole_filters=filters, timing_only=result.timing_only)
         write([text], output)
     else:
-        write_rows(capture.findings_at(rtts), chosen, output)
-    check_gates(fail_if, capture)
+        write_rows(capture.findings_at(rtts), chosen, output, gates)
+    end_with(gates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,14 +16,11 @@ from latpcap.errors import UsageError
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
-    from latpcap.projection.assumptions import Conditions
-    from latpcap.result.analysis import Analysis
-    from latpcap.result.gates import Gate
+    from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
 __all__ = [
     "INTERRUPTED",
-    "check_gates",
     "flat",
     "in_seconds",
     "read_capture",
@@ -87,12 +84,16 @@ def result_format(as_json: bool, output: str | None, *kinds: str) -> str:
     return chosen_format(kinds or ("result",), output, "json" if as_json else None)
 
 
-def write_result(result: object, chosen: str, output: str | None) -> None:
-    """Write what a command found in the chosen format."""
+def write_result(result: object, chosen: str, output: str | None, gates: Gates | None = None) -> None:
+    """Write what a command found in the chosen format; JSON tells what became of the gates."""
     from latpcap.report import FORMATS
 
-    text = FORMATS[chosen](result)
+    text = FORMATS[chosen](result, *_beside(chosen, gates))
     write([text] if isinstance(text, str) else text, output)
+
+
+def _beside(chosen: str, gates: Gates | None) -> list[dict[str, Any]]:
+    return [gates.parts()] if chosen == "json" and gates is not None else []
 
 
 def rows_format(file_format: str | None, as_json: bool, output: str | None, name: str) -> str:
@@ -107,12 +108,12 @@ def rows_format(file_format: str | None, as_json: bool, output: str | None, name
     return chosen
 
 
-def write_rows(rows: Table, chosen: str, output: str | None) -> None:
+def write_rows(rows: Table, chosen: str, output: str | None, gates: Gates | None = None) -> None:
     """Write `rows` in the chosen format, in the order that was asked for."""
     from latpcap.cli.sorting import in_order
     from latpcap.report import FORMATS
 
-    write(FORMATS[chosen](in_order(rows)), output)
+    write(FORMATS[chosen](in_order(rows), *_beside(chosen, gates)), output)
 
 
 def write(parts: Iterable[str | bytes], output: str | None) -> None:
@@ -173,22 +174,6 @@ def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:
     for note in () if quiet else capture.health.to_dicts():
         if note["code"] == "encrypted":
             click.echo(f"latpcap: {whose}{printable(note['message'])} ({KEYS_PAGE})", err=True)
-
-
-def check_gates(
-    gates: Sequence[Gate], capture: Capture, result: Analysis | None = None, *, conditions: Conditions | None = None
-) -> None:
-    """End with status 1 where a gate's condition holds; the results are written before.
-
-    `conditions` are what else is different where the gate's RTT is.
-    """
-    if not gates:
-        return
-    from latpcap.result.gates import check, rtts_of
-
-    asked = rtts_of(gates)
-    points = capture.measures.project(asked, None, conditions).points if asked else ()
-    check(gates, result or capture.analyze(), {point.rtt_ms: point.runtime_s for point in points})
 
 
 def flat(lists: Iterable[Iterable[float]]) -> list[float] | None:

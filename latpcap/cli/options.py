@@ -39,7 +39,6 @@ __all__ = [
     "condition_options",
     "connection_options",
     "decode_as_option",
-    "fail_if_option",
     "fix_option",
     "format_options",
     "json_option",
@@ -123,22 +122,6 @@ class ServerRtt(click.ParamType[Any]):
             return server, parse_ms(rtt)
         except UsageError as error:
             self.fail(str(error), param, ctx)
-
-
-class Condition(click.ParamType[Any]):
-    """`round_trips > 500`: a gate."""
-
-    name = "condition"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse `value`."""
-        from latpcap.result.gates import parse
-
-        return parse(value) if isinstance(value, str) else value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The figures."""
-        return values.conditions(incomplete)
 
 
 class FixName(click.ParamType[Any]):
@@ -287,14 +270,6 @@ condition_options = _all_of(
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
                  help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip
-
-fail_if_option = click.option(
-    "--fail-if",
-    type=Condition(),
-    multiple=True,
-    metavar="CONDITION",
-    help="Exit with status 1 if this holds: 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'; repeatable.",
-)
 
 
 class _FixOption(click.Option):

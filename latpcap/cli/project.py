@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from latpcap.cli.io import check_gates, flat, in_seconds, read_capture, result_format, warn, write
+from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write
 from latpcap.cli.options import (
     Duration,
     condition_options,
-    fail_if_option,
     fix_option,
     json_option,
     output_option,
@@ -28,7 +28,7 @@ __all__ = ["project"]
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
 @condition_options
 @fix_option
-@fail_if_option
+@gate_options
 @json_option
 @output_option
 def project(
@@ -43,7 +43,6 @@ def project(
     service: float | None,
     client_time: float | None,
     fixes: tuple[list[Any], ...],
-    fail_if: tuple[Any, ...],
     as_json: bool,
     output: str | None,
     **reading: Any,
@@ -61,6 +60,7 @@ def project(
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
+    gating = gating_of(reading)
     reading["client"], client_time = _client(reading["client"], client_time)
     capture = read_capture(reading, output)
     projection = capture.project(
@@ -78,11 +78,13 @@ def project(
     tried = [fix for given in fixes for fix in given]
     rtts, conditions = [point.rtt_ms for point in projection.points], projection.conditions
     changed = capture.what_if(tried, rtts, conditions=conditions) if tried else None
+    gates = gating.judge(capture, None, conditions)
     if chosen == "json":
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
 
         chosen_part = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
+        chosen_part |= {} if gates is None else gates.to_dict()
         text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)} | chosen_part)
     else:
         from latpcap.report.terminal import (
@@ -99,7 +101,7 @@ def project(
         text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)
-    check_gates(fail_if, capture, conditions=conditions)
+    end_with(gates)
 
 
 def _client(given: tuple[str, ...], part: float | None) -> tuple[tuple[str, ...], float | None]:

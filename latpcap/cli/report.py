@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from latpcap.cli.gates import end_with, gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
 from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option
 
@@ -17,6 +18,7 @@ __all__ = ["report"]
 @rtt_option
 @move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@gate_options
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")
 def report(
     rtt: tuple[list[float], ...],
@@ -30,12 +32,15 @@ def report(
     \b
     latpcap report capture.pcapng -o report.html
     latpcap report capture.pcapng --rtt 15ms -o report.md
+    latpcap report nightly.pcapng -o report.html --fail-if 'round_trips > 500'
     """
     from latpcap.report import report_to
 
     chosen = report_to(output)
+    gating = gating_of(reading)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
     text = chosen(capture.measures, asked, in_seconds(within), conditions)
     warn(capture, reading["quiet"])
     write([text], output)
+    end_with(gating.judge(capture, None, conditions))

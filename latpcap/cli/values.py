@@ -40,7 +40,7 @@ def _with_values(pattern: Pattern) -> list[str]:
 
 def conditions(incomplete: str) -> list[CompletionItem]:
     """The figures of `--fail-if`."""
-    from latpcap.result.gates import FIGURES
+    from latpcap.result.figures import FIGURES
 
     return items(FIGURES, incomplete)
 

@@ -46,12 +46,12 @@ class Format(Struct, frozen=True):
         return self.render(*what)
 
 
-def _by(*modules: str) -> Callable[[Any], Any]:
+def _by(*modules: str) -> Callable[..., Any]:
     """`render` of the first of `modules`, imported when it is needed; the others register what else it renders."""
 
-    def render(what: Any) -> Any:
+    def render(*what: Any) -> Any:
         first, *_ = [import_module(f"latpcap.report.{module}") for module in modules]
-        return first.render(what)
+        return first.render(*what)
 
     return render
 

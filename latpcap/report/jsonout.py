@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from latpcap.display import VALUES, Displayed, fields_of
@@ -16,12 +16,13 @@ DIGITS = 9
 """Decimals that are kept: nanoseconds in seconds, and more than enough in milliseconds."""
 
 
-def render(result: Displayed | Table) -> Iterator[str | bytes]:
-    """Yield the result as JSON in pieces, as it may be large."""
-    return _rows(result) if isinstance(result, Table) else _pieces(result.parts())
+def render(result: Displayed | Table, beside: Mapping[str, Any] | None = None) -> Iterator[str | bytes]:
+    """Yield the result as JSON in pieces, as it may be large; `beside` are further keys of the object."""
+    more = dict(beside or {})
+    return _rows(result, more) if isinstance(result, Table) else _pieces(result.parts() | more)
 
 
-def _rows(table: Table) -> Iterator[str | bytes]:
+def _rows(table: Table, more: dict[str, Any]) -> Iterator[str | bytes]:
     """`{"schema": …, "rows": […]}`: each row as a line of JSON Lines has it."""
     yield f'{{\n  "schema": {_json(table.schema)},\n  "rows": ['
     separator = b"\n    "
@@ -29,7 +30,11 @@ def _rows(table: Table) -> Iterator[str | bytes]:
         for line in part.splitlines():
             yield separator + line
             separator = b",\n    "
-    yield "\n  ]\n}\n" if len(table) else "]\n}\n"
+    yield "\n  ]" if len(table) else "]"
+    for key, item in more.items():
+        yield f",\n  {_json(key)}: "
+        yield from _lines(item)
+    yield "\n}\n"
 
 
 def dump(value: dict[str, Any]) -> str:

@@ -1,41 +1,41 @@
 """Gates for CI: `--fail-if CONDITION` ends with status 1 where the condition holds.
 
 ```text
-condition = figure OPERATOR number          round_trips > 500
-          | project(RTT) OPERATOR duration  project(15ms) > 60s
+condition = figure OPERATOR limit           round_trips > 500
+          | project(RTT) OPERATOR limit     project(15ms) > 60s
           | finding(CODE)                   finding(n+1)      `finding(any)`: anything that a fix would save
+                                                              `finding(new)`: of these, what the baseline has not
+limit     = number or duration
+          | baseline                        round_trips > baseline
+          | baseline +|- number             runtime > baseline + 200ms
+          | baseline +|- percentage         round_trips > baseline + 10%     of the baseline's figure
+          | baseline * number               runtime > baseline * 1.1
 OPERATOR  = > | >= | < | <= | == | !=
 ```
+
+The baseline is the result of an earlier run (`result/baseline.py`); for `compare`, the first capture.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
-from latpcap.findings.registry import HEALTHY, PATTERNS
-from latpcap.tables.values import column_of
-from latpcap.units import (
-    MissingUnit,
-    format_ms,
-    format_ratio,
-    format_s,
-    parse_duration_ms,
-    parse_ms,
-    percent,
-    significant,
-)
+from latpcap.result.baseline import saved
+from latpcap.result.figures import CODES, FIGURES, PROJECTED, Figure, Found, Measured, amount, count, of_measures
+from latpcap.units import MissingUnit, parse_ms
 
 if TYPE_CHECKING:
-    from latpcap.result.analysis import Analysis
-    from latpcap.result.errors import ErrorsResult
+    from latpcap.result.analysis import Measures
 
-__all__ = ["FIGURES", "GRAMMAR", "Gate", "check", "parse", "rtts_of"]
+__all__ = ["GRAMMAR", "Gate", "GateResult", "Gates", "Limit", "before_of", "check", "judge", "parse", "rtts_of"]
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -45,33 +45,44 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-COUNTS = ("round_trips", "exchanges", "connections", "statements")
-FAILURES: dict[str, tuple[str, str | None]] = {
-    "errors": ("failures", None),
-    "failed_share": ("failed_share", "statement"),
-    "failed_logins": ("failed_logins", "login"),
-}
-"""Figures of what failed: the field of `ErrorsResult`, and of which kind the codes are that the gate names."""
-RATIOS = {
-    "round_trips_per_s": "it took no time",
-    "round_trips_per_transaction": "no transaction was seen",
-    "round_trips_per_row": "no row came back, or none that could be read",
-}
-"""Figures of chattiness, and why one may be unknown."""
-DURATIONS = {"runtime": "runtime_s", "baseline_rtt": "baseline_rtt_ms"}
-SHARES = ("network_share", "seconds_per_ms")
-FIGURES = (*COUNTS, *FAILURES, *DURATIONS, *SHARES)
-ANY = "any"
-CODES = (*(pattern.code for pattern in PATTERNS), HEALTHY.code, ANY)
+ANY, NEW = "any", "new"
+DIGITS = 9
+"""Decimals that are compared: as many as the JSON keeps, so that a capture is equal to its own baseline."""
 
 GRAMMAR = (
-    f"FIGURE OP NUMBER ({', '.join((*COUNTS, *FAILURES, *SHARES, *RATIOS))}), "
-    "runtime OP DURATION, baseline_rtt OP DURATION, "
-    f"project(RTT) OP DURATION or finding(CODE); OP is > >= < <= == !=, "
-    "for instance 'round_trips > 500', 'project(15ms) > 60s', 'finding(n+1)'"
+    f"FIGURE OP NUMBER ({', '.join(name for name, figure in FIGURES.items() if figure.unit is None)}), "
+    "runtime OP DURATION, baseline_rtt OP DURATION, project(RTT) OP DURATION or finding(CODE); OP is > >= < <= == !=; "
+    "with --baseline also baseline, baseline + 10% or baseline * 1.1 as the limit; for instance 'round_trips > 500', "
+    "'project(15ms) > 60s', 'finding(n+1)', 'round_trips > baseline + 10%'"
 )
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(?:\(\s*([^()]*?)\s*\))?\s*(?:(>=|<=|==|!=|>|<)\s*(\S.*?))?\s*")
+_OF_BASELINE = re.compile(r"baseline(?:\s*([-+*])\s*(\S.*))?")
+
+
+class Limit(Struct, frozen=True):
+    """What a figure is compared with: an amount, or the baseline's figure changed by one."""
+
+    amount: float
+    of_baseline: bool = False
+    change: str | None = None
+    """`+`, `-` or `*`; `None`: the baseline's figure as it is."""
+    is_part: bool = False
+    """The amount is a part of the baseline's figure."""
+
+    def at(self, baseline: float | None) -> float | None:
+        """The limit where the baseline's figure is known; `None` where it is not and counts.
+
+        >>> Limit(0.1, of_baseline=True, change="+", is_part=True).at(300.0)
+        330.0
+        """
+        if not self.of_baseline:
+            return self.amount
+        if baseline is None:
+            return None
+        by = self.amount * baseline if self.is_part else self.amount
+        changed = {"+": baseline + by, "-": baseline - by, "*": baseline * self.amount}
+        return round(changed.get(self.change or "", baseline), DIGITS)
 
 
 class Gate(Struct, frozen=True):
@@ -83,15 +94,78 @@ class Gate(Struct, frozen=True):
     """The code of a finding."""
     rtt_ms: float | None
     sign: str | None
+    limit: Limit | None
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether it compares with an earlier result."""
+        return self.argument == NEW or (self.limit is not None and self.limit.of_baseline)
+
+    @property
+    def kind(self) -> Figure:
+        """How its figure is read and written."""
+        return FIGURES.get(self.figure, PROJECTED)
+
+
+class GateResult(Struct, frozen=True):
+    """What became of one condition."""
+
+    condition: str
+    figure: str
+    """`round_trips`, `project(15ms)`, `finding(n+1)`."""
+    value: float | None
+    """In `unit`; of findings, how many there are. Null where it is unknown."""
     limit: float | None
-    """A count, a share, seconds or (for the baseline RTT) milliseconds."""
+    baseline: float | None
+    """The figure of the baseline; null where the condition does not speak of it."""
+    unit: str | None
+    """`s` or `ms`; null for numbers and shares."""
+    holds: bool | None
+    """Whether the check fails by it; null where that cannot be told, and then it fails, too."""
+    text: str
+    """What is so, in words."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the check fails by it."""
+        return self.holds is not False
+
+    @property
+    def sentence(self) -> str:
+        """The condition and what is so."""
+        return f"{self.condition}: {self.text}"
+
+
+class Gates(Displayed, Struct, frozen=True):
+    """What became of all conditions."""
+
+    gates: tuple[GateResult, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether none of the conditions holds."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[GateResult, ...]:
+        """Those that hold, or of which that cannot be told."""
+        return tuple(each for each in self.gates if each.failed)
+
+    def __repr__(self) -> str:
+        said = "; ".join(each.sentence for each in self.failed)
+        return f"<latpcap.Gates failed: {said}>" if said else f"<latpcap.Gates: all {len(self.gates)} passed>"
+
+    def enforce(self) -> None:
+        """Raise `GateFailed` where one failed."""
+        if self.failed:
+            raise GateFailed(f"gate failed: {'; '.join(each.sentence for each in self.failed)}")
 
 
 def parse(text: str) -> Gate:
     """Read a condition; raises `UsageError` with the grammar.
 
     >>> parse("project(15ms) > 60s").limit
-    60.0
+    Limit(amount=60.0, of_baseline=False, change=None, is_part=False)
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
@@ -107,26 +181,28 @@ def parse(text: str) -> Gate:
 
 def _gate(text: str, figure: str, argument: str | None, sign: str | None, value: str | None) -> Gate:
     if figure == "finding":
-        if argument not in CODES or sign is not None:
+        if argument not in (*CODES, ANY, NEW) or sign is not None:
             raise ValueError(figure)
         return Gate(text, figure, argument, None, None, None)
     if sign is None or value is None or (argument is not None) != (figure == "project"):
         raise ValueError(figure)
     if figure == "project":
-        return Gate(text, figure, None, parse_ms(argument or ""), sign, parse_duration_ms(value) / 1000)
-    if figure in DURATIONS:
-        limit = parse_duration_ms(value) / 1000 if figure == "runtime" else parse_ms(value)
-        return Gate(text, figure, None, None, sign, limit)
-    if figure not in (*COUNTS, *FAILURES, *SHARES, *RATIOS):
+        return Gate(text, figure, None, parse_ms(argument or ""), sign, _limit(value, PROJECTED))
+    if figure not in FIGURES:
         raise ValueError(figure)
-    return Gate(text, figure, None, None, sign, _number(value))
+    return Gate(text, figure, None, None, sign, _limit(value, FIGURES[figure]))
 
 
-def _number(text: str) -> float:
-    if not re.fullmatch(r"[0-9][0-9_,]*(?:\.[0-9]+)?%?", text):
-        raise ValueError(text)
-    number = float(text.rstrip("%").replace(",", "").replace("_", ""))
-    return number / 100 if text.endswith("%") else number
+def _limit(text: str, figure: Figure) -> Limit:
+    of_baseline = _OF_BASELINE.fullmatch(text)
+    if of_baseline is None:
+        return Limit(figure.read(text))
+    change, by = of_baseline.groups()
+    if change is None:
+        return Limit(0.0, of_baseline=True)
+    is_part = by.endswith("%")
+    read = amount if is_part or change == "*" else figure.read
+    return Limit(read(by), of_baseline=True, change=change, is_part=is_part and change != "*")
 
 
 def _malformed(text: str) -> UsageError:
@@ -138,63 +214,89 @@ def rtts_of(gates: Sequence[Gate]) -> list[float]:
     return [gate.rtt_ms for gate in gates if gate.rtt_ms is not None]
 
 
-def check(gates: Sequence[Gate], analysis: Analysis, projected_s: dict[float, float | None]) -> None:
-    """Raise `GateFailed` where a gate's condition holds; `projected_s`: the runtime by RTT in ms."""
-    failed = [said for gate in gates if (said := _holds(gate, analysis, projected_s)) is not None]
-    if failed:
-        raise GateFailed(f"gate failed: {'; '.join(failed)}")
+def check(
+    conditions: Sequence[str], measures: Measures, baseline: Measures | Mapping[str, Any] | str | Path | None = None
+) -> Gates:
+    """Say of each condition whether it holds of `measures`; the baseline is another capture, or a saved result."""
+    gates = [parse(each) for each in conditions]
+    rtts = rtts_of(gates)
+    if baseline is None or isinstance(baseline, str | Path | Mapping):
+        before = None if baseline is None else saved(baseline)
+    else:
+        before = of_measures(baseline, rtts)
+    return judge(gates, of_measures(measures, rtts), before)
 
 
-def _holds(gate: Gate, analysis: Analysis, projected_s: dict[float, float | None]) -> str | None:
-    """What holds that the gate forbids; `None` if nothing does."""
+def judge(gates: Sequence[Gate], measured: Measured, baseline: Measured | None = None) -> Gates:
+    """Say of each gate whether its condition holds; `UsageError` where one needs a baseline and there is none."""
+    return Gates(tuple(_judged(gate, measured, baseline) for gate in gates))
+
+
+def _judged(gate: Gate, measured: Measured, baseline: Measured | None) -> GateResult:
+    if gate.needs_baseline and baseline is None:
+        raise UsageError(f"`{gate.text}`: there is no baseline, name an earlier result with --baseline")
     if gate.figure == "finding":
-        return _has_finding(gate, analysis)
-    value, shown = _measure(gate, analysis, projected_s)
-    if value is None:
-        why = RATIOS.get(gate.figure, "the RTT of this capture is unknown, give it with --rtt-baseline")
-        return f"{gate.text}: {why}"
-    holds = OPERATORS[gate.sign or ">"](value, gate.limit or 0.0)
-    return f"{gate.text}: it is {shown(value)}" if holds else None
+        return _finding(gate, measured, baseline)
+    value = _value(gate, measured)
+    before = before_of(gate, baseline) if baseline else None
+    limit = gate.limit.at(before) if gate.limit else None
+    holds = None if value is None or limit is None else OPERATORS[gate.sign or ">"](value, limit)
+    text = gate.kind.unknown if value is None else _told(gate, value, measured) + _beside(gate, before, limit)
+    return GateResult(gate.text, _name(gate), value, limit, before, gate.kind.unit, holds, text)
 
 
-def _has_finding(gate: Gate, analysis: Analysis) -> str | None:
-    saving = [found for found in analysis.findings if found.fix_name and found.severity != "info"]
-    wanted = saving if gate.argument == ANY else [each for each in analysis.findings if each.code == gate.argument]
-    if not wanted:
+def _name(gate: Gate) -> str:
+    if gate.figure == "finding":
+        return f"finding({gate.argument})"
+    return gate.figure if gate.rtt_ms is None else f"project({gate.rtt_ms:g}ms)"
+
+
+def before_of(gate: Gate, baseline: Measured) -> float | None:
+    """The figure of the baseline that a gate compares with; a file may not have it: `UsageError`."""
+    if not gate.needs_baseline:
         return None
-    first = wanted[0]
-    saves = f", {first.round_trips_saved:,} round trips too many" if first.round_trips_saved else ""
-    return f"{gate.text}: {first.title}{saves}"
+    if gate.argument == NEW:
+        return float(len(_wanted(gate, baseline.findings)))
+    return _value(gate, baseline)
 
 
-def _measure(
-    gate: Gate, analysis: Analysis, projected_s: dict[float, float | None]
-) -> tuple[float | None, Callable[[float], str]]:
-    """The figure, and how it is written."""
-    summary = analysis.summary
-    if gate.figure in FAILURES:
-        return _failures(gate.figure, analysis.errors)
-    if gate.figure in RATIOS:
-        return getattr(analysis.chattiness, gate.figure), format_ratio
-    if gate.figure == "project":
-        return projected_s[gate.rtt_ms or 0.0], format_s
-    if gate.figure == "statements":
-        return sum(column_of(analysis.statements, "executions")), _count
-    if gate.figure == "runtime":
-        return summary.runtime_s, format_s
-    if gate.figure == "baseline_rtt":
-        return summary.baseline_rtt_ms, format_ms
-    value: float | None = getattr(summary, gate.figure)
-    return value, _count if gate.figure in COUNTS else percent if gate.figure == "network_share" else significant
+def _value(gate: Gate, measured: Measured) -> float | None:
+    value = measured.value(gate.kind) if gate.rtt_ms is None else measured.projected(gate.rtt_ms)
+    return None if value is None else round(value, DIGITS)
 
 
-def _failures(figure: str, errors: ErrorsResult) -> tuple[float, Callable[[float], str]]:
-    """The figure, and the codes that it counts."""
-    field, kind = FAILURES[figure]
-    write: Callable[[float], str] = percent if field == "failed_share" else _count
-    codes = errors.codes(kind)
-    return getattr(errors, field) or 0.0, lambda value: f"{write(value)} ({codes})" if codes else write(value)
+def _told(gate: Gate, value: float, measured: Measured) -> str:
+    codes = "" if gate.kind.failed is None else measured.error_codes(gate.kind.failed)
+    return f"it is {gate.kind.write(value)}{f' ({codes})' if codes else ''}"
 
 
-def _count(value: float) -> str:
-    return f"{value:,.0f}"
+def _beside(gate: Gate, baseline: float | None, limit: float | None) -> str:
+    """The baseline's figure, and what follows from it."""
+    if not gate.needs_baseline:
+        return ""
+    if baseline is None or limit is None:
+        return ", in the baseline unknown"
+    write, changed = gate.kind.write, gate.limit is not None and gate.limit.change
+    return f", in the baseline {write(baseline)}{f' (limit {write(limit)})' if changed else ''}"
+
+
+def _finding(gate: Gate, measured: Measured, baseline: Measured | None) -> GateResult:
+    found, before = _wanted(gate, measured.findings), None
+    if gate.argument == NEW and baseline is not None:
+        before, known = before_of(gate, baseline), {each.key for each in _wanted(gate, baseline.findings)}
+        found = [each for each in found if each.key not in known]
+    text = _findings_text(found)
+    return GateResult(gate.text, _name(gate), float(len(found)), 0.0, before, None, bool(found), text)
+
+
+def _wanted(gate: Gate, findings: Sequence[Found]) -> list[Found]:
+    if gate.argument in (ANY, NEW):
+        return [each for each in findings if each.saves]
+    return [each for each in findings if each.code == gate.argument]
+
+
+def _findings_text(found: Sequence[Found]) -> str:
+    if not found:
+        return "there is none"
+    first = found[0]
+    return first.title + (f", {count(first.round_trips_saved)} round trips too many" if first.round_trips_saved else "")
