@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture, read
+    from latpcap.comparing import compare, validate
     from latpcap.errors import CaptureError, DiskFull, LatpcapError, NoDatabaseTraffic, UsageError
     from latpcap.measures.budget import Budget
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
     from latpcap.result.analysis import Analysis
+    from latpcap.result.comparison import Comparison
+    from latpcap.result.validation import Validation
     from latpcap.tables.pseudonyms import Pseudonyms
     from latpcap.tables.table import Table
 
@@ -27,6 +30,7 @@ __all__ = [
     "Budget",
     "Capture",
     "CaptureError",
+    "Comparison",
     "DiskFull",
     "LatpcapError",
     "NoDatabaseTraffic",
@@ -35,9 +39,12 @@ __all__ = [
     "Pseudonyms",
     "Table",
     "UsageError",
+    "Validation",
     "__version__",
+    "compare",
     "rank",
     "read",
+    "validate",
 ]
 
 WHERE = {
@@ -45,6 +52,7 @@ WHERE = {
     "Budget": "measures.budget",
     "Capture": "capture",
     "CaptureError": "errors",
+    "Comparison": "result.comparison",
     "DiskFull": "errors",
     "LatpcapError": "errors",
     "NoDatabaseTraffic": "errors",
@@ -53,8 +61,11 @@ WHERE = {
     "Pseudonyms": "tables.pseudonyms",
     "Table": "tables.table",
     "UsageError": "errors",
+    "Validation": "result.validation",
+    "compare": "comparing",
     "rank": "ranking",
     "read": "capture",
+    "validate": "comparing",
 }
 """The module of each public name: `latpcap --help` must not wait for numpy."""
 
@@ -72,5 +83,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public, imported or not."""
-    return sorted({*globals(), *__all__})
+    """What is public, imported or not, and nothing else: this is what the tab key shows."""
+    return list(__all__)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from latpcap.display import shown_by
+from latpcap.display import Tidy, shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
+from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share
 from latpcap.measures import views
 from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.minutes import Minutes
@@ -37,10 +37,10 @@ from latpcap.tables.table import Table
 from latpcap.units import (
     DEFAULT_DISK,
     DEFAULT_MEMORY,
-    MAX_MS,
     QUERY_TIMEOUT_S,
     RttIs,
     check_rtt_is,
+    counted,
     fibre_ms,
     parse_room,
     parse_size,
@@ -48,7 +48,7 @@ from latpcap.units import (
 
 __all__ = ["TABLES", "Capture", "read"]
 
-shown_by("latpcap.report.notebook", "latpcap.report.plot")
+shown_by("latpcap.report.notebook", "latpcap.report.plot", "latpcap.report.prompt")
 
 TABLES = (
     "exchanges",
@@ -65,13 +65,19 @@ TABLES = (
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
 
+FILES_NAMED = 3
+"""Files that the repr of a `Capture` names."""
+INTERNAL = frozenset({"measures", "moved"})
+"""What of a `Capture` is for the commands: nobody at a prompt looks for it."""
+
+
 def read(
     source: Any,
     *,
     show_literals: bool = False,
     decode_as: dict[int, str] | None = None,
-    think_s: float = 1.0,
-    rtt_baseline_ms: float | None = None,
+    think_s: Duration = 1.0,
+    rtt_baseline_ms: Duration | None = None,
     rtt_is: RttIs = "ping",
     pseudonymise: bool | Pseudonyms = False,
     memory: int | str = DEFAULT_MEMORY,
@@ -85,7 +91,8 @@ def read(
 
     `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy or a reader of dpkt, or a
     list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
-    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT; `rtt_is`
+    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT (durations
+    are numbers of the unit in the name, or texts such as `"15ms"`); `rtt_is`
     (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured that results are projected onto;
     `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
     `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
@@ -101,8 +108,8 @@ def read(
     """
     from latpcap import _core
 
-    if think_s < 0 or (rtt_baseline_ms is not None and not 0 <= rtt_baseline_ms <= MAX_MS):
-        raise UsageError(f"durations cannot be negative, nor an RTT above {MAX_MS:g} ms")
+    think_s = seconds(think_s)
+    rtt_baseline_ms = None if rtt_baseline_ms is None else milliseconds(rtt_baseline_ms)
     check_rtt_is(rtt_is)
     if threads is not None and threads < 1:
         raise UsageError("reading takes one thread at least")
@@ -142,7 +149,7 @@ def read(
     )
 
 
-class Capture:
+class Capture(Tidy):
     """One recording: tables of what was seen (`exchanges`, `connections`, `statements`, …) and what follows from it."""
 
     def __init__(
@@ -164,9 +171,11 @@ class Capture:
         self._rtt_is = rtt_is
 
     def __repr__(self) -> str:
-        files = ", ".join(str(row["path"]) for row in self.captures.to_dicts())
-        counts = f"{len(self._recording.database_rows):,} connections, {len(self._recording.exchanges):,} exchanges"
-        return f"<latpcap.Capture {files}: {counts}>"
+        first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(FILES_NAMED))
+        more = len(self.captures) - FILES_NAMED
+        files = f"{first} and {more:,} more" if more > 0 else first
+        connections = counted(len(self._recording.database_rows), "connection")
+        return f"<latpcap.Capture {files}: {connections}, {counted(len(self._recording.exchanges), 'exchange')}>"
 
     def _repr_html_(self) -> str:
         return self.analyze()._repr_html_() if self._has_traffic else self.health._repr_html_()
@@ -236,38 +245,47 @@ class Capture:
             rtt_is=self._rtt_is,
         )
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNAL]
+
     # --- results -----------------------------------------------------------------------------------------------------
 
     def analyze(
         self,
-        rtt_ms: float | Sequence[float] | None = None,
-        within_s: float | None = None,
+        rtt_ms: Rtts | None = None,
+        within_s: Duration | None = None,
         *,
-        move: Mapping[str, float] | None = None,
+        move: Mapping[str, Duration] | None = None,
     ) -> Analysis:
         """Return the whole result: verdict, health, budget, connections, statements, projection.
 
-        `move` is that of `project`.
+        `rtt_ms`, `within_s` and `move` are those of `project`.
+
+        Raises `NoDatabaseTraffic` where there is none.
         """
-        asked, conditions = self.moved(_ladder(rtt_ms), move)
-        return self.measures.analyze(asked, within_s, conditions)
+        asked, conditions = self.moved(rtts_ms(rtt_ms), move)
+        return self.measures.analyze(asked, _or_none(within_s, seconds), conditions)
 
     def project(
         self,
-        rtt_ms: float | Sequence[float] | None = None,
-        within_s: float | None = None,
+        rtt_ms: Rtts | None = None,
+        within_s: Duration | None = None,
         *,
-        bandwidth_bps: float | None = None,
-        loss: float | None = None,
-        jitter_ms: float = 0.0,
+        bandwidth_bps: float | str | None = None,
+        loss: float | str | None = None,
+        jitter_ms: Duration = 0.0,
         connections: int | None = None,
-        distance_km: float | None = None,
+        distance_km: float | str | None = None,
         rtt_is: RttIs | None = None,
-        move: Mapping[str, float] | None = None,
-        service: float | None = None,
-        client: float | None = None,
+        move: Mapping[str, Duration] | None = None,
+        service: float | str | None = None,
+        client: float | str | None = None,
     ) -> Projection:
-        """Return the runtime at each RTT of `rtt_ms` (ms), and the RTT that meets a runtime of `within_s` seconds.
+        """Return the runtime at each RTT of `rtt_ms`, and the RTT that meets a runtime of `within_s` seconds.
+
+        RTTs are numbers of milliseconds or texts (`"15ms"`, `"1..50ms"`), one or several: a list, a range, a numpy
+        array. `Projection.to_pandas()` has a row for each. All other figures, too, may be texts with their unit, as on
+        the command line (`"60s"`, `"34Mbit"`, `"0.1%"`, `"1000km"`).
 
         What else may be different there: the bottleneck's bandwidth in bits a second, the part of the packets that is
         lost (0 to 1), the jitter, how many connections share the work, and fibre of `distance_km`, whose least RTT is
@@ -275,42 +293,45 @@ class Capture:
         `"handshake"` or `"in-stream"`; by default as `read` was told. `move={"10.0.0.5:3306": 15.0}` gives only these
         servers an RTT (ms): the others have each of `rtt_ms`, or, without any, what they had. `service` and `client`
         are the parts of their own time that server and client take there (0.5: half).
+
+        >>> capture.project(numpy.linspace(1, 50, 50)).to_pandas()  # doctest: +SKIP
+
+        Raises `UsageError` where a figure is none, `NoDatabaseTraffic` where there is none.
         """
         if rtt_is is not None:
             check_rtt_is(rtt_is)
-        asked = _ladder(rtt_ms)
+        asked, distance_km = rtts_ms(rtt_ms), _or_none(distance_km, kilometres)
         if distance_km is not None:
             asked = [rtt + fibre_ms(distance_km) for rtt in asked or [0.0]]
         asked, conditions = self.moved(asked, move)
         conditions = replace(
             conditions,
-            bandwidth_bps=bandwidth_bps,
-            loss=loss,
-            jitter_ms=jitter_ms,
+            bandwidth_bps=_or_none(bandwidth_bps, bits_per_s),
+            loss=_or_none(loss, share),
+            jitter_ms=milliseconds(jitter_ms),
             connections=connections,
             distance_km=distance_km,
             rtt_is=rtt_is or self._rtt_is,
-            service_time=service,
-            client_time=client,
+            service_time=_or_none(service, part),
+            client_time=_or_none(client, part),
         )
-        return self.measures.project(asked, within_s, conditions)
+        return self.measures.project(asked, _or_none(within_s, seconds), conditions)
 
     def moved(
-        self, rtt_ms: Sequence[float] | None, move: Mapping[str, float] | None
-    ) -> tuple[Sequence[float] | None, Conditions]:
+        self, rtt_ms: list[float] | None, move: Mapping[str, Duration] | None
+    ) -> tuple[list[float] | None, Conditions]:
         """Return the RTTs to project onto, and which servers have their own: alone, that is the RTT."""
         if not move:
             return rtt_ms, self.measures.basis.as_usual
-        if not all(0 <= rtt <= MAX_MS for rtt in move.values()):
-            raise UsageError(f"an RTT cannot be negative, nor above {MAX_MS:g} ms")
-        moved = moves(self._recording, move)
-        asked = [max(move.values())] if rtt_ms is None else rtt_ms
+        there = {server: milliseconds(rtt) for server, rtt in move.items()}
+        moved = moves(self._recording, there)
+        asked = [max(there.values())] if rtt_ms is None else rtt_ms
         return asked, replace(self.measures.basis.as_usual, moved=moved, others_stay=rtt_ms is None)
 
     def what_if(
         self,
         fixes: Sequence[str | Fix],
-        rtt_ms: float | Sequence[float] | None = None,
+        rtt_ms: Rtts | None = None,
         *,
         conditions: Conditions | None = None,
     ) -> WhatIf | None:
@@ -319,7 +340,7 @@ class Capture:
         `conditions` (of a `Projection`) are what else is different there. `None` where the baseline RTT is unknown.
         """
         asked = [fix for each in fixes for fix in (parse_fix(each) if isinstance(each, str) else [each])]
-        return self.measures.what_if(asked, _ladder(rtt_ms), conditions)
+        return self.measures.what_if(asked, rtts_ms(rtt_ms), conditions)
 
     @cached_property
     def deltas(self) -> Deltas:
@@ -331,11 +352,14 @@ class Capture:
         """When which connection was busy: `.plot()` shows a lane for each."""
         return views.timeline(self._recording)
 
-    def report(self, path: str | Path, rtt_ms: float | Sequence[float] | None = None) -> None:
-        """Write the report to `path`: `.html`, a page that needs no network, with a slider for the RTT; or `.md`."""
+    def report(self, path: str | Path, rtt_ms: Rtts | None = None) -> None:
+        """Write the report to `path`: `.html`, a page that needs no network, with a slider for the RTT; or `.md`.
+
+        `rtt_ms` is that of `project`. Raises `UsageError` where the path ends otherwise.
+        """
         from latpcap.report import report_to
 
-        text: str = report_to(path)(self.measures, _ladder(rtt_ms), None)
+        text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None)
         Path(path).write_bytes(text.encode("utf-8", "replace"))
 
     # --- tables ------------------------------------------------------------------------------------------------------
@@ -392,9 +416,9 @@ class Capture:
         """One row a finding, the costliest first; what it saves at the default RTTs (`saved_15ms_s`, …)."""
         return self.findings_at()
 
-    def findings_at(self, rtt_ms: float | Sequence[float] | None = None) -> Table:
-        """The findings with the seconds that each fix saves at the RTTs of `rtt_ms`."""
-        rtts = _ladder(rtt_ms) or DEFAULT_LADDER_MS
+    def findings_at(self, rtt_ms: Rtts | None = None) -> Table:
+        """The findings with the seconds that each fix saves at the RTTs of `rtt_ms` (as of `project`)."""
+        rtts = rtts_ms(rtt_ms) or DEFAULT_LADDER_MS
         return tables.finding_table(self.measures.findings(rtts), rtts)
 
     @cached_property
@@ -407,29 +431,30 @@ class Capture:
         """One row a task: what the application did between two rests of a second; see `tasks_at`."""
         return self.tasks_at()
 
-    def tasks_at(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Table:
+    def tasks_at(self, idle_s: Duration = IDLE_S, by: TaskBy = "idle") -> Table:
         """The tasks between rests of more than `idle_s` seconds; `by="route"` also ends one where its route changes."""
-        if not (math.isfinite(idle_s) and 0 <= idle_s <= MAX_MS / 1000) or by not in get_args(TaskBy):
-            raise UsageError("tasks end after a rest of 0 seconds or more, by `idle` or by `route`")
-        return task_table(self.measures.tasks(idle_s, by), self._recording)
+        if by not in get_args(TaskBy):
+            raise UsageError("tasks end by `idle` or by `route`")
+        return task_table(self.measures.tasks(seconds(idle_s), by), self._recording)
 
     @cached_property
     def minutes(self) -> Table:
         """One row a minute, or a shorter interval of a short recording: RTT, loss, round trips, response times."""
         return self.minutes_of()
 
-    def minutes_of(self, every_s: float | None = None) -> Table:
+    def minutes_of(self, every_s: Duration | None = None) -> Table:
         """The same for intervals of `every_s` seconds, those without traffic as well."""
         return minute_table(self._minutes(every_s))
 
-    def over_time(self, every_s: float | None = None) -> MinutesResult:
+    def over_time(self, every_s: Duration | None = None) -> MinutesResult:
         """The same as a result, of which `.plot()` is a chart."""
         return all_of(self._minutes(every_s))
 
-    def _minutes(self, every_s: float | None) -> Minutes:
-        if every_s is not None and not 0 < every_s <= MAX_MS / 1000:
+    def _minutes(self, every_s: Duration | None) -> Minutes:
+        interval_s = _or_none(every_s, seconds)
+        if interval_s == 0:
             raise UsageError("an interval is longer than 0 seconds")
-        return self.measures.minutes(every_s)
+        return self.measures.minutes(interval_s)
 
     @cached_property
     def rtt_samples(self) -> Table:
@@ -437,10 +462,5 @@ class Capture:
         return tables.rtt_sample_table(self._recording)
 
 
-def _ladder(rtt_ms: float | Sequence[float] | None) -> Sequence[float] | None:
-    if rtt_ms is None:
-        return None
-    asked = [float(rtt_ms)] if isinstance(rtt_ms, int | float) else [float(value) for value in rtt_ms]
-    if not all(0 <= value <= MAX_MS for value in asked):
-        raise UsageError(f"an RTT is a number of milliseconds from 0 on, and not above {MAX_MS:g}")
-    return asked
+def _or_none(given: Any, as_number: Callable[[Any], float]) -> float | None:
+    return None if given is None else as_number(given)

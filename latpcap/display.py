@@ -1,4 +1,4 @@
-"""What every result can do: be one JSON object, and show itself in notebooks.
+"""What every result can do: be one JSON object, and show itself in notebooks and at a prompt.
 
 Results do not know how they are shown: the reports register that here for each kind of result. They are imported when
 the first result is shown; most programs never show one.
@@ -7,7 +7,8 @@ the first result is shown; most programs never show one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from functools import cache, singledispatch
 from html import escape
 from importlib import import_module
@@ -15,9 +16,15 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-__all__ = ["VALUES", "Displayed", "Plotted", "as_chart", "as_html", "fields_of", "finite", "plain", "shown_by"]
+__all__ = ["VALUES", "Brief", "Displayed", "Plotted", "Tidy", "as_chart", "as_html", "as_text"]
+__all__ += ["brief", "fields_of", "finite", "plain", "shown_by"]
 
 _REPORTS: set[str] = set()
+
+LINE = 100
+"""Columns of a repr's lines."""
+MOST_OF_A_VALUE = 60
+"""Characters of a value in a repr."""
 
 
 def plain(value: Any) -> Any:
@@ -67,13 +74,66 @@ def as_html(result: object) -> str:
 
 
 @singledispatch
+def as_text(result: object) -> str:
+    """The result for a prompt, on one screen; `report/prompt.py` registers those that have more to say than fields."""
+    return _fields(result)
+
+
+@singledispatch
 def as_chart(result: object) -> Any:
     """The result as an Altair chart; `report/plot.py` registers each kind."""
     raise TypeError(f"{type(result).__name__} has no chart")
 
 
-class Displayed:
-    """A result: one JSON object for scripts, HTML for notebooks."""
+def brief(value: Any) -> str:
+    """Return a value in a few words, however much is in it.
+
+    >>> brief(0.123456789), brief(("a",) * 3), brief("select " * 20)
+    ('0.123457', '(3 × str)', "'select select select select select select select select s…'")
+    """
+    kind = type(value)
+    if fields_of(kind):  # type: ignore[arg-type]
+        return f"{kind.__name__}(…)"
+    if kind is float:
+        return f"{value:.6g}"
+    if isinstance(value, Mapping | Sequence) and kind is not str:
+        if not value:
+            return "()"
+        kinds = f" × {type(value[0]).__name__}" if isinstance(value, Sequence) else ""
+        return f"({len(value):,}{kinds or ' values'})"
+    text = repr(value)
+    return text if len(text) <= MOST_OF_A_VALUE else f"{text[: MOST_OF_A_VALUE - 2]}…{text[-1]}"
+
+
+def _fields(result: object) -> str:
+    """The fields that say something, with little of each: the repr of a result never fills the screen."""
+    kind = type(result)
+    told = ((name, getattr(result, name)) for name in fields_of(kind))  # type: ignore[arg-type]
+    said = ", ".join(f"{name}={brief(value)}" for name, value in told if value is not None)
+    return textwrap.fill(f"{kind.__name__}({said})", LINE, subsequent_indent="    ", break_long_words=False)
+
+
+class Tidy:
+    """Whoever presses the tab key sees what is public."""
+
+    __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
+
+
+class Brief(Tidy):
+    """A result whose repr is short: nested results, and rows, are named with their number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        _all_registered()
+        return as_text(self)
+
+
+class Displayed(Brief):
+    """A result: one JSON object for scripts, HTML for notebooks, some lines at a prompt."""
 
     __slots__ = ()
     schema: ClassVar[str] = ""

@@ -9,7 +9,7 @@ import latpcap
 
 ROOT = Path(latpcap.__file__).parent
 FLOORS = (
-    ("_core", "errors", "units", "display"),
+    ("_core", "errors", "units", "given", "display"),
     ("tables",),
     ("rtt",),
     ("measures",),
@@ -19,7 +19,7 @@ FLOORS = (
     ("verify",),
     ("report",),
     ("capture",),
-    ("ranking",),
+    ("ranking", "comparing"),
     ("cli",),
 )
 """From the bottom to the top: a room knows its own floor and those below."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from latpcap.display import Brief
 from latpcap.findings.frames import MAX_STRETCHES, Frames, display_filter, frames_of_connections, frames_of_exchanges
 from latpcap.findings.savings import Saving, Savings
 
@@ -18,7 +19,7 @@ HIGH, MEDIUM = 0.25, 0.05
 """Shares that a fix saves."""
 
 
-class FindingResult(Struct, frozen=True):
+class FindingResult(Brief, Struct, frozen=True):
     """One finding; see docs/findings.md."""
 
     code: str

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from latpcap.display import Brief
 from latpcap.errors import UsageError
 from latpcap.findings.registry import PATTERNS
 from latpcap.findings.savings import FixSet, Savings
@@ -36,7 +37,7 @@ class Fix(Struct, frozen=True):
     text: str = ""
 
 
-class FixResult(Struct, frozen=True):
+class FixResult(Brief, Struct, frozen=True):
     """The job with one fix made, or with all of them; seconds by the asked RTT in ms."""
 
     name: str
@@ -54,7 +55,7 @@ class FixResult(Struct, frozen=True):
     """Fixes that had to be made with it."""
 
 
-class WhatIf(Struct, frozen=True):
+class WhatIf(Brief, Struct, frozen=True):
     """As it is, each fix alone, all together; and what follows from that."""
 
     as_is_s: dict[str, float]

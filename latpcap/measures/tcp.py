@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from latpcap.display import Brief
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.tables.values import Fractions, Numbers, Rows, Values
@@ -24,7 +25,7 @@ UNSCALED_BYTES = 65_535
 MISSING = -1
 
 
-class TcpResult(Struct, frozen=True):
+class TcpResult(Brief, Struct, frozen=True):
     """One connection; counts are packets."""
 
     client_mss: int | None

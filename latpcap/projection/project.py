@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
 from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
 from latpcap.projection.there import HostSaving, budget_there, host_saving
+from latpcap.tables.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = [
@@ -77,6 +80,12 @@ class Point(Struct, frozen=True):
     """How often projections of such work in this direction held; `None` where that was not measured."""
 
 
+_FLOAT, _TEXT = DataType.float64(), DataType.string()
+POINT = dict.fromkeys(("rtt_ms", "runtime_s", "optimistic_s", "pessimistic_s", "throughput_per_s", "factor"), _FLOAT)
+POINT |= dict.fromkeys(("method", "work"), _TEXT)
+"""The columns of a projection as a table."""
+
+
 class LatencyBudget(Struct, frozen=True):
     """The largest RTT that still meets a target runtime."""
 
@@ -113,8 +122,8 @@ class FetchSaving(Struct, frozen=True):
         )
 
 
-class Projection(Plotted, Struct, frozen=True):
-    """The runtimes at the asked RTTs, in the asked order."""
+class Projection(Plotted, Tabular, Struct, frozen=True):
+    """The runtimes at the asked RTTs, in the asked order; as a table (`to_pandas()`, …) with a row for each."""
 
     baseline_rtt_ms: float | None
     points: tuple[Point, ...]
@@ -142,6 +151,13 @@ class Projection(Plotted, Struct, frozen=True):
     shows that limit."""
     limit: Limit | None = None
     """What limits so many connections, where another number of them was asked for."""
+
+    def table(self) -> Table:
+        """One row a point: `rtt_ms`, `runtime_s` and its range, throughput, `factor` (÷ today's), method, work."""
+        return Table(ArrowTable.from_pydict({name: self._column(name, kind) for name, kind in POINT.items()}), "points")
+
+    def _column(self, name: str, kind: DataType) -> Array:
+        return Array([getattr(point, name) for point in self.points], kind)
 
 
 def project(

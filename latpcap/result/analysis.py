@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from latpcap.display import Displayed, plain
+from latpcap.display import Brief, Displayed, plain
 from latpcap.findings import Evidence, FindingResult, FixesTogether, Savings, finding_results, fixes_together
 from latpcap.findings.estimate import costs_of
 from latpcap.findings.what_if import Fix, WhatIf, what_if
@@ -76,7 +76,7 @@ class CaptureFile(Struct, frozen=True):
     last_time: str | None
 
 
-class Summary(Struct, frozen=True):
+class Summary(Brief, Struct, frozen=True):
     """The figures of the whole recording."""
 
     runtime_s: float

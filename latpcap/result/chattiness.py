@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from latpcap.display import Displayed
+from latpcap.display import Brief, Displayed
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.routes import RouteResult
 from latpcap.result.rows import quantiles_of, ratios
@@ -32,7 +32,7 @@ NOTABLE_SHARE = 0.1
 """Of the runtime; below it the verdict does not speak of chattiness."""
 
 
-class ConnectionChattiness(Struct, frozen=True):
+class ConnectionChattiness(Brief, Struct, frozen=True):
     """What the round trips of a connection, or of all of them, were made for."""
 
     round_trips_per_s: float | None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from latpcap.display import Brief
 from latpcap.measures.chattiness import ChattinessGroups
 from latpcap.measures.connecting import connect
 from latpcap.measures.tcp import TcpResult, tcp_results
@@ -33,7 +34,7 @@ CONNECTION_TEXTS = (
 )
 
 
-class RttResult(Struct, frozen=True):
+class RttResult(Brief, Struct, frozen=True):
     """The baseline RTT of one connection in ms, its range, and where it comes from."""
 
     baseline_ms: float | None
@@ -60,7 +61,7 @@ class PeriodResult(Struct, frozen=True):
     rtt: RttResult
 
 
-class PathResult(Struct, frozen=True):
+class PathResult(Brief, Struct, frozen=True):
     """One client host and one server endpoint: how far apart they are, from all their connections together."""
 
     client: str
@@ -72,7 +73,7 @@ class PathResult(Struct, frozen=True):
     """Empty where the RTT did not change."""
 
 
-class ConnectionResult(Struct, frozen=True):
+class ConnectionResult(Brief, Struct, frozen=True):
     """One database connection."""
 
     stream: int

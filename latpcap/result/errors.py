@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.display import Brief
 from latpcap.findings import Evidence
 from latpcap.findings.frames import MAX_STRETCHES, display_filter, frames_of_exchanges
 from latpcap.measures.errors import KINDS, LOGIN, NO_ANSWER, STATEMENT, TRANSACTION, codes_said
@@ -25,7 +26,7 @@ NOTABLE = 0.01
 """The share of failures of a kind from which on the verdict says so."""
 
 
-class ErrorResult(Struct, frozen=True):
+class ErrorResult(Brief, Struct, frozen=True):
     """One error code of one statement, login or command."""
 
     count: int
@@ -54,7 +55,7 @@ class ErrorResult(Struct, frozen=True):
     """The packets in Wireshark, of the first 2,000."""
 
 
-class ErrorsResult(Struct, frozen=True):
+class ErrorsResult(Brief, Struct, frozen=True):
     """What failed, and among how many; see docs/errors.md."""
 
     failures: int

@@ -9,7 +9,7 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
-from latpcap.display import Plotted, finite
+from latpcap.display import Brief, Plotted, finite
 from latpcap.measures.minutes import Minutes
 from latpcap.tables.columns import Floats, nullable
 from latpcap.tables.table import Table
@@ -26,7 +26,7 @@ COUNTS = ("round_trips", "exchanges", "errors", "retransmissions", "connections"
 DURATIONS = ("baseline", "rtt_min", "rtt_median", "fastest", "response_p50", "response_p95")
 
 
-class MinuteResult(Struct, frozen=True):
+class MinuteResult(Brief, Struct, frozen=True):
     """One interval; durations in ms, `None` where there was nothing to measure."""
 
     start: str

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.display import Brief
 from latpcap.measures.statements import TIMES, StatementGroups
 from latpcap.result.rows import quantiles_of, ratios
 from latpcap.tables.recording import MISSING
@@ -16,7 +17,7 @@ from latpcap.tables.values import Fractions, Numbers, Rows, Times, Values
 __all__ = ["StatementResult", "statement_results"]
 
 
-class StatementResult(Struct, frozen=True):
+class StatementResult(Brief, Struct, frozen=True):
     """One statement, or one command that serves none; response and delta times are those of its executions."""
 
     fingerprint: str | None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from latpcap.findings import FindingResult
 from latpcap.measures.chattiness import PACE_QUANTILES
 from latpcap.measures.health import HealthNote
-from latpcap.measures.statements import TIMES, group_by
+from latpcap.measures.statements import TIMES, group_by, response_ns
 from latpcap.result.analysis import Measures
 from latpcap.result.chattiness import ConnectionChattiness
 from latpcap.result.connections import ConnectionResult
@@ -158,6 +158,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "stalled_ms": nullable(exchanges.stalled / MS),
         "delta_ms": _span_ms(exchanges.delta),
         "client_ms": _span_ms(exchanges.client),
+        "response_ms": _span_ms(response_ns(exchanges)),
     }
     return ArrowTable.from_pydict(
         {name: made[name] if name in made else table.column(name) for name in EXCHANGE_COLUMNS}
@@ -208,6 +209,7 @@ EXCHANGE_COLUMNS = (
     "purpose",
     "wait",
     "error_code",
+    "response_ms",
 )
 
 

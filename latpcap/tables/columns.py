@@ -31,6 +31,7 @@ __all__ = [
     "first_that_holds",
     "forget",
     "give_back",
+    "is_missing",
     "is_text",
     "map_text",
     "nullable",
@@ -207,6 +208,14 @@ def _codes(array: Array) -> Codes:
     if indices.valid is not None:
         numbers[~indices.valid] = -1
     return Codes(numbers, names)
+
+
+def is_missing(values: NDArray[Any]) -> Bools:
+    """True where there is no value: NaN, NaT, or `None` among texts."""
+    if values.dtype == object:
+        return np.array([value is None for value in values], bool)
+    missing: Bools = np.isnat(values) if values.dtype.kind == "M" else values != values
+    return missing
 
 
 def is_text(array: ChunkedArray) -> bool:

@@ -2,20 +2,24 @@
 
 Anything with the Arrow PyCapsule interface reads it without a copy: `polars.DataFrame(table)`,
 `pandas.DataFrame.from_arrow(table)`, `duckdb.sql("from table")`, `pyarrow.table(table)`.
+
+At hand it is like a dataframe: `table["service_ms"]`, `table[10:20]`, `table.filter(command="query")`, `len(table)`.
 """
 
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, overload
 
 import numpy as np
 from arro3.core import Table as ArrowTable
 from numpy.typing import NDArray
 
+from latpcap.display import LINE, Tidy
 from latpcap.errors import UsageError
 from latpcap.tables import columns
 from latpcap.tables.files import FILE_FORMATS
@@ -24,13 +28,20 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Table"]
+__all__ = ["Table", "Tabular"]
 
 SHOWN_ROWS = 20
+SHOWN_TEXT = 200
+"""Characters of a text in a notebook's cell."""
+ROWS_AT_ONCE = 1_024
 
 
-class Table:
-    """A table with named columns; immutable."""
+class Table(Tidy):
+    """A table with named columns; immutable.
+
+    Columns whose names end with `_ms` and `_s` are milliseconds and seconds, those with `_frame` Wireshark's frame
+    numbers, those with `_time`, `start` and `end` moments in UTC with nanoseconds.
+    """
 
     def __init__(self, arrow: Any, name: str = "rows", schema: str = "", sorted_by: tuple[str, ...] = ()) -> None:
         """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is.
@@ -52,12 +63,53 @@ class Table:
         return self._arrow.num_rows
 
     def __repr__(self) -> str:
-        return f"<latpcap.Table: {len(self):,} {self.name}, columns {', '.join(self.column_names)}>"
+        names = f"{len(self.column_names)} columns: {', '.join(self.column_names)}"
+        return textwrap.fill(f"<latpcap.Table: {len(self):,} {self.name}, {names}>", LINE, subsequent_indent="    ")
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            yield from self.slice(start, ROWS_AT_ONCE).to_dicts()
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice | list[str] | tuple[str, ...] | NDArray[Any]) -> Table: ...
+    def __getitem__(self, key: Any) -> NDArray[Any] | dict[str, Any] | Table:
+        """Return a column by its name, a row by its number, or a table of some rows or some columns.
+
+        >>> capture.exchanges["service_ms"].max()  # doctest: +SKIP
+        >>> capture.exchanges[10:20][["command", "service_ms"]]  # doctest: +SKIP
+
+        Raises `UsageError` where there is no such column, `IndexError` where there is no such row.
+        """
+        if isinstance(key, str):
+            return self.column(key)
+        if isinstance(key, slice):
+            return self._rows(range(len(self))[key])
+        if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
+            return Table(self._arrow.select([self._known(name) for name in key]), self.name, self.schema)
+        rows = np.asarray(key)
+        if rows.ndim == 0 and rows.dtype.kind in "iu":
+            row = range(len(self))[int(rows)]  # IndexError
+            return self.slice(row, 1).to_dicts()[0]
+        return self._picked(rows)
 
     @property
     def column_names(self) -> list[str]:
         """The names of the columns, in their order."""
         return list(self._arrow.column_names)
+
+    @property
+    def columns(self) -> list[str]:
+        """The same, as dataframes call it."""
+        return self.column_names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self), len(self.column_names)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one column as a numpy array.
@@ -65,9 +117,7 @@ class Table:
         Times are `datetime64[ns]` with NaT for null; numbers with nulls become floats with NaN; text becomes objects
         with None.
         """
-        if name not in self.column_names:
-            raise UsageError(f"no column `{name}`: there are {', '.join(self.column_names)}")
-        chunked = self._arrow.column(name)
+        chunked = self._arrow.column(self._known(name))
         if columns.is_text(chunked):
             return np.array(columns.texts(self._arrow, name), dtype=object)
         values = columns.column(self._arrow, name)
@@ -81,9 +131,30 @@ class Table:
         part = self._arrow.slice(start, min(length, len(self) - start))
         return Table(part, self.name, self.schema, self.sorted_by)
 
-    def head(self, count: int) -> Table:
+    def head(self, count: int = 5) -> Table:
         """Return the first `count` rows, or all that there are."""
         return self.slice(0, max(count, 0))
+
+    def tail(self, count: int = 5) -> Table:
+        """Return the last `count` rows, or all that there are."""
+        count = min(max(count, 0), len(self))
+        return self.slice(len(self) - count, count)
+
+    def filter(self, rows: Any = None, **equal: Any) -> Table:
+        """Return the rows for which `rows`, a truth for each, holds, and in which columns are `equal` to a value.
+
+        >>> exchanges = capture.exchanges  # doctest: +SKIP
+        >>> exchanges.filter(exchanges["service_ms"] > 5, command="query")  # doctest: +SKIP
+
+        Raises `UsageError` where there is no such column, or not a truth for each row.
+        """
+        wanted = np.ones(len(self), bool) if rows is None else np.asarray(rows)
+        if wanted.dtype != bool or wanted.shape != (len(self),):
+            raise UsageError(f"rows are filtered by an array of {len(self):,} truths, such as table[column] > 5")
+        for name, value in equal.items():
+            column = self.column(name)
+            wanted = wanted & (columns.is_missing(column) if value is None else column == value)
+        return self._picked(wanted)
 
     def sort(self, *by: str) -> Table:
         """Return the rows in the order of one or several columns, of `-column` from the largest down.
@@ -105,11 +176,33 @@ class Table:
         return {name: self.column(name) for name in self.column_names}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a pandas DataFrame (extra `notebook`)."""
-        frame: pandas.DataFrame = _library("pandas").DataFrame(self.to_numpy(), columns=self.column_names)
-        for name in frame.columns[frame.dtypes == "datetime64[ns]"]:
-            frame[name] = frame[name].dt.tz_localize("UTC")
+        """Return a pandas DataFrame (extra `notebook`).
+
+        Counts and frame numbers stay integers: those with nulls are `Int64` (truths `boolean`), pandas' types with NA.
+        Times are `datetime64[ns, UTC]`, durations floats with NaN.
+        """
+        library = _library("pandas")
+        series = {name: self._series(library, name) for name in self.column_names}
+        frame: pandas.DataFrame = library.DataFrame(series, columns=self.column_names)
         return frame
+
+    def _series(self, pandas: Any, name: str) -> Any:
+        chunked = self._arrow.column(name)
+        if columns.is_text(chunked):
+            text = pandas.Series(["text"]).dtype  # pandas 3 has a type of its own for it, also where all is null
+            return pandas.Series(self.column(name), dtype=text)
+        if "Timestamp" in repr(chunked.type):
+            return pandas.Series(self.column(name)).dt.tz_localize("UTC")
+        values = columns.column(self._arrow, name)
+        if values.valid is None or values.values.dtype.kind == "f":
+            return pandas.Series(self.column(name))
+        if values.values.dtype.kind == "b":
+            return pandas.Series(pandas.arrays.BooleanArray(values.values.copy(), ~values.valid))
+        return pandas.Series(pandas.arrays.IntegerArray(values.ints(0), ~values.valid))
+
+    def to_arrow(self) -> ArrowTable:
+        """Return an Arrow table (of arro3), with the types and the nulls as they are."""
+        return self._arrow
 
     def to_polars(self) -> polars.DataFrame:
         """Return a Polars DataFrame without a copy (extra `notebook`)."""
@@ -141,6 +234,21 @@ class Table:
             raise UsageError(f"no format `{file_format}`: there are {', '.join(FILE_FORMATS)}")
         yield from FILE_FORMATS[file_format].encode(self._arrow)
 
+    def _known(self, name: str) -> str:
+        if name not in self.column_names:
+            raise UsageError(f"no column `{name}`: there are {', '.join(self.column_names)}")
+        return name
+
+    def _rows(self, rows: range) -> Table:
+        return self.slice(rows.start, len(rows)) if rows.step == 1 else self._picked(np.array(rows, np.int64))
+
+    def _picked(self, rows: NDArray[Any]) -> Table:
+        """The rows with these numbers, or those of which it is true."""
+        if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "biu"):
+            raise UsageError("a table is asked for a column's name, a row's number, a slice or an array of truths")
+        part = columns.rows_of(self._arrow, np.arange(len(self))[rows if len(rows) else slice(0)])
+        return Table(part, self.name, self.schema, self.sorted_by)
+
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.column_names)
         rows = "".join(
@@ -151,12 +259,34 @@ class Table:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
+class Tabular:
+    """A result that is a table as well: dataframe libraries and DuckDB read it as they read a `Table`."""
+
+    __slots__ = ()
+
+    def table(self) -> Table:
+        """The rows of it."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame (extra `notebook`); see `Table.to_pandas`."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a Polars DataFrame (extra `notebook`)."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> ArrowTable:
+        """Return an Arrow table (of arro3)."""
+        return self.table().to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table().__arrow_c_stream__(requested_schema)
+
+
 def _ranks(values: NDArray[Any], *, descending: bool) -> NDArray[np.int64]:
     """The place of each value among the distinct ones, those that are unknown after all others."""
-    if values.dtype == object:
-        unknown = np.array([value is None for value in values], bool)
-    else:
-        unknown = np.isnat(values) if values.dtype.kind == "M" else values != values
+    unknown = columns.is_missing(values)
     ranks = np.full(len(values), np.iinfo(np.int64).max)
     _, known = np.unique(values[~unknown], return_inverse=True)
     ranks[~unknown] = -known if descending else known
@@ -173,7 +303,8 @@ def _library(name: str) -> Any:
 def _html_cell(value: object) -> str:
     if value is None:
         return ""
-    return html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return html.escape(text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…")
 
 
 def _pylist(chunked: Any) -> list[Any]:

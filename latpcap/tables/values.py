@@ -15,6 +15,7 @@ import numpy as np
 from arro3.core import Array, DataType
 
 from latpcap import _core
+from latpcap.display import brief
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Codes, Floats, Ints
 from latpcap.tables.texts import Texts
@@ -65,7 +66,7 @@ class Values(Sequence[Value]):
     __hash__ = None  # type: ignore[assignment]  # equal to a list of the same
 
     def __repr__(self) -> str:
-        shown = [*map(repr, self[:3]), *(["…"] if len(self) > 3 else [])]
+        shown = [*map(brief, self[:3]), *(["…"] if len(self) > 3 else [])]
         return f"<{len(self):,} {type(self).__name__}: {', '.join(shown)}>"
 
 

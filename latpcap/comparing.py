@@ -1,0 +1,62 @@
+"""`compare()` and `validate()`: two captures of one job, given as they were read or as whatever `read` reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latpcap.capture import Capture, read
+from latpcap.errors import UsageError
+from latpcap.given import Duration
+from latpcap.result import comparison, validation
+from latpcap.result.comparison import Comparison
+from latpcap.result.validation import Validation
+from latpcap.tables.keys import key_log
+from latpcap.tables.pseudonyms import Pseudonyms
+
+__all__ = ["compare", "validate"]
+
+
+def compare(before: Any, after: Any, **reading: Any) -> Comparison:
+    """Return what is different between two captures of one job: what was added, what is gone, and what explains it.
+
+    Each is a `Capture`, or what `read` takes, to which `reading` is passed on (`rtt_baseline_ms` is that of `before`).
+
+    >>> latpcap.compare("release-1.pcapng", "release-2.pcapng").explanation  # doctest: +SKIP
+
+    Raises `CaptureError` where a file cannot be read, `NoDatabaseTraffic` where there is none in one of them.
+    """
+    first, second = _both(before, after, None, reading)
+    return comparison.compare(first.analyze(), second.analyze())
+
+
+def validate(base: Any, against: Any, *, against_rtt_ms: Duration | None = None, **reading: Any) -> Validation:
+    """Return how right the projection of `base` onto the RTT of `against`, a capture of the same job, is.
+
+    Each is a `Capture`, or what `read` takes, to which `reading` is passed on. `against_rtt_ms` is the RTT of
+    `against`, and `rtt_baseline_ms` that of `base`, where you know it better than the captures: a number of
+    milliseconds, or a text such as `"15ms"`.
+
+    >>> latpcap.validate("lan.pcapng", "wan.pcapng").error  # doctest: +SKIP
+
+    Raises what `compare` does, and `UsageError` where an RTT is unknown or the two are not the same job.
+    """
+    return validation.validate(*_both(base, against, against_rtt_ms, reading))
+
+
+def _both(first: Any, second: Any, rtt_ms: Duration | None, reading: dict[str, Any]) -> tuple[Capture, Capture]:
+    """Both, read where they were not: a host has one pseudonym in both, and a key log may be of either."""
+    if isinstance(second, Capture) and (rtt_ms is not None or (isinstance(first, Capture) and reading)):
+        raise UsageError("a capture keeps what it was read with: give such options to latpcap.read")
+    given = {**reading}
+    names = given.pop("pseudonymise", False)
+    names = Pseudonyms() if names is True else names
+    if given.get("keylog") is not None:
+        given["keylog"] = key_log(given["keylog"], show_names=not names)
+    return (
+        _read(first, pseudonymise=names, **given),
+        _read(second, pseudonymise=names, **given | {"rtt_baseline_ms": rtt_ms}),
+    )
+
+
+def _read(source: Any, **reading: Any) -> Capture:
+    return source if isinstance(source, Capture) else read(source, **reading)

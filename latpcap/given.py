@@ -1,0 +1,111 @@
+"""What callers give as a duration, an RTT, a bandwidth, a share, a distance: numbers, texts with a unit, arrays.
+
+A number has the unit that the parameter's name ends with; a text says its own, as on the command line (`units.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from latpcap.errors import UsageError
+from latpcap.units import (
+    MAX_MS,
+    parse_bandwidth,
+    parse_distance_km,
+    parse_duration_ms,
+    parse_list_ms,
+    parse_ms,
+    parse_part,
+    parse_share,
+)
+
+__all__ = ["Duration", "Rtts", "bits_per_s", "kilometres", "milliseconds", "part", "rtts_ms", "seconds", "share"]
+
+Duration = float | str | timedelta
+"""A number of the unit that the parameter's name ends with, a text such as `"15ms"`, or a `timedelta`."""
+Rtts = Duration | Iterable[Duration]
+"""One RTT or several: also a range, a numpy array, a column of a dataframe, or a text such as `"1..50ms,ocean"`."""
+
+
+def rtts_ms(given: Rtts | None) -> list[float] | None:
+    """Return the RTTs in milliseconds, in their order; `None` stays, for the default.
+
+    >>> rtts_ms("15ms"), rtts_ms([1, "0.5ms", timedelta(seconds=1)]), rtts_ms(range(10, 40, 10)), rtts_ms(None)
+    ([15.0], [1.0, 0.5, 1000.0], [10.0, 20.0, 30.0], None)
+    """
+    return None if given is None else list(_each(given))
+
+
+def _each(given: Any) -> Iterator[float]:
+    is_one = isinstance(given, bytes | Mapping) or getattr(given, "ndim", 1) == 0
+    if isinstance(given, str):
+        yield from parse_list_ms(given)
+    elif isinstance(given, Iterable) and not is_one:
+        for one in given:
+            yield from _each(one)
+    else:
+        yield milliseconds(given)
+
+
+def milliseconds(given: Any) -> float:
+    """Return a duration in milliseconds; a bare number has that unit. Raises `UsageError`.
+
+    >>> milliseconds(1.5), milliseconds("500us")
+    (1.5, 0.5)
+    """
+    return _duration(given, 1.0, parse_ms)
+
+
+def seconds(given: Any) -> float:
+    """Return a duration in seconds; a bare number has that unit, a text must say it. Raises `UsageError`.
+
+    >>> seconds(60), seconds("1min"), seconds("500ms")
+    (60.0, 60.0, 0.5)
+    """
+    return _duration(given, 1000.0, parse_duration_ms) / 1000
+
+
+def bits_per_s(given: Any) -> float:
+    """Return a bandwidth: bits a second, or a text such as `"34Mbit"`. Raises `UsageError`."""
+    return _number(given, parse_bandwidth, "a bandwidth")
+
+
+def share(given: Any) -> float:
+    """Return a part of all packets: 0 to 1, or a text such as `"0.1%"`. Raises `UsageError`."""
+    return _number(given, parse_share, "a share")
+
+
+def part(given: Any) -> float:
+    """Return which part of a time is left: 1 for all, or a text such as `"50%"`. Raises `UsageError`."""
+    return _number(given, parse_part, "a part of a time")
+
+
+def kilometres(given: Any) -> float:
+    """Return a distance: kilometres, or a text such as `"620mi"`. Raises `UsageError`."""
+    return _number(given, parse_distance_km, "a distance")
+
+
+def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> float:
+    if getattr(given, "dtype", None) is not None and given.dtype.kind == "m":
+        given = given.astype("timedelta64[us]").item()  # numpy's
+    if isinstance(given, timedelta):
+        given, unit_ms = given / timedelta(milliseconds=1), 1.0
+    value = _number(given, lambda text: parse(text) / unit_ms, "a duration") * unit_ms
+    if not 0 <= value <= MAX_MS:
+        raise UsageError(f"a duration is not negative, and not above {MAX_MS:g} ms: {given!r:.40}")
+    return value
+
+
+def _number(given: Any, parse: Callable[[str], float], what: str) -> float:
+    if isinstance(given, str):
+        return parse(given)
+    try:
+        value = math.nan if isinstance(given, bool | bytes) else float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        raise UsageError(f"{given!r:.40} is not {what}: give a number, or a text with its unit")
+    return value
