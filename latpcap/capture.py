@@ -24,6 +24,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.gates import Gates, check
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables import columns, sources
@@ -341,6 +342,19 @@ class Capture(Tidy):
         """
         asked = [fix for each in fixes for fix in (parse_fix(each) if isinstance(each, str) else [each])]
         return self.measures.what_if(asked, rtts_ms(rtt_ms), conditions)
+
+    def check(self, *conditions: str, baseline: Capture | Mapping[str, Any] | str | Path | None = None) -> Gates:
+        """Return what becomes of each condition of `--fail-if`: `.passed` is true where none of them holds.
+
+        `baseline`, which a condition may compare with, is an earlier capture, or the saved result of one: a path of
+        what `latpcap analyze --json` wrote, or the dictionary itself.
+
+        >>> capture.check("round_trips > 500", "project(15ms) > 60s").passed  # doctest: +SKIP
+
+        Raises `UsageError` where a condition is none, or needs a baseline.
+        """
+        before = baseline.measures if isinstance(baseline, Capture) else baseline
+        return check(conditions, self.measures, before)
 
     @cached_property
     def deltas(self) -> Deltas:

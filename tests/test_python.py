@@ -218,6 +218,14 @@ def test_options_that_would_be_ignored_are_refused() -> None:
         latpcap.validate(load_fixture(NEAR).path, read_fixture(FAR), against_rtt_ms=15)
 
 
+def test_a_gate_is_asked_of_a_capture(capture: Capture) -> None:
+    assert capture.check("round_trips > 500", "project(15ms) > 60s").passed
+    checked = capture.check("round_trips > 30", "round_trips > baseline", baseline=capture)
+    assert [each.holds for each in checked.gates] == [True, False]
+    with pytest.raises(UsageError, match="baseline"):
+        capture.check("round_trips > baseline")
+
+
 # --- at a prompt ----------------------------------------------------------------------------------------------------
 
 
@@ -225,7 +233,7 @@ def results(capture: Capture) -> list[Any]:
     return [
         *(capture, capture.analyze(), capture.project(np.linspace(1, 99, 99), "1s"), capture.what_if(["all"])),
         *(capture.timeline, capture.deltas, capture.over_time(), latpcap.compare(capture, capture)),
-        *(latpcap.validate(capture, capture), *capture.tables().values()),
+        *(latpcap.validate(capture, capture), capture.check("round_trips > 3"), *capture.tables().values()),
     ]
 
 
