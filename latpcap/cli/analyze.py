@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write, write_result
 from latpcap.cli.options import (
     Duration,
@@ -48,16 +48,16 @@ def analyze(
     from latpcap.report import FORMATS, formats_of
 
     chosen = result_format(as_json, output, "result", "report")
-    gating = gating_of(reading)
+    gating = gating_of(reading, output)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
     if chosen in formats_of("report"):
         text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions)
         warn(capture, reading["quiet"])
         write([text], output)
-        end_with(gating.judge(capture, None, conditions))
+        gating.end(gating.judge(capture, None, conditions), capture)
         return
     result = capture.measures.analyze(asked, in_seconds(within), conditions)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)
-    end_with(gates)
+    gating.end(gates, capture, result)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.gates import compared_options, end_with, gating_of
+from latpcap.cli.gates import compared_options, gating_of
 from latpcap.cli.io import read_capture, result_format, tell_timing_only, write_result
 from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
 
@@ -31,12 +31,12 @@ def compare(before: str, after: str, as_json: bool, output: str | None, **readin
     from latpcap.result.comparison import compare as set_side_by_side
 
     chosen = result_format(as_json, output)
-    gating = gating_of(reading, compared=True)
+    gating = gating_of({**reading, "captures": (before, after)}, output, before)
     first, second = _both(before, after, reading, output)
     result = second.analyze()
     gates = gating.judge(second, result, before=first)
     write_result(set_side_by_side(first.analyze(), result), chosen, output, gates)
-    end_with(gates)
+    gating.end(gates, second, result)
 
 
 @click.command(short_help="Was the projection right? Predicted against measured.")

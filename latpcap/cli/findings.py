@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import output_options, reading_options, rtt_option
 from latpcap.cli.sorting import in_order_of
@@ -37,7 +37,7 @@ def findings(
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
     chosen = rows_format(file_format, as_json, output, "findings")
-    gating = gating_of(reading)
+    gating = gating_of(reading, output)
     capture = read_capture(reading, output)
     rtts = flat(rtt)
     gates = gating.judge(capture)
@@ -52,4 +52,4 @@ def findings(
         write([text], output)
     else:
         write_rows(capture.findings_at(rtts), chosen, output, gates)
-    end_with(gates)
+    gating.end(gates, capture)

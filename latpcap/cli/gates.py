@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli import values
+from latpcap.cli.io import write
 from latpcap.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +21,12 @@ if TYPE_CHECKING:
     from latpcap.result.figures import Measured
     from latpcap.result.gates import Gate, Gates
 
-__all__ = ["Gating", "compared_options", "end_with", "gate_options", "gating_of"]
+__all__ = ["Gating", "compared_options", "gate_options", "gating_of"]
+
+ANNOTATIONS = ("github",)
+"""Whose annotations there are."""
+_FILES = {"junit": "junit_xml", "sarif": "sarif"}
+"""The option of each format that is written to a file."""
 
 
 class Condition(click.ParamType[Any]):
@@ -45,39 +52,48 @@ _FAIL_IF_COMPARED = (
 )
 _FILE = click.Path(readable=False)
 
-baseline_option = click.option(
+_BASELINE = click.option(
     "--baseline",
     type=_FILE,
     metavar="FILE",
     help="An earlier result (`analyze --json`), which --fail-if may compare with: 'round_trips > baseline + 10%', "
     "'finding(new)'.",
 )
+_BESIDE = (
+    click.option("--junit-xml", type=_FILE, metavar="FILE", help="Also write the gates as JUnit XML, a test each."),
+    click.option("--sarif", type=_FILE, metavar="FILE", help="Also write gates and findings as SARIF 2.1.0."),
+    click.option(
+        "--annotations",
+        type=click.Choice(ANNOTATIONS),
+        help="Also print gates and findings on standard error, as annotations of a GitHub workflow.",
+    ),
+)
 
 
 def _options(fail_if: str, *more: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    options = (
-        click.option("--fail-if", type=Condition(), multiple=True, metavar="CONDITION", help=fail_if),
-        *more,
-    )
+    condition = click.option("--fail-if", type=Condition(), multiple=True, metavar="CONDITION", help=fail_if)
 
     def decorate(command: Any) -> Any:
-        for option in reversed(options):
+        for option in reversed((condition, *more)):
             command = option(command)
         return command
 
     return decorate
 
 
-gate_options = _options(_FAIL_IF, baseline_option)
-compared_options = _options(_FAIL_IF_COMPARED)
+gate_options = _options(_FAIL_IF, _BASELINE, *_BESIDE)
+compared_options = _options(_FAIL_IF_COMPARED, *_BESIDE)
 """The same where two captures are compared."""
 
 
 class Gating(Struct, frozen=True):
-    """What was asked for: the gates, and the baseline of those that compare with one."""
+    """What was asked for: the gates, the baseline of those that compare with one, and where else to tell of them."""
 
     gates: tuple[Gate, ...]
     baseline: Measured | None = None
+    files: Mapping[str, str] = {}
+    """By what is written into them: `junit`, `sarif`."""
+    annotations: str | None = None
 
     def judge(
         self,
@@ -100,21 +116,56 @@ class Gating(Struct, frozen=True):
         baseline = of_measures(before.measures, rtts) if before is not None else self.baseline
         return judge(self.gates, of_measures(capture.measures, rtts, result, conditions), baseline)
 
+    def end(self, gates: Gates | None, capture: Capture, result: Analysis | None = None) -> None:
+        """Tell of the gates where else that was asked for, and end with status 1 where one failed.
 
-def gating_of(options: dict[str, Any], *, compared: bool = False) -> Gating:
-    """What the options of a command ask for; the baseline is read before the captures, which take longer.
+        The result of the command itself is written before.
+        """
+        if self.files or self.annotations:
+            from latpcap.report import GATE_FORMATS
+            from latpcap.result.checked import checked
+            from latpcap.result.gates import Gates
 
-    `compared`: a capture is the baseline.
+            told = checked(result or capture.analyze(), gates or Gates(), version("latpcap"))
+            for name, path in self.files.items():
+                write([GATE_FORMATS[name](told)], path)
+            if self.annotations:
+                click.echo(GATE_FORMATS[self.annotations](told), err=True, nl=False)
+        if gates is not None:
+            gates.enforce()
+
+
+def gating_of(options: dict[str, Any], output: str | None, before: str | None = None) -> Gating:
+    """What the options of a command ask for; refused before the captures are read, which takes longer.
+
+    `before` is the capture that is compared with.
     """
-    gates, path = options.pop("fail_if"), options.pop("baseline", None)
+    gates: tuple[Gate, ...] = options.pop("fail_if")
+    files = {name: path for name, option in _FILES.items() if (path := options.pop(option)) is not None}
+    _check_files(list(files.values()), output, options["captures"])
+    annotations, path = options.pop("annotations"), options.pop("baseline", None)
     needing = [gate for gate in gates if gate.needs_baseline]
+    if "junit" in files and not gates:
+        raise UsageError("--junit-xml: there is no gate to tell of; write --fail-if 'round_trips > 500'")
     if path is None:
-        if needing and not compared:
+        if needing and before is None:
             raise UsageError(f"`{needing[0].text}`: name the earlier result to compare with: --baseline FILE")
-        return Gating(gates)
+        return Gating(gates, None, files, annotations)
     if not needing:
         raise UsageError("--baseline: no condition of --fail-if compares with it; write 'round_trips > baseline + 10%'")
-    return Gating(gates, _baseline(path, needing))
+    return Gating(gates, _baseline(path, needing), files, annotations)
+
+
+def _check_files(files: Sequence[str], output: str | None, captures: Iterable[str]) -> None:
+    """Refuse what cannot be written, or is written already."""
+    from latpcap.tables import sources
+
+    for path in files:
+        if path == "-":
+            raise UsageError("--junit-xml and --sarif write files: standard output has the result")
+        if path == output or files.count(path) > 1:
+            raise UsageError(f"{path}: each output needs a file of its own")
+        sources.check_output(path, [each for given in captures for each in sources.paths(given)])
 
 
 def _baseline(path: str, gates: Iterable[Gate]) -> Measured:
@@ -126,9 +177,3 @@ def _baseline(path: str, gates: Iterable[Gate]) -> Measured:
     for gate in gates:
         before_of(gate, baseline)
     return baseline
-
-
-def end_with(gates: Gates | None) -> None:
-    """End with status 1 where a gate failed; the results are written before."""
-    if gates is not None:
-        gates.enforce()

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write
 from latpcap.cli.options import (
     Duration,
@@ -60,7 +60,7 @@ def project(
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
-    gating = gating_of(reading)
+    gating = gating_of(reading, output)
     reading["client"], client_time = _client(reading["client"], client_time)
     capture = read_capture(reading, output)
     projection = capture.project(
@@ -101,7 +101,7 @@ def project(
         text = print_renderables(parts).lstrip("\n")
     warn(capture, reading["quiet"], told=chosen != "json")
     write([text], output)
-    end_with(gates)
+    gating.end(gates, capture)
 
 
 def _client(given: tuple[str, ...], part: float | None) -> tuple[tuple[str, ...], float | None]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from latpcap.cli.gates import end_with, gate_options, gating_of
+from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
 from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option
 
@@ -37,10 +37,10 @@ def report(
     from latpcap.report import report_to
 
     chosen = report_to(output)
-    gating = gating_of(reading)
+    gating = gating_of(reading, output)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
     text = chosen(capture.measures, asked, in_seconds(within), conditions)
     warn(capture, reading["quiet"])
     write([text], output)
-    end_with(gating.judge(capture, None, conditions))
+    gating.end(gating.judge(capture, None, conditions), capture)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from latpcap.result.analysis import Measures
     from latpcap.tables.table import Table
 
-__all__ = ["CAPTURES", "FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
+__all__ = ["CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 
 
 class Format(Struct, frozen=True):
@@ -89,6 +89,9 @@ FORMATS = {
     **{name: Format(("rows",), _rows(name), each.suffixes, each.is_text) for name, each in FILE_FORMATS.items()},
 }
 
+
+GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
+"""How build servers hear of gates and findings: what `latpcap.result.checked` makes."""
 
 CAPTURES = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".lz4")
 """What the names of captures end with: no format of ours."""

@@ -1,0 +1,36 @@
+"""A checked recording, as build servers hear of it: what became of the gates, and what was found."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from latpcap.findings import FindingResult
+from latpcap.findings.registry import HEALTHY
+from latpcap.result.analysis import Analysis
+from latpcap.result.gates import Gates
+
+__all__ = ["Checked", "checked"]
+
+
+class Checked(Struct, frozen=True):
+    """What JUnit XML, SARIF and annotations are made of."""
+
+    version: str
+    """Of latpcap."""
+    captures: tuple[str, ...]
+    """The names of the files."""
+    gates: Gates
+    findings: tuple[FindingResult, ...]
+    """The costliest first; that there is none is no finding here."""
+
+
+def checked(analysis: Analysis, gates: Gates, version: str) -> Checked:
+    """Put together what became of `gates` and what was found."""
+    names = tuple(_name(each.path) for each in analysis.captures)
+    findings = tuple(each for each in analysis.findings if each.code != HEALTHY.code)
+    return Checked(version, names, gates, findings)
+
+
+def _name(path: str) -> str:
+    """The file's name: where it lies on this machine is nobody else's concern."""
+    return path.replace("\\", "/").rpartition("/")[2] or path
