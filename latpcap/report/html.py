@@ -23,6 +23,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from latpcap.measures.timing_only import TimingOnly
 from latpcap.report.network import network_in_all
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
@@ -32,9 +33,10 @@ from latpcap.result.exploration import Exploration
 __all__ = ["MODULES", "render"]
 
 MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "theme"),
-    *("what_if", "curve", "fixes", "budget", "chattiness", "findings", "sorting", "errors", "statements"),
-    *("lanes", "timeline", "minutes", "histograms", "connections", "health", "method", "printing", "main"),
+    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking"),
+    *("what_if", "curve", "fixes", "budget", "chattiness", "findings", "sorting", "errors", "statements", "routes"),
+    *("lanes", "timeline", "minutes", "histograms", "paths", "connections", "health", "method", "printing", "address"),
+    "main",
 )
 """The modules in the order in which they need each other."""
 
@@ -53,7 +55,7 @@ def render(explored: Exploration) -> str:
         "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
         "NETWORK": html.escape(network_in_all(explored.analysis)),
         "HIDDENBUDGET": _note(about_budget(explored.analysis.timing_only, explored.analysis.connecting)),
-        "HIDDENFINDINGS": _note(about_findings(explored.analysis.timing_only)),
+        "HIDDENFINDINGS": _missing(explored.analysis.timing_only),
         "HIDDENSTATEMENTS": _note(about_statements(explored.analysis.timing_only)),
         "PROGRAM": html.escape(data["program"]),
         "STYLE": style,
@@ -65,7 +67,7 @@ def render(explored: Exploration) -> str:
 
 
 def _title(result: dict[str, Any]) -> str:
-    paths = [re.split(r"[/\\]", capture["path"])[-1] for capture in result["captures"]]
+    paths = [capture["path"] for capture in result["captures"]]
     more = len(paths) - 1 + result["captures_rest"]["count"]
     return printable(paths[0] if paths else "capture") + (f" and {more:,} more" if more else "")
 
@@ -75,9 +77,14 @@ def _selection(selected: dict[str, Any] | None) -> str:
     return _note(f"Selected: {selected['text']}") if selected else ""
 
 
-def _note(text: str) -> str:
+def _note(text: str, kind: str = "note") -> str:
     """A paragraph beside the figures; nothing where there is nothing to say."""
-    return f'<p class="note">{html.escape(printable(text))}</p>\n' if text else ""
+    return f'<p class="{kind}">{html.escape(printable(text))}</p>\n' if text else ""
+
+
+def _missing(hidden: TimingOnly | None) -> str:
+    """Why findings are missing, and what would show them."""
+    return _note(f"{about_statements(hidden)} {about_findings(hidden)}", "missing") if hidden else ""
 
 
 def _verdict(text: str) -> str:

@@ -6,6 +6,7 @@ Whatever grows with the recording is bounded here, and the page tells the bound.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -28,6 +29,8 @@ SCHEMA = "latpcap.report/1"
 
 STATEMENTS = 200
 CONNECTIONS = 200
+ROUTES = 200
+PATHS = 200
 FILES = 50
 ERRORS = 200
 TEXT = 4000
@@ -58,6 +61,11 @@ def page_data(explored: Exploration) -> dict[str, Any]:
         }
     )
     return page
+
+
+def file_name(path: str) -> str:
+    """A file's name alone: a report that is handed on tells nothing of its author's folders."""
+    return re.split(r"[/\\]", path)[-1]
 
 
 def _program() -> str:
@@ -98,7 +106,11 @@ def _shortened(analysis: Analysis) -> dict[str, Any]:
         ),
         "methods": _methods(connections),
         "errors": _errors(result["errors"]),
-        "captures": result["captures"][:FILES],
+        "routes": result["routes"][:ROUTES],
+        "routes_rest": _sums(result["routes"][ROUTES:], ("executions", "round_trips", "network_s", "service_s")),
+        "paths": result["paths"][:PATHS],
+        "paths_rest": _sums(result["paths"][PATHS:], ("connections",)),
+        "captures": [each | {"path": file_name(each["path"])} for each in result["captures"][:FILES]],
         "captures_rest": _sums(result["captures"][FILES:], ("packets", "bytes")),
     }
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from arro3.core import Array, Table
 from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
-from conftest import read_fixture
+from conftest import load_fixture, read_fixture
 
 from latpcap import Capture, UsageError
 from latpcap.report import html
 from latpcap.report import page as pages
 from latpcap.report.html import MODULES
-from latpcap.report.page import STATEMENTS
+from latpcap.report.page import PATHS, ROUTES, STATEMENTS
 from latpcap.result.exploration import explore
 from latpcap.result.timeline import ONE_BY_ONE, timeline
 from latpcap.tables.recording import Recording
@@ -99,6 +99,13 @@ def test_every_module_is_part_of_the_page() -> None:
 
 def test_the_licence_of_the_charts_is_in_the_page() -> None:
     assert "Copyright (c) 2022 Leon Sorokin" in render(some_capture())
+
+
+def test_the_page_names_no_folder() -> None:
+    path = load_fixture("mysql/nplus1-300-client").path
+    page = render(read_fixture("mysql/nplus1-300-client"))
+    assert path.name in page
+    assert str(path.parent) not in page
 
 
 # --- what it carries ------------------------------------------------------------------------------------------------
@@ -184,6 +191,19 @@ def test_statements_beyond_the_dearest_are_summed() -> None:
     assert (len(listed), rest["count"]) == (STATEMENTS, 30)
     assert sum(each["round_trips"] for each in listed) + rest["round_trips"] == count
     assert min(each["service_s"] for each in listed) >= rest["service_s"] / 30
+
+
+def test_routes_and_paths_beyond_the_first_are_summed() -> None:
+    count = ROUTES + 20
+    asked = [Ex("query", sql="select ?", tags=f"route='r{number}'") for number in range(count)]
+    paths = [
+        Conn(client=f"10.1.{number // 200}.{number % 200 + 1}:40000", exchanges=[Ex("query")])
+        for number in range(PATHS + 9)
+    ]
+    data = page_data(Capture(build([Conn(exchanges=asked), *paths])))["analysis"]
+    assert (len(data["routes"]), data["routes_rest"]["count"]) == (ROUTES, 20)
+    assert sum(each["round_trips"] for each in data["routes"]) + data["routes_rest"]["round_trips"] == count
+    assert (len(data["paths"]), data["paths_rest"]["count"]) == (PATHS, 10)
 
 
 def test_texts_have_a_bound() -> None:

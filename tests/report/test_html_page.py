@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +261,109 @@ def test_a_click_on_the_curve_chooses_its_rtt(page: Any) -> None:
     assert chosen(page) == pytest.approx(math.sqrt(0.05 * 300), rel=0.05)
 
 
+def test_the_value_under_the_crosshair_is_told(page: Any, recorded: Recording) -> None:
+    over = page.locator("#curve .u-over")
+    over.scroll_into_view_if_needed()
+    box = over.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+    there = math.sqrt(0.05 * 300)
+    rtt, told = page.locator("#curve .reading div").all_inner_texts()
+    assert float(rtt.removesuffix(" ms")) == pytest.approx(there, rel=0.02)
+    expected = Found(recorded).project(there).points[0]
+    numbers = [float(each) for each in re.findall(r"[0-9.]+", told)]
+    assert numbers == pytest.approx([expected.runtime_s, expected.optimistic_s, expected.pessimistic_s], rel=0.02)
+    page.mouse.move(0, 0)
+    assert not page.is_visible("#curve .reading")
+
+
+def test_histograms_and_minutes_tell_what_is_under_the_crosshair(show: Any) -> None:
+    page = show(read_fixture("mysql/path-changes"))
+    for chart, expected in (("response-chart", " exchanges, "), ("delta-chart", " deltas, "), ("minutes-ms", " UTC")):
+        over = page.locator(f"#{chart} .u-over")
+        over.scroll_into_view_if_needed()
+        box = over.bounding_box()
+        seen = set()
+        for part in range(1, 40):
+            page.mouse.move(box["x"] + box["width"] * part / 40, box["y"] + 20)
+            seen.add(page.locator(f"#{chart} .reading").inner_text() if page.is_visible(f"#{chart} .reading") else "")
+        assert any(expected in each for each in seen), chart
+
+
+def test_the_axes_are_logarithmic_or_linear(page: Any, recorded: Recording) -> None:
+    over = page.locator("#curve .u-over")
+    page.get_by_role("button", name="linear").press("Enter")
+    assert page.get_by_role("button", name="linear").get_attribute("aria-pressed") == "true"
+    assert "both linear" in page.inner_text("#curve-caption")
+    width = over.bounding_box()["width"]
+    over.click(position={"x": width / 3, "y": 50})
+    assert chosen(page) == pytest.approx(10, rel=0.03)  # a third of 30 ms, beyond the 15 ms that were chosen
+    page.get_by_role("button", name="logarithmic").click()
+    over.click(position={"x": width / 2, "y": 50})
+    assert chosen(page) == pytest.approx(math.sqrt(0.05 * 300), rel=0.05)
+
+
+def test_the_fixed_curve_has_its_band(show: Any) -> None:
+    page = show(read_fixture("mysql/prepared-each"))
+
+    def banded() -> int:
+        return page.evaluate("""() => {
+          const [r, g, b] = [0xdb, 0xe7, 0xf2];
+          const drawn = document.querySelector("#curve canvas");
+          const copy = document.createElement("canvas");
+          [copy.width, copy.height] = [drawn.width, drawn.height];
+          const context = copy.getContext("2d", { willReadFrequently: true });
+          context.drawImage(drawn, 0, 0);
+          const { data } = context.getImageData(0, 0, copy.width, copy.height);
+          let count = 0;
+          for (let at = 0; at < data.length; at += 4) {
+            count += data[at] === r && data[at + 1] === g && data[at + 2] === b;
+          }
+          return count;
+        }""")
+
+    before = banded()
+    for switch in page.locator(".switch input").all():
+        switch.click()
+    page.wait_for_timeout(100)
+    assert banded() > 1.3 * before > 0
+
+
+def test_the_address_holds_what_was_chosen(show: Any, folder: Path) -> None:
+    page = show(read_fixture("mysql/nplus1-300-client"))
+    assert page.evaluate("location.hash") == ""
+    choose(page, 42)
+    page.locator(".switch input").first.click()
+    page.get_by_role("button", name="linear").click()
+    playwright.expect(page).to_have_url(re.compile(r"#rtt=42&fix=n%2B1&axes=linear$"))
+    figures = page.inner_text("#figures")
+    page.reload()
+    page.wait_for_selector("#colophon:not(:empty)")
+    assert (chosen(page), page.is_checked(".switch input")) == (42, True)
+    assert page.inner_text("#figures") == figures
+
+
+@pytest.mark.parametrize(
+    ("said", "rtt"),
+    [("rtt=15", 15), ("rtt=1.5s", 300), ("rtt=500us", 0.5), ("rtt=<b>", 15), ("findings", 15), ("rtt=1e9", 15)],
+)
+def test_an_address_is_read_with_its_unit_and_within_range(page: Any, said: str, rtt: float) -> None:
+    page.evaluate("(said) => { location.hash = said; }", said)
+    page.wait_for_timeout(50)
+    assert chosen(page) == rtt
+
+
+def test_it_is_told_how_often_the_range_held(page: Any) -> None:
+    choose(page, 20)
+    assert re.fullmatch(
+        r"Kind of work: stop and wait. Of [0-9,]+ measured runs of this kind at a longer RTT, \d+% lay inside the "
+        r"range.",
+        page.inner_text("#held"),
+    )
+    choose(page, 0.1)
+    assert "at a shorter RTT" in page.inner_text("#held")
+    assert "Each is replayed. Optimistic to pessimistic: " in page.inner_text("#how-projected")
+
+
 def test_a_screen_reader_hears_the_answer_when_the_slider_rests(page: Any) -> None:
     choose(page, 7)
     playwright.expect(page.locator("#spoken")).to_contain_text("At 7 ms: ")
@@ -407,6 +512,43 @@ def test_errors_are_shown_only_where_something_failed(show: Any) -> None:
     assert page.locator("#sections a", has_text="Errors").count() == 0
 
 
+# --- what cannot be seen, routes, paths -------------------------------------------------------------------------------
+
+
+def test_it_is_told_why_findings_are_missing(show: Any) -> None:
+    page = show(read_fixture("mysql/tls13-nplus1-50"))
+    told = page.inner_text("#findings .missing")
+    assert "encrypted (TLSv1.3)" in told
+    assert "--keylog FILE reads them" in told
+    assert "could not be looked for" in told
+    assert page.locator(".missing").count() == 1
+    assert show(read_fixture("mysql/nplus1-300-client")).locator(".missing").count() == 0
+
+
+def test_routes_are_listed_where_statements_name_them(show: Any) -> None:
+    capture = read_fixture("findings/tagged-pg")
+    page = show(capture)
+    routes = capture.analyze().routes
+    assert page.locator("#routes-table tbody th").all_inner_texts() == [route.route for route in routes]
+    cells = page.locator("#routes-table tbody tr").first.locator("td").all_inner_texts()
+    assert f"{routes[0].round_trips}" in cells
+    assert page.inner_text("#routes-note").startswith(f"{sum(route.round_trips for route in routes)} of ")
+    assert show(several()).locator("#routes").is_hidden()
+
+
+def test_periods_of_a_path_that_changed_are_listed(show: Any) -> None:
+    capture = read_fixture("mysql/path-changes")
+    page = show(capture)
+    [path] = capture.analyze().paths
+    assert page.inner_text("#periods h3") == f"{path.client} → {path.server}: the RTT changed"
+    rows = page.locator("#periods tbody tr")
+    assert rows.count() == len(path.periods) > 1
+    for row, period in zip(rows.all(), path.periods, strict=True):
+        assert f"{period.rtt.baseline_ms:.3f}" in row.inner_text()
+        assert f"{period.round_trips:,}" in row.inner_text()
+    assert show(several()).locator("#periods tr").count() == 0
+
+
 # --- timeline -------------------------------------------------------------------------------------------------------
 
 
@@ -495,10 +637,65 @@ def test_the_colours_follow_the_system_and_the_reader(show: Any, recorded: Recor
     assert background() == dark
 
 
-@pytest.mark.parametrize("width", [320, 390, 1200])
-def test_nothing_sticks_out(show: Any, width: int) -> None:
-    page = show(several(), viewport={"width": width, "height": 800})
+@pytest.mark.parametrize("width", [320, 360, 390, 1200])
+@pytest.mark.parametrize("name", [None, "mysql/path-changes", "findings/tagged-pg", "mysql/tls13-nplus1-50"])
+def test_nothing_sticks_out(show: Any, width: int, name: str | None) -> None:
+    page = show(read_fixture(name) if name else several(), viewport={"width": width, "height": 800})
+    page.evaluate("() => { document.querySelector('h1').textContent = `${'long_file_name'.repeat(9)}.pcapng`; }")
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_rows_are_stacked_on_a_telephone_and_sort_there(show: Any) -> None:
+    page = show(several(), viewport={"width": 360, "height": 800})
+    table = page.locator("#statements-table table")
+    assert table.bounding_box()["width"] <= 328
+    assert page.locator("#statements-table td[data-label='round trips']").count() == len(column(page, 1))
+    page.locator("#statements-table thead button", has_text="round trips").click()
+    counts = [int(text) for text in column(page, 3)]
+    assert counts == sorted(counts, reverse=True)
+    page.set_viewport_size({"width": 1000, "height": 800})
+    page.wait_for_selector("#statements-table table:not(.stacked)")
+
+
+PAPER_PX = 1005
+"""The printable height of A4 where the page is 690 px wide."""
+
+
+@pytest.mark.parametrize("name", ["mysql/nplus1-10k", "mysql/path-changes", "findings/failing-pg"])
+def test_no_page_is_left_half_empty_and_no_row_is_printed_twice(show: Any, name: str) -> None:
+    page = show(read_fixture(name), color_scheme="light")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    blocks = page.evaluate("""() => [...document.querySelectorAll("body *")]
+      .filter((each) => getComputedStyle(each).breakInside === "avoid")
+      .map((each) => [each.tagName, each.id, each.getBoundingClientRect().height])""")
+    assert len(blocks) > 10
+    assert [block for block in blocks if block[2] > PAPER_PX / 2] == []
+    feet = page.evaluate("[...document.querySelectorAll('tfoot')].map((foot) => getComputedStyle(foot).display)")
+    assert set(feet) <= {"table-row-group", "block"}
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    widest = page.evaluate("Math.max(...[...document.querySelectorAll('table')].map((each) => each.offsetWidth))")
+    assert widest <= 690
+
+
+def test_a_long_display_filter_is_cut_on_paper_alone(show: Any, recorded: Recording) -> None:
+    found = Found(recorded)
+    found.findings = [FINDINGS[1] | {"display_filter": " || ".join([FILTER] * 40)}, FINDINGS[2]]
+    page = show(found, color_scheme="light")
+    assert len(page.inner_text(".filter code:visible")) == len(found.findings[0]["display_filter"])
+    page.emulate_media(media="print")
+    assert "whole in the page" in page.inner_text(".filter code:visible")
+    assert len(page.inner_text(".filter code:visible")) < 400
+
+
+def test_headings_are_in_order(show: Any) -> None:
+    page = show(read_fixture("mysql/path-changes"))
+    levels = [
+        int(each[1]) for each in page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((h) => h.tagName)")
+    ]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert page.get_attribute("html", "lang") == "en"
 
 
 def test_on_paper_it_is_light_and_fits(show: Any, recorded: Recording) -> None:

@@ -1,8 +1,12 @@
 /** What the charts share: colours from the style sheet, axes, and their size on the screen and on paper. */
 
-import { byId } from "./dom.js";
+import { byId, fill, make } from "./dom.js";
 
 const charts = [];
+let shown = 1;
+
+/** A crosshair that only points: nothing is zoomed by it, and no point is marked. */
+export const POINTER = { drag: { x: false, y: false }, points: { show: false }, y: false };
 
 /** The colour of a custom property such as `network`, as it stands now. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -30,23 +34,51 @@ export function axis(more = {}) {
 export function chart(id, height, options, series) {
   const host = byId(id);
   const plot = new uPlot({ width: widthOf(host), height, legend: { show: false }, ...options }, series, host);
-  charts.push({ host, plot });
-  new ResizeObserver(() => fit({ host, plot })).observe(host);
+  const sized = new ResizeObserver(() => fit({ host, plot, height }));
+  charts.push({ host, plot, height, sized });
+  sized.observe(host);
   return plot;
+}
+
+/** Takes a chart away, so that another one can stand in its place. */
+export function removeChart(plot) {
+  const place = charts.findIndex((each) => each.plot === plot);
+  const [{ sized }] = charts.splice(place, 1);
+  sized.disconnect();
+  plot.destroy();
+}
+
+/** Hooks that show beside the crosshair what `linesAt(value of x, plot)` says: the values there, or nothing. */
+export function reading(linesAt) {
+  const box = make("div", { class: "reading" });
+  return {
+    init: [(plot) => plot.over.append(box)],
+    setCursor: [(plot) => {
+      const { left } = plot.cursor;
+      const lines = left >= 0 ? linesAt(plot.posToVal(left, "x"), plot) : [];
+      box.hidden = lines.length === 0;
+      fill(box, ...lines.map((line) => make("div", {}, line)));
+      const room = plot.over.clientWidth;
+      box.style.left = left < room / 2 ? `${left + 10}px` : "auto";
+      box.style.right = left < room / 2 ? "auto" : `${room - left + 10}px`;
+    }],
+  };
 }
 
 /** Draws all charts again, for other colours. */
 export function redrawCharts() {
-  for (const { plot } of charts) plot.redraw();
+  for (const { plot } of charts) plot.redraw(true, true);
 }
 
-/** Gives all charts the width of their places. */
-export function fitCharts() {
+/** Gives all charts the width of their places, and this part of their height. */
+export function fitCharts(part) {
+  shown = part;
   charts.forEach(fit);
 }
 
-function fit({ host, plot }) {
-  if (widthOf(host) !== plot.width) plot.setSize({ width: widthOf(host), height: plot.height });
+function fit({ host, plot, height }) {
+  const size = { width: widthOf(host), height: Math.round(height * shown) };
+  if (size.width !== plot.width || size.height !== plot.height) plot.setSize(size);
 }
 
 const widthOf = (host) => Math.max(Math.floor(host.clientWidth), 200);

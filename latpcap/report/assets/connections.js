@@ -21,11 +21,11 @@ export function showConnections() {
     number("sent again", (row) => row.retransmissions, count),
     number("RTT ms", (row) => row.rtt.baseline_ms, fixedMs),
     { title: "iRTT, in-stream ms", value: (row) => row.rtt.handshake_ms, show: ({ rtt }) => two(rtt.handshake_ms, rtt.in_stream_median_ms) },
-    { title: "how it is known", value: (row) => row.rtt.method, show: method, text: true },
+    { title: "how it is known", value: (row) => row.rtt.method, show: method, text: true, long: true },
     pace("delta p50, p95 ms", "delta_ms"),
     pace("client p50, p95 ms", "client_ms"),
   ];
-  sortableTable({ id: "connections-table", caption: "Connections", columns, rows: connections, foot: foot() });
+  sortableTable({ id: "connections-table", caption: "Connections", columns, rows: connections, foot: foot(), wide: true });
 }
 
 const lines = (...texts) => texts.filter(Boolean).map((text, at) => make("span", { class: at ? "second" : "first" }, text));

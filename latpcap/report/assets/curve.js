@@ -1,68 +1,118 @@
-/** Runtime over RTT, both logarithmic: the range, the measured point, the chosen one, and the curve with the fixes. */
+/** Runtime over RTT on logarithmic or linear axes: the range, the measured point, the chosen one, the same with the fixes. */
 
-import { byId, data, fill, make } from "./dom.js";
-import { axis, chart, colour, font, logTicks } from "./charts.js";
+import { button, byId, data, fill, make } from "./dom.js";
+import { POINTER, axis, chart, colour, logTicks, reading, removeChart } from "./charts.js";
 import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
-import { chooseRtt, follow, state } from "./state.js";
+import { chooseAxes, chooseRtt, follow, state } from "./state.js";
 
 const curve = data.jobs[0]?.curve;
 const baseline = data.analysis.summary.baseline_rtt_ms;
 const measured = data.analysis.summary.runtime_s;
 const LEAST_S = 1e-6;
+const AXES = { logarithmic: false, linear: true };
 
 /** Draws the curve and the table beside it, and follows the reader's choice. */
 export function showCurve() {
   if (!isProjected(data)) return;
-  const plot = chart("curve", 330, options(), series());
-  follow(() => {
-    plot.setData(series());
+  const buttons = Object.entries(AXES).map(([name, linear]) => button(name, () => chooseAxes(linear)));
+  fill(byId("curve-axes"), ...buttons);
+  let [plot, drawn] = [null, null];
+  follow(({ linear }) => {
+    if (linear === drawn) {
+      plot.setData(series());
+    } else {
+      if (plot) removeChart(plot);
+      [plot, drawn] = [draw(linear), linear];
+      buttons.forEach((each, at) => each.setAttribute("aria-pressed", Boolean(at) === linear));
+      tellCaption(linear);
+    }
     byId("curve").setAttribute("aria-label", inWords());
     showLadder();
   });
-  plot.over.addEventListener("click", (event) => chooseRtt(clicked(plot, event)));
-  fill(byId("curve-caption"), "Runtime over round-trip time, both logarithmic. ",
-    make("span", { class: "key measured-key" }), ` measured: ${formatMs(baseline)}, ${formatS(measured)}. `,
-    make("span", { class: "key chosen-key" }), " chosen. The band is the range from optimistic to pessimistic; dashed: with the chosen fixes.");
 }
 
-function clicked(plot, event) {
-  const rtt = plot.posToVal(event.offsetX, "x");
-  return Number(Math.min(Math.max(rtt, curve.rtt_ms[0]), curve.rtt_ms.at(-1)).toPrecision(3));
+function draw(linear) {
+  const plot = chart("curve", 330, options(linear), series());
+  plot.over.addEventListener("click", (event) => chooseRtt(Number(within(plot.posToVal(event.offsetX, "x")).toPrecision(3))));
+  return plot;
 }
+
+function tellCaption(linear) {
+  fill(byId("curve-caption"), `Runtime over round-trip time, both ${linear ? "linear" : "logarithmic"}. `,
+    make("span", { class: "key measured-key" }), ` measured: ${formatMs(baseline)}, ${formatS(measured)}. `,
+    make("span", { class: "key chosen-key" }), " chosen. The bands are the ranges from optimistic to pessimistic; dashed: with the chosen fixes.");
+}
+
+const within = (rtt) => Math.min(Math.max(rtt, curve.rtt_ms[0]), curve.rtt_ms.at(-1));
 
 function series() {
   const shown = (seconds) => Math.max(seconds, LEAST_S);
   const fixed = jobWith(data, state.fixes).curve;
   const rtts = between([...new Set([...curve.rtt_ms, ...fixed.rtt_ms])].sort((a, b) => a - b));
   const drawn = (from, name) => rtts.map((rtt) => shown(readAt(from.rtt_ms, from[name], rtt)));
-  return [
-    rtts,
-    drawn(curve, "pessimistic_s"),
-    drawn(curve, "optimistic_s"),
-    drawn(curve, "runtime_s"),
-    state.fixes.size ? drawn(fixed, "runtime_s") : rtts.map(() => null),
-  ];
+  const each = (from) => ["pessimistic_s", "optimistic_s", "runtime_s"].map((name) => drawn(from, name));
+  const nothing = rtts.map(() => null);
+  return [rtts, ...each(curve), ...(state.fixes.size ? each(fixed) : [nothing, nothing, nothing])];
 }
 
 /** With points between these: a straight line is bent on logarithmic axes. */
 const between = (rtts) => rtts.flatMap((rtt, at) =>
   at + 1 < rtts.length ? [0, 0.2, 0.4, 0.6, 0.8].map((part) => rtt * (rtts[at + 1] / rtt) ** part) : [rtt]);
 
-function options() {
+function options(linear) {
   const line = (name, more = {}) => ({ stroke: () => colour(name), width: 1, points: { show: false }, pxAlign: 0, ...more });
   return {
     padding: [12, 26, 0, 0],
+    ...(linear ? linearAxes() : logarithmicAxes()),
+    series: [
+      ...[{}, line("band-edge"), line("band-edge"), line("accent", { width: 2 })],
+      ...[line("band-edge", { dash: [3, 3] }), line("band-edge", { dash: [3, 3] }), line("accent", { width: 2, dash: [6, 5] })],
+    ],
+    bands: [[1, 2], [4, 5]].map((edges) => ({ series: edges, fill: () => colour("band") })),
+    cursor: POINTER,
+    hooks: { draw: [drawPoints], ...reading(valuesAt) },
+  };
+}
+
+function logarithmicAxes() {
+  return {
     scales: { x: { time: false, distr: 3, range: [curve.rtt_ms[0], curve.rtt_ms.at(-1)] }, y: { distr: 3, range: verticalRange } },
     axes: [
       axis({ label: "round-trip time", splits: decades, values: (_, at) => at.map(formatGivenMs) }),
       axis({ label: "runtime", size: 70, splits: (plot) => logTicks(plot.scales.y.min, plot.scales.y.max), values: (_, at) => at.map(inSeconds) }),
     ],
-    series: [{}, line("band-edge"), line("band-edge"), line("accent", { width: 2 }), line("accent", { width: 2, dash: [6, 5] })],
-    bands: [{ series: [1, 2], fill: () => colour("band") }],
-    cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-    hooks: { draw: [drawPoints] },
   };
+}
+
+function linearAxes() {
+  return {
+    scales: { x: { time: false, range: () => [0, reach()] }, y: { range: () => [0, highestTo(reach()) * 1.05] } },
+    axes: [
+      axis({ label: "round-trip time", space: 70, values: (_, at) => at.map(formatGivenMs) }),
+      axis({ label: "runtime", size: 70, values: (_, at) => at.map(inSeconds) }),
+    ],
+  };
+}
+
+/** Where the linear axis ends: a round number beyond the RTTs of interest. */
+function reach() {
+  const least = 1.5 * Math.max(state.rtt, baseline, 0.1);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return Math.min([1, 2, 3, 5, 10].map((step) => step * power).find((end) => end >= least), curve.rtt_ms.at(-1));
+}
+
+const highestTo = (rtt) => Math.max(readAt(curve.rtt_ms, curve.pessimistic_s, rtt), measured, LEAST_S);
+
+/** The runtimes under the crosshair, with their ranges. */
+function valuesAt(there) {
+  const rtt = within(there);
+  const told = (name, job) => {
+    const { runtime, optimistic, pessimistic } = projectAt(job, rtt);
+    return `${name}${formatS(runtime)} (${formatS(optimistic)} to ${formatS(pessimistic)})`;
+  };
+  const fixed = state.fixes.size ? [told("with the fixes ", jobWith(data, state.fixes))] : [];
+  return [formatGivenMs(Number(rtt.toPrecision(3))), told("", data.jobs[0]), ...fixed];
 }
 
 /** Powers of ten, and three times these where there is room. */
@@ -71,7 +121,7 @@ const decades = (plot) => logTicks(curve.rtt_ms[0], curve.rtt_ms.at(-1), plot.wi
 const inSeconds = (seconds) => formatGivenMs(1000 * seconds);
 
 function verticalRange(plot, low, high) {
-  const values = [measured, ...curve.optimistic_s, ...curve.pessimistic_s, ...plot.data[4].filter((each) => each !== null)];
+  const values = [measured, ...curve.optimistic_s, ...curve.pessimistic_s, ...[4, 5].flatMap((edge) => plot.data[edge].filter((each) => each !== null))];
   const positive = values.filter((each) => each > LEAST_S);
   if (positive.length === 0) return [LEAST_S, 1];
   return [Math.min(...positive) / 1.3, Math.max(...positive) * 1.3];
@@ -113,24 +163,27 @@ function inWords() {
 
 /** The runtimes at the RTTs of the analysis, as a table. */
 function showLadder() {
-  const head = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s", ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
-  const rows = data.analysis.projection.points.map(({ rtt_ms: rtt }) => {
+  const { points } = data.analysis.projection;
+  const limited = points.some(({ method }) => method !== points[0].method);
+  const head = ["RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s",
+    ...(limited ? ["how"] : []), ...(state.fixes.size ? ["with the fixes s", "range s"] : [])];
+  const rows = points.map(({ rtt_ms: rtt, method }) => {
     const there = projectAt(data.jobs[0], rtt);
-    return row(formatGivenMs(rtt), there, state.fixes.size ? fixedCells(rtt) : []);
+    return row(formatGivenMs(rtt), there, [...(limited ? [method] : []), ...(state.fixes.size ? fixedCells(rtt) : [])]);
   });
   const { runtime_s: runtime, throughput_per_s: throughput } = data.analysis.projection.now;
-  const now = row(`now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, state.fixes.size ? ["", ""] : []);
+  const now = row(`now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, [...(limited ? ["observed"] : []), ...(state.fixes.size ? ["", ""] : [])]);
   fill(byId("ladder"), make("table", { class: "numbers" },
     make("caption", { id: "ladder-title" }, "At other round-trip times"),
     make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
     make("tbody", {}, [now, ...rows])));
 }
 
-function row(title, there, fixed) {
+function row(title, there, more) {
   const factor = measured > 0 ? there.runtime / measured : null;
   const figures = [there.runtime, factor, there.optimistic, there.pessimistic, there.throughput];
   const cells = figures.map((figure) => (figure === null ? "" : significant(figure)));
-  return make("tr", {}, make("th", { scope: "row" }, title), [...cells, ...fixed].map((cell) => make("td", {}, cell)));
+  return make("tr", {}, make("th", { scope: "row" }, title), [...cells, ...more].map((cell) => make("td", {}, cell)));
 }
 
 function fixedCells(rtt) {

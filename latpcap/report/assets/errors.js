@@ -16,7 +16,7 @@ export function showErrors() {
     number("count", (row) => row.count),
     { title: "code", value: (row) => row.code, text: true },
     { title: "what failed", value: (row) => row.kind, text: true },
-    { title: "message", value: (row) => row.message, show: said, text: true },
+    { title: "message", value: (row) => row.message, show: said, text: true, long: true },
     { title: "user", value: (row) => row.users.join(", "), text: true },
     number("round trips", (row) => row.round_trips),
     number("first frame", (row) => row.first_frame),

@@ -7,11 +7,13 @@ import { isProjected, savedAt } from "./model.js";
 import { follow } from "./state.js";
 
 const findings = data.analysis.findings;
+const ON_PAPER = 300;
 
 /** Shows each finding, and what its fix saves at the chosen RTT. */
 export function showFindings() {
   if (findings.length === 0) {
-    fill(byId("findings-list"), make("p", {}, "No pattern was found that costs round trips without need."));
+    const which = data.analysis.timing_only ? "Of what could be looked for, no pattern" : "No pattern";
+    fill(byId("findings-list"), make("p", {}, `${which} was found that costs round trips without need.`));
     return;
   }
   const shown = findings.map(article);
@@ -45,6 +47,13 @@ function updateSaving(facts, saving, index, rtt, saves) {
   saving.textContent = formatS(savedAt(data, index, rtt));
 }
 
+/** A filter that would fill the page is cut on paper, where nobody copies it. */
+function onScreenAndPaper(text) {
+  if (text.length <= ON_PAPER) return [make("code", { tabindex: "0" }, text)];
+  const cut = make("code", { class: "on-paper", "aria-hidden": "true" }, `${text.slice(0, ON_PAPER)}… (${count(text.length)} characters; whole in the page)`);
+  return [make("code", { class: "screen", tabindex: "0" }, text), cut];
+}
+
 const severity = (finding) => (["high", "medium"].includes(finding.severity) ? "grave" : "mild");
 
 const fact = (term, value) => (value === null ? null : make("div", {}, make("dt", {}, term), make("dd", {}, value)));
@@ -57,6 +66,6 @@ function framesInWords({ first_frame: first, last_frame: last }) {
 function filter(finding) {
   return make("div", { class: "filter" },
     make("span", { class: "filter-title" }, "Wireshark display filter"),
-    make("code", { tabindex: "0" }, finding.display_filter),
+    ...onScreenAndPaper(finding.display_filter),
     copyButton(finding.display_filter, `the display filter of ${finding.title}`));
 }

@@ -1,14 +1,16 @@
 /** How often which time occurs: bins of equal width on a logarithmic scale. */
 
 import { byId, data } from "./dom.js";
-import { axis, chart, colour } from "./charts.js";
-import { counted, formatGivenMs, formatMs } from "./format.js";
+import { POINTER, axis, chart, colour, reading } from "./charts.js";
+import { counted, formatGivenMs, formatMs, percent } from "./format.js";
 
 const { bins_per_decade: perDecade, response, delta } = data.histograms;
 const baseline = data.analysis.summary.baseline_rtt_ms;
 
 /** Draws both histograms; the baseline RTT is a line in that of the responses. */
 export function showHistograms() {
+  byId("histograms").hidden = response.total + delta.total === 0;
+  if (byId("histograms").hidden) return;
   show("response", response, "exchange", baseline);
   show("delta", delta, "delta", null);
 }
@@ -16,7 +18,7 @@ export function showHistograms() {
 function show(name, histogram, word, line) {
   byId(`${name}-caption`).textContent = caption(histogram, word, line);
   if (histogram.total === 0) return;
-  chart(`${name}-chart`, 220, options(histogram, line), [edges(histogram), histogram.counts]);
+  chart(`${name}-chart`, 220, options(histogram, word, line), [edges(histogram), histogram.counts]);
 }
 
 /** The lower edges of the bins as powers of ten of a millisecond. */
@@ -29,16 +31,24 @@ function caption({ total, quantiles_ms: quantiles }, word, line) {
   return `${counted(total, word)}: ${parts.join(", ")}.${line === null ? "" : ` The line is the baseline RTT, ${formatMs(line)}.`}`;
 }
 
-function options(histogram, line) {
+function options(histogram, word, line) {
   const [low, high] = range(histogram, line);
   return {
     padding: [8, 26, 0, 0],
     scales: { x: { time: false, range: [low, high] }, y: { range: (_, __, most) => [0, most * 1.05] } },
     axes: [axis({ splits: () => powers(low, high), values: (_, at) => at.map((power) => formatGivenMs(10 ** power)) }), axis({ size: 64 })],
     series: [{}, { paths: uPlot.paths.bars({ size: [1, Infinity], align: 1, gap: 1 }), fill: () => colour("accent-soft"), stroke: () => colour("accent"), width: 1, points: { show: false } }],
-    cursor: { show: false },
-    hooks: { draw: line === null ? [] : [(plot) => drawLine(plot, Math.log10(line))] },
+    cursor: POINTER,
+    hooks: { draw: line === null ? [] : [(plot) => drawLine(plot, Math.log10(line))], ...reading((power) => binAt(histogram, word, power)) },
   };
+}
+
+/** The bin under the crosshair: from when to when, and how many. */
+function binAt({ first, counts, total }, word, power) {
+  const bin = Math.floor(power * perDecade + 1e-9) - first;
+  if (!counts[bin]) return [];
+  const [from, to] = [bin, bin + 1].map((edge) => formatMs(10 ** ((first + edge) / perDecade)));
+  return [`${from} to ${to}`, `${counted(counts[bin], word)}, ${percent(counts[bin] / total)}`];
 }
 
 /** Whole powers of ten around the bins and the line. */

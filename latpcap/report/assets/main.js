@@ -1,5 +1,6 @@
 /** The page, part by part. */
 
+import { followAddress } from "./address.js";
 import { showBudget } from "./budget.js";
 import { showChattiness } from "./chattiness.js";
 import { showConnections } from "./connections.js";
@@ -11,7 +12,9 @@ import { showHealth } from "./health.js";
 import { showHistograms } from "./histograms.js";
 import { showMethod } from "./method.js";
 import { showMinutes } from "./minutes.js";
+import { showPaths } from "./paths.js";
 import { followPrinting } from "./printing.js";
+import { showRoutes } from "./routes.js";
 import { showStatements } from "./statements.js";
 import { showTheme } from "./theme.js";
 import { showTimeline } from "./timeline.js";
@@ -26,10 +29,13 @@ showChattiness();
 showErrors();
 showFindings();
 showStatements();
+showRoutes();
 showTimeline();
 showMinutes();
 showHistograms();
+showPaths();
 showConnections();
 showHealth();
 showMethod();
 followPrinting();
+followAddress();

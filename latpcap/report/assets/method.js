@@ -1,6 +1,6 @@
 /** How it was computed: the numbers in the last section's sentences, and what the page is made of. */
 
-import { byId, data, fill, make } from "./dom.js";
+import { byId, data, fill, make, withCode } from "./dom.js";
 import { bytes, count, counted, formatGivenMs, formatMs, formatS, moment } from "./format.js";
 import { isProjected } from "./model.js";
 
@@ -16,7 +16,7 @@ export function showMethod() {
     ? `${count(jobs[0].curve.rtt_ms.length)} round-trip times from ${formatGivenMs(data.lowest_rtt_ms)} to ${formatGivenMs(data.highest_rtt_ms)}`
     : "none, as the RTT of the capture is unknown";
   fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
-    make("li", {}, make("strong", {}, name), ` (${which}): ${text}`)));
+    make("li", {}, make("strong", {}, name), ` (${which}): `, withCode(text))));
   byId("method-range").textContent = analysis.projection.range_text ?? "";
   byId("method-fixes").hidden = analysis.findings.length === 0;
   byId("method-timeline").textContent = timelineRule();

@@ -1,8 +1,8 @@
 /** Over time: the RTT and the response times, and below them how many round trips there were. */
 
 import { byId, data } from "./dom.js";
-import { axis, chart, colour } from "./charts.js";
-import { count, formatGivenMs, formatMs } from "./format.js";
+import { POINTER, axis, chart, colour, reading } from "./charts.js";
+import { count, counted, formatGivenMs, formatMs } from "./format.js";
 
 const found = data.analysis.minutes;
 
@@ -43,8 +43,18 @@ function options(series, values) {
     scales: { x: { time: true, range: extent }, y: { range: (_, __, most) => [0, Math.max(most, 1e-3) * 1.05] } },
     axes: [axis({ values: (_, at) => at.map(clock), space: 80 }), axis({ size: 70, values })],
     series,
-    cursor: { show: false },
+    cursor: POINTER,
+    hooks: reading(intervalAt),
   };
+}
+
+/** The interval under the crosshair. */
+function intervalAt(seconds) {
+  const { rows, every_s: every } = found;
+  const row = rows[Math.floor((seconds - Date.parse(rows[0].start) / 1000) / every)];
+  if (!row) return [];
+  const times = LINES.filter(({ name }) => row[name] !== null).map(({ name, title }) => `${title}: ${formatMs(row[name])}`);
+  return [`${row.start.slice(11, 19)} UTC, ${formatGivenMs(1000 * every)}`, ...times, counted(row.round_trips, "round trip")];
 }
 
 /** All intervals, the last one with its whole width. */

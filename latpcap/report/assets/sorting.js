@@ -2,13 +2,15 @@
 
 import { button, byId, fill, make } from "./dom.js";
 import { count } from "./format.js";
+import { stack } from "./stacking.js";
 
 /**
  * Shows `rows` in the element `id`. A column has `title`, `value(row)` to sort by, `show(row)` for the cell (default: the
- * value), and `text: true` where it is read from the left. `foot` holds the cells of a last row that stays in its place.
+ * value), and `text: true` where it is read from the left, `long: true` where it needs a line of its own
+ * in rows that are stacked: on narrow screens, those of a `wide` table on paper as well. `foot` holds the cells of a last row that stays in its place.
  * Returns a function that writes headings and cells again.
  */
-export function sortableTable({ id, caption, columns, rows, foot = null, first = 20 }) {
+export function sortableTable({ id, caption, columns, rows, foot = null, first = 20, wide = false }) {
   const table = { columns, rows: [...rows], sorted: null, descending: true, shown: first };
   const head = make("thead", {}, make("tr", {}, columns.map((column, at) => heading(table, column, at))));
   table.body = make("tbody");
@@ -16,10 +18,11 @@ export function sortableTable({ id, caption, columns, rows, foot = null, first =
   const caption_ = make("caption", { class: "unseen" }, caption);
   const footRow = foot && make("tfoot", {}, make("tr", {}, foot.map((cell, at) => make(at === 0 ? "th" : "td", cellAttributes(columns[at], at), cell))));
   const scroller = make("div", { class: "scroller", role: "region", "aria-label": `${caption}: table`, tabindex: "0" },
-    make("table", { class: "numbers" }, caption_, head, table.body, footRow));
+    make("table", { class: wide ? "numbers stackable wide" : "numbers stackable" }, caption_, head, table.body, footRow));
   table.more = button("", () => showAll(table), { class: "more" });
   fill(byId(id), scroller, table.more);
   draw(table);
+  stack();
   return () => refresh(table);
 }
 
@@ -29,7 +32,9 @@ function heading(table, column, at) {
 }
 
 const titleOf = (column) => (typeof column.title === "function" ? column.title() : column.title);
-const cellAttributes = (column, at) => ({ class: column.text ? "text" : null, scope: at === 0 ? "row" : null });
+const cellAttributes = (column, at) => ({
+  class: column.text ? (column.long ? "text long" : "text") : null, scope: at === 0 ? "row" : null, "data-label": titleOf(column),
+});
 
 function sortBy(table, at) {
   table.descending = table.sorted === at ? !table.descending : !table.columns[at].text;
@@ -71,6 +76,9 @@ function refresh(table) {
   table.columns.forEach((column, at) => {
     if (!column.live) return;
     table.heads[at].querySelector("button").textContent = titleOf(column);
-    [...table.body.rows].forEach((row, index) => (row.cells[at].textContent = cell(column, table.rows[index])));
+    [...table.body.rows].forEach((row, index) => {
+      row.cells[at].textContent = cell(column, table.rows[index]);
+      row.cells[at].dataset.label = titleOf(column);
+    });
   });
 }

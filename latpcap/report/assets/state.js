@@ -1,8 +1,8 @@
-/** What the reader chose: the RTT and the fixes. Each change is passed on to whatever shows it. */
+/** What the reader chose: the RTT, the fixes and the axes. Each change is passed on to whatever shows it. */
 
 import { data } from "./dom.js";
 
-export const state = { rtt: data.asked_rtt_ms, fixes: new Set() };
+export const state = { rtt: data.asked_rtt_ms, fixes: new Set(), linear: false };
 
 const listeners = [];
 
@@ -23,6 +23,12 @@ export function chooseFix(fix, on) {
   if (!data.combined) state.fixes.clear();
   if (on) state.fixes.add(fix);
   else state.fixes.delete(fix);
+  tell();
+}
+
+/** Draws the curve on linear axes, or on logarithmic ones. */
+export function chooseAxes(linear) {
+  state.linear = linear;
   tell();
 }
 

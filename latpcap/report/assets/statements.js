@@ -24,7 +24,7 @@ function columns() {
   const network = number("network s", (row) => row.network_s, fixedS);
   const there = number(() => `network s at ${formatGivenMs(state.rtt)}`, (row) => left(row, "network_s") * factor(), fixedS, { live: true });
   return [
-    { title: "statement", value: (row) => row.text, show: statement, text: true },
+    { title: "statement", value: (row) => row.text, show: statement, text: true, long: true },
     number("runs", (row) => row.executions, count),
     number("round trips", (row) => Math.round(left(row, "round_trips")), count, { live: true }),
     number("rows", (row) => row.rows, known),

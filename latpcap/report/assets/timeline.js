@@ -20,7 +20,7 @@ let plot;
 
 /** Draws the lanes and the tools. */
 export function showTimeline() {
-  if (lanes.length === 0) {
+  if (lanes.every(({ longest }) => longest === 0)) {
     byId("timeline").hidden = true;
     return;
   }

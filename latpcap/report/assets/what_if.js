@@ -19,8 +19,17 @@ export function showWhatIf() {
     return;
   }
   listen();
+  byId("how-projected").textContent = howProjected();
   follow(answer);
   follow(speakLater());
+}
+
+/** How the figures of the table came about, what their range means, and what limits them. */
+function howProjected() {
+  const { points, range_text: range, guess_text: guess, limit } = data.analysis.projection;
+  const methods = new Set(points.map(({ method }) => method));
+  const how = methods.size === 1 ? `Each is ${[...methods][0]}.` : "";
+  return [how, range, guess, limit?.text].filter(Boolean).join(" ");
 }
 
 function listen() {
@@ -61,6 +70,16 @@ function answer({ rtt, fixes }) {
   byId("range").dataset.optimistic = there.optimistic;
   byId("range").dataset.pessimistic = there.pessimistic;
   fill(byId("figures"), ...figures(rtt, job, there, fixes));
+  byId("held").textContent = held(rtt);
+}
+
+/** How often the range held for measured runs of this kind of work, nearer or farther as this RTT is. */
+function held(rtt) {
+  const farther = rtt > summary.baseline_rtt_ms;
+  const point = data.analysis.projection.points.find((each) => each.coverage && each.rtt_ms > summary.baseline_rtt_ms === farther);
+  if (!point) return "";
+  const { work, coverage: { pairs, inside } } = point;
+  return `Kind of work: ${work}. Of ${count(pairs)} measured runs of this kind at a ${farther ? "longer" : "shorter"} RTT, ${percent(inside)} lay inside the range.`;
 }
 
 function figures(rtt, job, there, fixes) {
