@@ -178,7 +178,7 @@ fn shares<'a>(spans: impl Iterator<Item = &'a Span>, length: f64) -> Vec<f64> {
 
 /// When a span is over; the earliest first.
 #[derive(Clone, Copy)]
-struct End(f64);
+pub struct End(pub f64);
 
 impl Ord for End {
     fn cmp(&self, other: &End) -> Ordering {

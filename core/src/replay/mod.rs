@@ -14,6 +14,7 @@ mod changes;
 mod clocks;
 mod columns;
 mod distinct;
+mod groups;
 mod job;
 mod lanes;
 mod locks;

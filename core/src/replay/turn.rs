@@ -3,6 +3,7 @@
 use super::body::{Bodies, Body, EMPTY, GOODBYE, put_in_order};
 use super::bulk::FEW_SEGMENTS;
 use super::clocks;
+use super::groups;
 use super::job::{Job, UNSEEN};
 use super::lanes::{self, Usage, Waiting};
 use super::locks::{self, Lock};
@@ -243,6 +244,7 @@ fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>,
     if waiting != Waiting::Chained {
         pushes::find(starts, spans, &job.baseline_ns);
     }
+    groups::find(starts, spans, job.connections(), waiting);
     clocks::find(starts, spans)
 }
 

@@ -1,0 +1,318 @@
+//! Who waits for several at once: work that fans out over connections and goes on when all of it is there.
+//!
+//! A client whose turns each follow the one before on their lane begins them whatever the others do: the newest answer
+//! of another one is then of any age. One that waits for what others bring begins so long after the newest of them as it
+//! takes to react, however long its own lane has been silent. Its turns follow the answers that came since anybody last
+//! followed any: one where a connection goes on by itself, all where it does not (docs/model.md C.5).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::lanes::{End, Waiting};
+use super::turn::{Span, Start, Starts};
+
+/// A connection goes on by itself if its answer is hardly older than the newest: so many times its age, and so many ns.
+const HARDLY: f64 = 2.0;
+const HARDLY_NS: f64 = 2e5;
+/// An answer newer than this part of the usual reaction is not what was reacted to.
+const TOO_SOON: f64 = 0.3;
+/// So many reactions tell; how far they stray is not known better than to this, divided by the root of their number.
+const LEAST: usize = 10;
+const UNSURE: f64 = 1.5;
+/// At most this part of the answers was followed by their own connections long before.
+const FOLLOWED: f64 = 0.25;
+/// So many are enough.
+const ENOUGH: usize = 4096;
+/// A group's place is used again after so many.
+const PLACES: u32 = 1 << 16;
+
+/// How far the reactions to others' answers stray at most where it is who waits for them: ln of the third quartile ÷ the
+/// first. By chance it is 1.1 (evenly) to 1.6 (exponentially); tasks that take the connection of a pool that was given
+/// back last came down to 0.8.
+const fn strays(waiting: Waiting) -> f64 {
+    match waiting {
+        Waiting::Independent => 0.65,
+        Waiting::Evidence => 0.8,
+        Waiting::Chained => 1.0,
+    }
+}
+
+/// Let the turns of clients that wait for several at once follow all of those.
+pub fn find(starts: &mut [Start], spans: &[Span], connections: usize, waiting: Waiting) {
+    let mut clients: BTreeMap<u32, Client> = BTreeMap::new();
+    for (start, span) in starts.iter().zip(spans) {
+        clients.entry(span.client).or_default().begin(start, span);
+    }
+    let reactions = clients.into_iter().filter_map(|(number, client)| Some((number, client.reaction(waiting)?)));
+    let mut fans: BTreeMap<u32, Fan> = reactions.map(|(number, reaction)| (number, Fan::new(reaction))).collect();
+    if fans.is_empty() {
+        return;
+    }
+    let first = starts.iter().map(|start| start.lane + 1).max().unwrap_or(0);
+    let mut groups = Groups { first, next: 0, leaves: vec![None; connections] };
+    for (turn, span) in (0..).zip(spans) {
+        if let Some(fan) = fans.get_mut(&span.client) {
+            groups.begin(starts, spans, turn, fan);
+        }
+    }
+}
+
+/// It follows an answer, of which its lane may not be the only one that counts.
+fn follows(start: &Start) -> bool {
+    matches!(start.starts(), Starts::After | Starts::AfterOther)
+}
+
+/// How a client's turns begin.
+struct Client {
+    running: BinaryHeap<Reverse<(End, u32)>>,
+    newest: Answer,
+    /// The newest that a turn on another lane has followed.
+    followed: f64,
+    /// By what the turns ask.
+    reactions: BTreeMap<u32, Reactions>,
+}
+
+/// When it was there, and when its connection asked again.
+#[derive(Clone, Copy)]
+struct Answer {
+    connection: u32,
+    over: f64,
+    asked: f64,
+}
+
+/// How old the newest answer was when a turn began on another lane, longer after that one's own; and how often the
+/// answer's connection had gone on long before.
+#[derive(Default)]
+struct Reactions {
+    ages: Vec<f64>,
+    elsewhere: usize,
+}
+
+impl Default for Client {
+    fn default() -> Client {
+        let never = f64::NEG_INFINITY;
+        let newest = Answer { connection: u32::MAX, over: never, asked: f64::INFINITY };
+        Client { running: BinaryHeap::new(), newest, followed: never, reactions: BTreeMap::new() }
+    }
+}
+
+impl Client {
+    fn begin(&mut self, start: &Start, span: &Span) {
+        while let Some(&Reverse((End(over), connection))) =
+            self.running.peek().filter(|first| first.0.0.0 <= span.begin)
+        {
+            self.running.pop();
+            self.newest = Answer { connection, over, asked: f64::INFINITY };
+        }
+        if follows(start) && span.waits && !span.setup && !span.listens {
+            self.compare(span, start.gap);
+        }
+        if span.connection == self.newest.connection {
+            self.newest.asked = self.newest.asked.min(span.begin);
+        }
+        if span.waits && span.end > span.begin {
+            self.running.push(Reverse((End(span.end), span.connection)));
+        }
+    }
+
+    fn compare(&mut self, span: &Span, gap: f64) {
+        let Answer { over, asked, .. } = self.newest;
+        let age = span.begin - over;
+        if gap <= HARDLY * age + HARDLY_NS || over <= self.followed {
+            return;
+        }
+        self.followed = over;
+        let reactions = self.reactions.entry(span.statement).or_default();
+        if age > HARDLY * (asked - over) {
+            reactions.elsewhere += 1;
+        } else if reactions.ages.len() < ENOUGH {
+            reactions.ages.push(age.max(1.0));
+        }
+    }
+
+    /// The usual reaction, where it waits for others.
+    fn reaction(self, waiting: Waiting) -> Option<f64> {
+        let steadiest = self.reactions.into_values().filter_map(Reactions::strays).min_by(|a, b| a.0.total_cmp(&b.0));
+        steadiest.filter(|(most, _)| *most <= strays(waiting)).map(|(_, usual)| usual)
+    }
+}
+
+impl Reactions {
+    /// How far they stray at most, and the usual one.
+    fn strays(mut self) -> Option<(f64, f64)> {
+        let count = self.ages.len();
+        if count < LEAST || self.elsewhere as f64 > FOLLOWED * count as f64 {
+            return None;
+        }
+        self.ages.sort_unstable_by(f64::total_cmp);
+        let [first, middle, third] = [1, 2, 3].map(|quarter| self.ages[quarter * count / 4]);
+        Some(((third / first).ln() + UNSURE / (count as f64).sqrt(), middle))
+    }
+}
+
+/// A turn that is over and that nobody has followed yet.
+#[derive(Clone, Copy)]
+struct Leaf {
+    turn: u32,
+    over: f64,
+}
+
+/// Answers that were followed together.
+#[derive(Clone, Copy)]
+struct Group {
+    place: u32,
+    over: f64,
+}
+
+/// A client's work as it fans out.
+struct Fan {
+    reaction: f64,
+    running: BinaryHeap<Reverse<(End, u32)>>,
+    /// The connections whose turns are over, in that order; of some the turn has been followed.
+    over: Vec<u32>,
+    last: Option<Group>,
+}
+
+impl Fan {
+    fn new(reaction: f64) -> Fan {
+        Fan { reaction, running: BinaryHeap::new(), over: Vec::new(), last: None }
+    }
+
+    /// The turn that is over before `span` begins, as far as that can have seen it.
+    fn next_over(&mut self, spans: &[Span], span: &Span) -> Option<Leaf> {
+        let &Reverse((End(over), turn)) = self.running.peek()?;
+        let own = spans[turn as usize].connection == span.connection;
+        let seen = if own { span.begin } else { span.begin - TOO_SOON * self.reaction };
+        (over <= seen).then(|| {
+            self.running.pop();
+            Leaf { turn, over }
+        })
+    }
+}
+
+struct Groups {
+    /// Of the places of lanes.
+    first: u32,
+    next: u32,
+    /// Of each connection.
+    leaves: Vec<Option<Leaf>>,
+}
+
+impl Groups {
+    fn begin(&mut self, starts: &mut [Start], spans: &[Span], turn: u32, fan: &mut Fan) {
+        let span = &spans[turn as usize];
+        while let Some(leaf) = fan.next_over(spans, span) {
+            let connection = spans[leaf.turn as usize].connection;
+            self.leaves[connection as usize] = Some(leaf);
+            fan.over.push(connection);
+        }
+        fan.running.push(Reverse((End(span.end.max(span.begin)), turn)));
+        let start = starts[turn as usize];
+        if !follows(&start) {
+            return;
+        }
+        if let Some(group) = self.followed(starts, span, fan) {
+            starts[turn as usize] = Start::new(start.lane, group.place, Starts::AfterOther, span.begin - group.over);
+            fan.last = fan.last.filter(|last| last.over > group.over).or(Some(group));
+        }
+    }
+
+    /// What a turn follows: its connection's own answer, all that nobody has followed yet, or what others follow.
+    fn followed(&mut self, starts: &mut [Start], span: &Span, fan: &mut Fan) -> Option<Group> {
+        while fan.over.last().is_some_and(|&connection| self.leaves[connection as usize].is_none()) {
+            fan.over.pop();
+        }
+        let leaf = fan.over.last().and_then(|&connection| self.leaves[connection as usize]);
+        let newest = leaf.map_or(f64::NEG_INFINITY, |leaf| leaf.over);
+        let last = fan.last.map_or(f64::NEG_INFINITY, |group| group.over);
+        let age = span.begin - newest.max(last);
+        let by_itself = |leaf: &Leaf| span.setup || span.begin - leaf.over <= HARDLY * age + HARDLY_NS;
+        if let Some(own) = self.leaves[span.connection as usize].filter(by_itself) {
+            self.leaves[span.connection as usize] = None;
+            return Some(self.group(starts, own.over, [own].into_iter()));
+        }
+        if newest <= last {
+            return fan.last;
+        }
+        let all: Vec<Leaf> =
+            fan.over.drain(..).filter_map(|connection| self.leaves[connection as usize].take()).collect();
+        Some(self.group(starts, newest, all.into_iter()))
+    }
+
+    /// The turns whose ends are followed together share a place.
+    fn group(&mut self, starts: &mut [Start], over: f64, leaves: impl Iterator<Item = Leaf>) -> Group {
+        self.next = (self.next + 1) % PLACES;
+        let place = self.first + self.next;
+        for leaf in leaves {
+            let start = &mut starts[leaf.turn as usize];
+            *start = Start::new(place, start.after(), start.starts(), start.gap);
+        }
+        Group { place, over }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::turn::NOWHERE;
+
+    const MS: f64 = 1e6;
+
+    /// Each lane's turns follow its own, as lanes alone explain them.
+    fn job(mut spans: Vec<Span>) -> (Vec<Start>, Vec<Span>) {
+        spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+        let mut over = [None; 3];
+        let mut starts = Vec::new();
+        for span in &spans {
+            let before = over[span.connection as usize].replace(span.end);
+            let (starts_at, gap) =
+                before.map_or((Starts::AtFirst, span.begin), |over| (Starts::After, span.begin - over));
+            starts.push(Start::new(span.connection, span.connection, starts_at, gap));
+        }
+        (starts, spans)
+    }
+
+    fn turn(connection: u32, begin: f64, takes: f64) -> Span {
+        Span { connection, begin, end: begin + takes, waits: true, statement: 1, ..NOWHERE }
+    }
+
+    /// A query, two beside it that need its answer, and so on.
+    fn fanned_out() -> Vec<Span> {
+        let mut spans = Vec::new();
+        for round in 0..40 {
+            let begin = f64::from(round) * 32.5 * MS;
+            spans.push(turn(0, begin, 15.0 * MS));
+            spans.push(turn(1, begin + 15.2 * MS, 15.0 * MS));
+            spans.push(turn(2, begin + 15.3 * MS, 17.0 * MS));
+        }
+        spans
+    }
+
+    #[test]
+    fn who_begins_soon_after_the_answers_of_others_waits_for_them() {
+        let (mut starts, spans) = job(fanned_out());
+        find(&mut starts, &spans, 3, Waiting::Evidence);
+        let last = &starts[starts.len() - 3..];
+        assert_eq!(last[1].after(), last[0].lane);
+        assert_eq!(last[2].after(), last[0].lane);
+        assert!((last[2].gap - 0.3 * MS).abs() < 1.0);
+        assert_eq!(last[0].after(), starts[starts.len() - 4].lane, "and goes on after the slowest of them");
+    }
+
+    #[test]
+    fn who_begins_at_any_time_after_the_answers_of_others_does_not() {
+        let mut spans = Vec::new();
+        for connection in 0..3_u32 {
+            let mut begin = f64::from(connection) * 3.0 * MS;
+            for number in 0..80_u32 {
+                spans.push(turn(connection, begin, 4.0 * MS));
+                let number = number + 101 * connection;
+                begin += 4.0 * MS + MS * f64::from(1 + number * number * 37 % 211) / 11.0;
+            }
+        }
+        let (mut starts, spans) = job(spans);
+        let before = starts.clone();
+        find(&mut starts, &spans, 3, Waiting::Evidence);
+        assert_eq!(starts, before);
+    }
+}
