@@ -76,6 +76,9 @@ class Ex:
     retransmissions: int = 0
     stalled_ms: float = 0.0
     silent_ms: float = 0.0
+    request_silent_ms: float = 0.0
+    request_paced_ms: float = 0.0
+    response_paced_ms: float = 0.0
     told_ms: float = 0.0
     complete: bool = True
     parameters: int = 0
@@ -327,6 +330,9 @@ class Tables:
             "retransmissions": ex.retransmissions,
             "stalled_ns": _ns(ex.stalled_ms),
             "silent_ns": _ns(ex.silent_ms),
+            "request_silent_ns": _ns(ex.request_silent_ms),
+            "request_paced_ns": _ns(ex.request_paced_ms),
+            "response_paced_ns": _ns(ex.response_paced_ms),
             "told_ns": _ns(ex.told_ms),
             "transaction": ex.transaction,
             "complete": ex.complete,
@@ -392,7 +398,9 @@ class Tables:
         types |= dict.fromkeys(frames, U64)
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64}
-        types |= {"silent_ns": I64, "told_ns": I64}
+        types |= dict.fromkeys(
+            ("silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"), I64
+        )
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {
             "rows": U64,

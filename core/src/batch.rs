@@ -64,6 +64,8 @@ pub enum What {
     Stalled(Side, i64),
     /// What one side sends next had waited so long for acknowledgments.
     Silent(Side, i64),
+    /// What one side sends next it had kept back so long though nothing was in its way.
+    Paced(Side, i64),
     /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.
     Secrets(Zeroizing<Vec<u8>>),
 }

@@ -115,6 +115,9 @@ impl Flows<'_> {
         if arrival.silent_ns > 0 {
             batch.add(number, What::Silent(side, arrival.silent_ns));
         }
+        if arrival.paced_ns > 0 {
+            batch.add(number, What::Paced(side, arrival.paced_ns));
+        }
         if let Some(chunk) = arrival.chunk {
             batch.add_chunk(number, &chunk);
         }

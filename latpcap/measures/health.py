@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr
 from latpcap.measures.budget import Timeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.legs import Proxied
+from latpcap.measures.pacing import pacing
 from latpcap.measures.proxies import hidden_networks
 from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_readings
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
@@ -215,6 +216,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "each round trip counts with the RTT of its time; the one RTT of the whole is the mean over all waits",
         "look for a fail-over, a VPN or a congestion at that time; `latpcap minutes` shows the RTT over time",
     ),
+    "paced-sender": (
+        "at another RTT their transfers take as long in round trips; a capture at less than 2 ms does not show it, so "
+        "that a projection up from there is too short by up to half a round trip for each large message",
+        "nothing; to project upwards capture where the RTT is longer, or have the sender use CUBIC",
+    ),
     "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),
     "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
 }
@@ -241,7 +247,7 @@ GRAVEST_FIRST = (
         "too-many-samples",
     ),
     # what the network did, which the figures allow for
-    *("timeouts", "loss", "delayed-ack", "zero-window", "retransmissions"),
+    *("timeouts", "loss", "delayed-ack", "zero-window", "retransmissions", "paced-sender"),
     # something is left out
     *("malformed-packets", "encrypted-packets", "unknown-interface", "unknown-link-type"),
     *("unrecognised", "other-database", "refused", "unanswered", "too-many-statements", "too-many-errors"),
@@ -309,6 +315,7 @@ def measured_notes(
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
         _about_proxies(recording, rtt, legs),
+        _about_pacing(recording, rtt),
         _about_reading(recording),
         _about_time(timeline),
         _about_selection(recording),
@@ -358,6 +365,16 @@ def _about_proxies(recording: Recording, rtt: Estimate, legs: Proxied | None) ->
         others = counted(len(found) - 1, "other server")
         text = f"{first.text} (so of {others}, too)" if found[1:] else first.text
         yield HealthNote("proxy-likely", "warning", text, sum(hidden.answers for hidden in found))
+
+
+def _about_pacing(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
+    found = pacing(recording, rtt)
+    if found.shows:
+        text = (
+            f"{found.messages:,} of {counted(found.of, 'large message')} left evenly over the round trip rather than "
+            "at once: their sender paces (BBR, a fair queue)"
+        )
+        yield HealthNote("paced-sender", "info", text, found.messages)
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from latpcap._core import Replay
 from latpcap.measures.budget import Timeline
 from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.pacing import pacing
 from latpcap.measures.stalls import ack_stalls
 from latpcap.measures.tcp import INITIAL_WINDOW, MSS_BYTES, TIMESTAMPS_BYTES
 from latpcap.measures.windows import narrow_windows
@@ -141,7 +142,12 @@ class Columns(Struct, frozen=True):
     streamed: NDArray[np.bool_]
     """The request went on when the answer had begun: the client did not wait for that."""
     silent_ns: Floats
-    """Of each exchange; empty where no sender waited for acknowledgments."""
+    """Of each exchange, as the next three; empty where nobody was held back. How long a sender waited for ACKs."""
+    request_silent_ns: Floats
+    """What of that the client waited."""
+    request_paced_ns: Floats
+    """How long a sender that paces kept its request, or its response, back."""
+    response_paced_ns: Floats
     told_ns: Floats
     """Of each exchange; empty where the server pushed nothing. How long before the request it did; 0 where not."""
 
@@ -157,6 +163,8 @@ class Columns(Struct, frozen=True):
         segment_bytes = _segment_bytes(connections)
         stalls, windows = ack_stalls(exchanges), narrow_windows(connections, exchanges)
         silent, told = exchanges.silent, exchanges.told
+        paced = pacing(recording, rtt)
+        held = len(exchanges) if paced.shows or silent.any() else 0
         near_ns = 2.0 * half[rtt.of_exchanges] if told.any() else 0.0
         stalled = len(exchanges) if stalls.before.any() or stalls.inside.any() else 0
         never = _never_waits(connections, exchanges)
@@ -192,7 +200,10 @@ class Columns(Struct, frozen=True):
             shared=exchanges.wait.where("shared".__eq__),
             deferred=exchanges.wait.where("deferred".__eq__),
             streamed=_streamed(exchanges, segment_bytes),
-            silent_ns=silent.astype(float) if silent.any() else np.empty(0),
+            silent_ns=silent[:held].astype(float),
+            request_silent_ns=exchanges.request_silent[:held].astype(float),
+            request_paced_ns=paced.requests[:held],
+            response_paced_ns=paced.responses[:held],
             told_ns=np.where(told > 0, np.maximum(told - near_ns, 1.0), 0.0) if told.any() else np.empty(0),
         )
 

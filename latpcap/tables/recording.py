@@ -209,6 +209,21 @@ class Exchanges:
         return self._ints("silent_ns")
 
     @property
+    def request_silent(self) -> Ints:
+        """What of that the client had to wait."""
+        return self._ints("request_silent_ns")
+
+    @property
+    def request_paced(self) -> Ints:
+        """How long the client kept back what it might have sent: it paces."""
+        return self._ints("request_paced_ns")
+
+    @property
+    def response_paced(self) -> Ints:
+        """How long the server did."""
+        return self._ints("response_paced_ns")
+
+    @property
     def told(self) -> Ints:
         """How long before its request the server's last push came, of those since the answer before; 0 without one."""
         return self._ints("told_ns")

@@ -83,6 +83,14 @@ impl Conversation {
         }
     }
 
+    /// What one side sends now it had kept back though nothing was in its way.
+    pub fn paced(&mut self, side: Side, paced_ns: i64) {
+        if let Conversation::Known(dialogue) = self {
+            let side = if dialogue.swapped { side.other() } else { side };
+            dialogue.pairing.paced(side, paced_ns);
+        }
+    }
+
     /// One side hangs up and has received the first `acknowledged` bytes of the other.
     pub fn hung_up(&mut self, side: Side, acknowledged: u64) {
         let Conversation::Known(dialogue) = self else { return };

@@ -45,14 +45,23 @@ pub struct Exchange {
     pub retransmissions: u32,
     /// How long delayed acknowledgments held its packets back.
     pub stalled_ns: i64,
-    /// How long whoever sent had to wait for acknowledgments before it could go on.
-    pub silent_ns: i64,
+    /// What kept its request and its response back.
+    pub held: Held,
     /// The server's last push between the answer before and this request → the request; 0 where there was none.
     pub told_ns: i64,
     /// Whether a transaction was open when it ended, where the protocol says.
     pub transaction: Option<&'static str>,
     /// All of it was captured, so its times can be used.
     pub complete: bool,
+}
+
+/// What kept the client, and the server, from sending what was ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// How long it had to wait for acknowledgments before it could go on.
+    pub silent_ns: [i64; 2],
+    /// How long it did not send what it might have sent: it paces.
+    pub paced_ns: [i64; 2],
 }
 
 /// Does the client wait for the answer? Decided once, when the request is sent.

@@ -6,7 +6,7 @@
 
 use super::queue::{Open, Queue};
 use super::trust::{MIN_PIPELINED, Trust};
-use super::{Exchange, MessageSpan, Span, Wait};
+use super::{Exchange, Held, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
@@ -28,6 +28,8 @@ pub struct Pairing {
     next_number: u32,
     previous_request_ns: Option<i64>,
     pub(super) previous_response: Option<Mark>,
+    /// Of a request that is not yet there as a whole.
+    held: Held,
     /// The server's last push since.
     pushed_ns: Option<i64>,
     /// Where the last whole response ends in the server's stream.
@@ -162,12 +164,24 @@ impl Pairing {
 
     /// What one side sends now had to wait for acknowledgments.
     pub fn silent(&mut self, side: Side, silent_ns: i64) {
-        let sending = match side {
-            Side::Client => self.open.newest_mut(),
-            Side::Server => self.open.oldest_mut(),
-        };
-        if let Some(open) = sending {
-            open.exchange.silent_ns += silent_ns;
+        if let Some(held) = self.sending(side) {
+            held.silent_ns[side as usize] += silent_ns;
+        }
+    }
+
+    /// What one side sends now it had kept back though nothing was in its way.
+    pub fn paced(&mut self, side: Side, paced_ns: i64) {
+        if let Some(held) = self.sending(side) {
+            held.paced_ns[side as usize] += paced_ns;
+        }
+    }
+
+    /// Of what a side is sending; a request that is not yet there as a whole is the next one.
+    fn sending(&mut self, side: Side) -> Option<&mut Held> {
+        match side {
+            Side::Client if self.open.is_empty() => Some(&mut self.held),
+            Side::Client => self.open.newest_mut().map(|open| &mut open.exchange.held),
+            Side::Server => self.open.oldest_mut().map(|open| &mut open.exchange.held),
         }
     }
 
@@ -179,6 +193,7 @@ impl Pairing {
         self.previous_request_ns = None;
         self.previous_response = None;
         self.pushed_ns = None;
+        self.held = Held::default();
     }
 
     /// `lost` bytes of what is under way, up to `until`, were not captured.
@@ -336,7 +351,7 @@ impl Pairing {
             client_ns: since(self.previous_response.map(|mark| mark.time_ns)),
             retransmissions: 0,
             stalled_ns: 0,
-            silent_ns: 0,
+            held: std::mem::take(&mut self.held),
             told_ns: since(self.pushed_ns.take()).map_or(0, |since| since.max(1)),
             transaction: None,
             complete: true,

@@ -170,7 +170,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::Wait;
+    use crate::exchange::{Held, Wait};
     use crate::protocols::Purpose;
 
     fn open(number: u32) -> Open {
@@ -197,7 +197,7 @@ mod tests {
             client_ns: None,
             retransmissions: 0,
             stalled_ns: 0,
-            silent_ns: 0,
+            held: Held::default(),
             told_ns: 0,
             transaction: None,
             complete: true,

@@ -1,6 +1,7 @@
 //! Transfers of many segments, and what the capture tells of their senders.
 
 use super::Replay;
+use super::abreast::Times;
 use super::body::Body;
 use super::job::Job;
 use super::transfer::{INITIAL_WINDOW, Path, Sender};
@@ -15,6 +16,8 @@ pub struct Bulk {
     pub segments: f64,
     /// How long its sender waited for acknowledgments in a row when it was captured.
     pub silent: f64,
+    /// How long its sender kept it back by its pace, which follows the RTT.
+    pub paced: f64,
     /// How long the application takes to produce it.
     pub production: f64,
     /// Segments that were under way at once when it was captured, at least.
@@ -44,7 +47,10 @@ pub const FEW_SEGMENTS: f64 = INITIAL_WINDOW / 2.0;
 pub fn bulks(replay: &Replay, job: &Job) -> Vec<Bulk> {
     let large = |(_, turn): &(u32, Body)| replay.segments(turn.row).iter().any(|&segments| segments > FEW_SEGMENTS);
     let turns = (0..).zip(replay.turns.bodies.iter()).filter(large);
-    let silent = |bulk: Bulk, row: u32| Bulk { silent: job.silent(row as usize), ..bulk };
+    let silent = |bulk: Bulk, row: u32| {
+        let paced = job.paced(row as usize)[bulk.sender as usize];
+        Bulk { silent: job.silent(row as usize), paced, ..bulk }
+    };
     let bulks = turns.map(|(number, turn)| (turn.row, of_turn(&turn, number, replay.segments(turn.row))));
     bulks.flat_map(|(row, bulks)| bulks.map(|bulk| Some(silent(bulk?, row)))).flatten().collect()
 }
@@ -55,6 +61,7 @@ const UNKNOWN: Bulk = Bulk {
     sender: Side::Client,
     segments: 0.0,
     silent: 0.0,
+    paced: 0.0,
     production: 0.0,
     window: 0.0,
     most: f64::INFINITY,
@@ -85,6 +92,8 @@ const LEAST_WINDOW: f64 = 2.0;
 const FILLED: f64 = 0.75;
 const FILLED_SLOWLY: f64 = 0.5;
 const SLOW_SEGMENT_NS: f64 = 50e3;
+/// A sender that paces sends what its pace has for about so long in one burst (Linux: `sk_pacing_shift` of 10).
+const BURST_NS: f64 = 1e6;
 /// What an application may need at most beside a window that holds its transfer back.
 const BESIDE: f64 = 0.1;
 
@@ -100,10 +109,19 @@ impl Bulk {
         if self.most.is_finite() { Path { largest: self.most * taken, ..*path } } else { *path }
     }
 
+    /// How long its sender's pace keeps it back at these RTTs. A pace is about so much in a round trip, so its time grows
+    /// with it; but what goes in a millisecond goes at once.
+    pub fn paced(&self, rtts: &Times, baseline: f64) -> Times {
+        if self.paced <= 0.0 {
+            return Times::default();
+        }
+        (rtts.times((self.paced + BURST_NS) / baseline.max(1.0)) - Times::all(BURST_NS)).max(Times::default())
+    }
+
     /// Split what was observed into the sender's rounds and the application's production, of which a part was `hidden`
     /// while the sender waited for acknowledgments.
     pub fn learn(&mut self, sender: Sender, now: f64, observed: f64, path: &Path, hidden: f64) {
-        let observed = observed.max(0.0);
+        let observed = (observed - self.paced).max(0.0);
         let mut sender = sender;
         let grown = sender.window();
         while self.time(sender, now, 0.0, path) > observed && sender.window() < self.segments {

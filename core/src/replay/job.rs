@@ -55,9 +55,14 @@ columns! {
         /// Most of its request followed when the answer had begun: the client did not wait for that.
         streamed: bool,
     }
-    silences {
+    held {
         /// Of exchanges, too; empty where there is none. How long a sender waited for acknowledgments.
         silent_ns: f64,
+        /// What of that the client waited.
+        request_silent_ns: f64,
+        /// How long a side that paces kept its request, or its response, back.
+        request_paced_ns: f64,
+        response_paced_ns: f64,
     }
     pushes {
         /// Of exchanges, too; empty where there is none. How long before its request the server pushed something; 0 where
@@ -77,10 +82,10 @@ impl Job<'_> {
     pub fn check(&self) -> Result<(), &'static str> {
         let phases = self.baseline_ns.len();
         let stalls = self.stalled_before_ns.len();
-        let silences = self.silent_ns.len();
+        let held = self.silent_ns.len();
         let pushes = self.told_ns.len();
-        let fit = self.fits(phases, self.connections(), self.rows(), silences, pushes, stalls)
-            && [stalls, silences, pushes].iter().all(|&cells| cells == 0 || cells == self.rows())
+        let fit = self.fits(phases, self.connections(), self.rows(), held, pushes, stalls)
+            && [stalls, held, pushes].iter().all(|&cells| cells == 0 || cells == self.rows())
             && self.opening.iter().chain(self.phase.iter()).all(|&phase| (phase as usize) < phases)
             && self.connection.is_sorted()
             && self.connection.last().is_none_or(|&last| (last as usize) < self.connections())
@@ -99,6 +104,11 @@ impl Job<'_> {
     /// How long a sender waited for acknowledgments in a row.
     pub fn silent(&self, row: usize) -> f64 {
         self.silent_ns.get(row).copied().unwrap_or(0.0)
+    }
+
+    /// How long a side that paces kept a row's request, and its response, back.
+    pub fn paced(&self, row: usize) -> [f64; 2] {
+        [&self.request_paced_ns, &self.response_paced_ns].map(|paced| paced.get(row).copied().unwrap_or(0.0))
     }
 
     /// How long before a row's request the server pushed something; 0 where it did not.

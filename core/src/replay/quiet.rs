@@ -262,6 +262,9 @@ mod tests {
             deferred: vec![false; count].into(),
             streamed: vec![false; count].into(),
             silent_ns: Vec::new().into(),
+            request_silent_ns: Vec::new().into(),
+            request_paced_ns: Vec::new().into(),
+            response_paced_ns: Vec::new().into(),
             told_ns: Vec::new().into(),
         };
         let changes = Changes {

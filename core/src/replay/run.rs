@@ -347,8 +347,8 @@ impl Run {
             senders.each(|sender| sender.halve(walked.halvings[side as usize]));
         }
         let learned = self.learned.as_ref();
-        let (path, production) = match bulk {
-            None => (*path, observed.max(0.0)),
+        let (path, production, paced) = match bulk {
+            None => (*path, observed.max(0.0), Times::default()),
             Some(number) => {
                 let bulk = learned.map_or(&walk.replay.bulks[number], |learned| &learned.bulks[number]);
                 let window = if walk.network.loss > 0.0 { bulk.window.min(path.largest) } else { bulk.window };
@@ -356,10 +356,11 @@ impl Run {
                     sender.widen(window);
                     sender.narrow(bulk.most * walk.network.taken);
                 });
-                (bulk.path(path, walk.network.taken), bulk.production)
+                let baseline = walk.replay.connections.baseline_ns[walked.turn.phase as usize];
+                (bulk.path(path, walk.network.taken), bulk.production, bulk.paced(rtts, baseline))
             }
         };
-        let time = senders.send(now, segments, production, &path, rtts);
+        let time = senders.send(now, segments, production, &path, rtts) + paced;
         if self.learned.is_some() { Times::all(observed) } else { time + observed.min(0.0) }
     }
 }

@@ -39,6 +39,9 @@ fn job(answers: &[(Option<i64>, f64)]) -> Job<'static> {
         deferred: vec![false; answers.len()].into(),
         streamed: vec![false; answers.len()].into(),
         silent_ns: Vec::new().into(),
+        request_silent_ns: Vec::new().into(),
+        request_paced_ns: Vec::new().into(),
+        response_paced_ns: Vec::new().into(),
         told_ns: Vec::new().into(),
     }
 }
@@ -154,6 +157,17 @@ fn applications_may_have_worked_while_their_sender_waited() {
     let took = |hidden: f64| replay.learned(&Network { hidden, ..NETWORK }).at(0.001) / MS as f64;
     assert!((took(1.0) - took(0.0) - 60.0).abs() < 1.0, "{} and {}", took(1.0), took(0.0));
     assert!((took(1.0) - took(0.5) - 30.0).abs() < 1.0, "{} and {}", took(1.0), took(0.5));
+}
+
+#[test]
+fn what_a_pace_keeps_back_follows_the_rtt_and_goes_at_once_where_a_millisecond_holds_it() {
+    let mut job = job(&[(Some(0), 40.0)]);
+    (job.baseline_ns, job.low_ns, job.high_ns) = (vec![10e6].into(), vec![10e6].into(), vec![10e6].into());
+    (job.response_ns.to_mut()[0], job.response_end_ns.to_mut()[0]) = (10 * MS, 14 * MS);
+    (job.request_paced_ns, job.response_paced_ns) = (vec![0.0].into(), vec![4e6].into());
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let took = [1.0, 10.0, 100.0].map(|rtt_ms| (replay.at(rtt_ms) - replay.at(0.0)) / MS as f64 - rtt_ms);
+    assert!(took[0].abs() < 0.1 && (took[1] - 4.0).abs() < 0.1 && (took[2] - 49.0).abs() < 0.1, "{took:?}");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
 
+/// What the option for timestamps takes of each segment (RFC 7323).
+const TIMESTAMPS_BYTES: u32 = 12;
+
 /// One TCP connection: who, when, and its two streams.
 #[derive(Debug)]
 pub struct Connection {
@@ -61,6 +64,8 @@ pub struct Arrival<'a> {
     pub stalled_ns: i64,
     /// How long its sender had waited for acknowledgments; 0 for most.
     pub silent_ns: i64,
+    /// How long its sender had kept it back though nothing was in its way; 0 for most.
+    pub paced_ns: i64,
     /// What its acknowledgment tells of the RTT to its sender.
     pub sample: Option<RttSample>,
 }
@@ -202,11 +207,11 @@ impl Connection {
             }
             None => None,
         };
-        let silent_ns = self.silent_ns(side, segment, &accepted);
+        let (silent_ns, paced_ns) = self.held_ns(side, segment, &accepted);
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silent_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silent_ns, paced_ns, sample })
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.
@@ -273,7 +278,8 @@ impl Connection {
         if segment.wire_length == 0 {
             return 0;
         }
-        self.paces[side.other() as usize].peer_sent();
+        let acknowledges_all = self.streams.is_acknowledged(side.other());
+        self.paces[side.other() as usize].peer_sent(acknowledges_all);
         match accepted.sending {
             Sending::New => {
                 self.readings[side as usize].note(segment);
@@ -290,13 +296,29 @@ impl Connection {
         0
     }
 
-    /// How long new data waited for acknowledgments.
+    /// How long new data waited for acknowledgments, and for their sender's pace.
     #[inline]
-    fn silent_ns(&self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
+    fn held_ns(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> (i64, i64) {
         if segment.wire_length == 0 || accepted.sending != Sending::New {
-            return 0;
+            return (0, 0);
         }
-        self.paces[side as usize].silent_ns(segment.time_ns, self.handshake.rtt_ns())
+        let rtt_ns = self.handshake.rtt_ns();
+        let is_full = self.is_full(segment);
+        let pace = &mut self.paces[side as usize];
+        let silent_ns = pace.silent_ns(segment.time_ns, rtt_ns);
+        let paced_ns = pace.paced_ns(segment.time_ns, rtt_ns);
+        pace.flies(segment.time_ns, is_full);
+        (silent_ns, paced_ns)
+    }
+
+    /// As long as segments of the connection can be: its sender had as much to send.
+    #[inline]
+    fn is_full(&self, segment: &Segment<'_>) -> bool {
+        let most = [Side::Client, Side::Server].map(|side| self.advertised.maximum_segment_size(side));
+        let [Some(client), Some(server)] = most else { return false };
+        let options = if segment.timestamp.is_some() { TIMESTAMPS_BYTES } else { 0 };
+        let full = u32::from(client.min(server)).saturating_sub(options);
+        full > 0 && segment.wire_length.is_multiple_of(full)
     }
 
     /// How long a delayed acknowledgment had held the new data back.

@@ -11,13 +11,25 @@ const DELAYED_NS: std::ops::RangeInclusive<i64> = 30_000_000..=510_000_000;
 const LEAST_SILENCE_NS: i64 = 1_000_000;
 /// What a host takes to send what it held back, once it may.
 const PROMPT_NS: i64 = 1_000_000;
+/// A sender that paces lets about 1 ms pass from burst to burst (Linux); a shorter pause may be the hosts' own.
+const LEAST_PACED_NS: i64 = 200_000;
+/// No acknowledgment of a flight can have come back by then, in tenths of the RTT.
+const UNHEARD_TENTHS: i64 = 9;
+/// No flight is known to have begun.
+const LONG_AGO_NS: i64 = i64::MIN;
 
 /// When one side sent, and what it waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     last_sent_ns: Option<i64>,
+    /// When it sent the first of what is under way.
+    flight_ns: i64,
+    /// What it sent last filled its segments: more was waiting to be sent.
+    was_full: bool,
     /// The peer has sent data since.
     is_answered: bool,
+    /// With the last of that it acknowledged everything.
+    is_heard: bool,
     least_rtt_ns: i64,
     held: Option<Held>,
 }
@@ -31,7 +43,15 @@ struct Held {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace { last_sent_ns: None, is_answered: false, least_rtt_ns: i64::MAX, held: None }
+        Pace {
+            last_sent_ns: None,
+            flight_ns: 0,
+            was_full: false,
+            is_answered: false,
+            is_heard: false,
+            least_rtt_ns: i64::MAX,
+            held: None,
+        }
     }
 }
 
@@ -47,8 +67,8 @@ impl Pace {
 
     /// The peer sent data: what this side sends now, it sends for another reason.
     #[inline]
-    pub fn peer_sent(&mut self) {
-        self.is_answered = true;
+    pub fn peer_sent(&mut self, acknowledges_all: bool) {
+        (self.is_answered, self.is_heard) = (true, acknowledges_all);
         self.held = None;
     }
 
@@ -76,6 +96,25 @@ impl Pace {
         let (Some(before_ns), Some(rtt_ns), false) = (self.last_sent_ns, rtt_ns, self.is_answered) else { return 0 };
         let silent_ns = time_ns - before_ns;
         if silent_ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && silent_ns <= rtt_ns + rtt_ns / 2 { silent_ns } else { 0 }
+    }
+
+    /// How long the new data that pass now were kept back though they were ready, as the segment before them was full, and
+    /// though no acknowledgment can have been waited for, as none of this flight's can have come: by a sender that paces.
+    #[inline]
+    pub fn paced_ns(&self, time_ns: i64, rtt_ns: Option<i64>) -> i64 {
+        let (Some(before_ns), Some(rtt_ns), true) = (self.last_sent_ns, rtt_ns, self.was_full) else { return 0 };
+        let (since_ns, paced_ns) = (time_ns.saturating_sub(self.flight_ns), time_ns - before_ns);
+        let unheard = since_ns.saturating_mul(10) <= rtt_ns.saturating_mul(UNHEARD_TENTHS) && !self.is_answered;
+        if unheard && paced_ns >= LEAST_PACED_NS { paced_ns } else { 0 }
+    }
+
+    /// New data pass, in full segments or not. They begin a flight where the peer spoke before, and all was acknowledged.
+    #[inline]
+    pub fn flies(&mut self, time_ns: i64, is_full: bool) {
+        self.was_full = is_full;
+        if self.last_sent_ns.is_none() || self.is_answered {
+            self.flight_ns = if self.last_sent_ns.is_none() || self.is_heard { time_ns } else { LONG_AGO_NS };
+        }
     }
 
     /// How long this side was silent before it sent again, where that was a time-out.
@@ -120,7 +159,7 @@ mod tests {
     fn an_answer_of_the_peer_ends_the_wait() {
         let mut pace = Pace::default();
         pace.acknowledged(late(41), Some(MS));
-        pace.peer_sent();
+        pace.peer_sent(true);
         assert_eq!(pace.sent_new(100 * MS, None), None);
     }
 
@@ -132,8 +171,29 @@ mod tests {
         let after = |pace: &Pace, ms: i64| pace.silent_ns(ms * MS, Some(10 * MS)) / MS;
         assert_eq!([4, 5, 9, 15, 16].map(|ms| after(&pace, ms)), [0, 5, 9, 15, 0]);
         assert_eq!(pace.silent_ns(9 * MS, None), 0);
-        pace.peer_sent();
+        pace.peer_sent(true);
         assert_eq!(after(&pace, 9), 0);
+    }
+
+    /// What is told of the second segment of an answer, 1 ms after the first; the RTT is 10 ms.
+    fn kept_back_ms(is_full: bool, acknowledges_all: bool, again_ms: i64) -> i64 {
+        let mut pace = Pace::default();
+        pace.flies(0, true);
+        pace.sent_new(0, None);
+        pace.peer_sent(acknowledges_all);
+        for (time_ns, is_full) in [(50 * MS, is_full), ((50 + again_ms - 1) * MS, is_full)] {
+            pace.flies(time_ns, is_full);
+            pace.sent_new(time_ns, None);
+        }
+        pace.paced_ns((50 + again_ms) * MS, Some(10 * MS)) / MS
+    }
+
+    #[test]
+    fn what_comes_late_though_more_was_ready_and_nothing_can_have_been_acknowledged_is_paced() {
+        assert_eq!(kept_back_ms(true, true, 2), 1);
+        assert_eq!(kept_back_ms(false, true, 2), 0, "the application had no more");
+        assert_eq!(kept_back_ms(true, false, 2), 0, "what was sent before may be acknowledged meanwhile");
+        assert_eq!(kept_back_ms(true, true, 10), 0, "the first of it may be acknowledged");
     }
 
     #[test]

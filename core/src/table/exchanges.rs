@@ -11,6 +11,7 @@ use super::words::{Errors, Names};
 use crate::disk::{Overflow, Room};
 use crate::exchange::{Exchange, Span};
 use crate::ledger::Limits;
+use crate::side::Side;
 use crate::sql::NO_TAGS;
 use crate::stream::Mark;
 
@@ -134,7 +135,10 @@ columns! {
     client_ns: I64 = |row, _| row.exchange.client_ns;
     retransmissions: U32 = |row, _| row.exchange.retransmissions;
     stalled_ns: I64 = |row, _| row.exchange.stalled_ns;
-    silent_ns: I64 = |row, _| row.exchange.silent_ns;
+    silent_ns: I64 = |row, _| row.exchange.held.silent_ns.iter().sum::<i64>();
+    request_silent_ns: I64 = |row, _| row.exchange.held.silent_ns[Side::Client as usize];
+    request_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Client as usize];
+    response_paced_ns: I64 = |row, _| row.exchange.held.paced_ns[Side::Server as usize];
     told_ns: I64 = |row, _| row.exchange.told_ns;
     transaction: Text = |row, words| row.exchange.transaction.map(|status| words.transaction.number(status));
     complete: Flag = |row, _| row.exchange.complete;
