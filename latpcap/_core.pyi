@@ -48,6 +48,7 @@ class KeyLog:
 def read(
     sources: list[str | bytes | _Readable],
     *,
+    names: list[str] | None = None,
     show_literals: bool = False,
     decode_as: dict[int, str] = ...,
     memory: int = 1_000_000_000,
@@ -60,7 +61,7 @@ def read(
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content.
 
     `disk`: a folder, and how many bytes may go to temporary files there; `in_memory`: beyond how many bytes rows do,
-    where they need not.
+    where they need not. `names`: what results call each source.
     """
 
 def annotate(

@@ -4,6 +4,7 @@ mod annotate;
 mod blocks;
 mod clock;
 mod compressed;
+mod contents;
 mod error;
 mod frames;
 mod identify;
@@ -24,6 +25,7 @@ mod variants;
 mod zstd;
 
 pub use annotate::{AnnotateError, Annotated, Comments, Keys, annotate};
+pub use contents::{Contents, Origin};
 pub use error::CaptureError;
 pub use identify::looks_like;
 pub use leap::{Leaps, possible_time};

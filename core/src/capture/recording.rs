@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zeroize::Zeroizing;
 
 use super::blocks::Extras;
+use super::contents::Origin;
 use super::error::CaptureError;
 use super::reader::Reader;
 use super::source::Source;
@@ -50,6 +51,8 @@ pub struct Recording {
 
 struct File {
     source: Source,
+    /// As it was before anything was read of it.
+    origin: Origin,
     is_one_of_many: bool,
     state: State,
     summary: CaptureFile,
@@ -252,6 +255,11 @@ impl Recording {
         self.files.iter().map(|file| &file.summary)
     }
 
+    /// Where to learn what each of them holds, to the byte.
+    pub fn into_origins(self) -> Vec<Origin> {
+        self.files.into_iter().map(|file| file.origin).collect()
+    }
+
     /// Everything that went wrong so far; each message begins with the file's name.
     pub fn notes(&self) -> Vec<Note> {
         self.files.iter().flat_map(File::named_notes).collect()
@@ -277,7 +285,8 @@ impl Recording {
 impl File {
     fn new(source: Source, is_one_of_many: bool) -> Self {
         let summary = CaptureFile::new(source.name());
-        Self { summary, source, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0 }
+        let origin = source.origin();
+        Self { summary, source, origin, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0 }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -300,7 +309,7 @@ impl File {
         extras: &mut Extras,
     ) -> Result<Option<Due>, CaptureError> {
         let stream = self.source.open(consumed, self.is_one_of_many, stop)?;
-        let mut reader = Reader::open(&self.summary.path, stream, stop)?;
+        let mut reader = Reader::open(&self.source.place(), stream, stop)?;
         self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
         self.state = match first {

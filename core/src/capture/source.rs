@@ -7,46 +7,80 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::contents::{Hashed, Origin, Passed};
 use super::error::CaptureError;
 use super::stop::{Pipe, Stop};
 
-pub enum Source {
+pub struct Source {
+    name: String,
+    kind: Kind,
+    /// What was read of it, where that passes only once.
+    passed: Passed,
+}
+
+enum Kind {
     Path(PathBuf),
     Stdin,
-    Bytes { name: String, bytes: Arc<[u8]> },
-    Reader { name: String, reader: Box<dyn Read + Send> },
+    Bytes(Arc<[u8]>),
+    Reader(Box<dyn Read + Send>),
 }
 
 impl Source {
     /// A file, or standard input for `-`.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        if path.as_os_str() == "-" { Self::Stdin } else { Self::Path(path) }
+        if path.as_os_str() == "-" {
+            Self::new("standard input", Kind::Stdin)
+        } else {
+            Self::new(path.display().to_string(), Kind::Path(path))
+        }
     }
 
     pub fn bytes(name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) -> Self {
-        Self::Bytes { name: name.into(), bytes: bytes.into() }
+        Self::new(name, Kind::Bytes(bytes.into()))
     }
 
     pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
-        Self::Reader { name: name.into(), reader: Box::new(reader) }
+        Self::new(name, Kind::Reader(Box::new(reader)))
     }
 
-    /// What messages call it.
+    fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: name.into(), kind, passed: Passed::default() }
+    }
+
+    /// Lets results call it something else: results are handed on, and folders are nobody's business.
+    pub fn called(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// What results call it.
     pub fn name(&self) -> String {
-        match self {
-            Self::Path(path) => path.display().to_string(),
-            Self::Stdin => "standard input".to_owned(),
-            Self::Bytes { name, .. } | Self::Reader { name, .. } => name.clone(),
+        self.name.clone()
+    }
+
+    /// What errors call it: they are for whoever named the file, and may have to find it.
+    pub(super) fn place(&self) -> String {
+        match &self.kind {
+            Kind::Path(path) => path.display().to_string(),
+            Kind::Stdin | Kind::Bytes(_) | Kind::Reader(_) => self.name(),
         }
     }
 
     /// Its length, where it has one before it is read.
     pub(super) fn size(&self) -> Option<u64> {
-        match self {
-            Self::Path(path) => regular(path.metadata()).map(|file| file.len()),
-            Self::Bytes { bytes, .. } => Some(bytes.len() as u64),
-            Self::Stdin | Self::Reader { .. } => None,
+        match &self.kind {
+            Kind::Path(path) => regular(path.metadata()).map(|file| file.len()),
+            Kind::Bytes(bytes) => Some(bytes.len() as u64),
+            Kind::Stdin | Kind::Reader(_) => None,
+        }
+    }
+
+    /// From where to tell what it holds, when somebody asks.
+    pub(super) fn origin(&self) -> Origin {
+        match &self.kind {
+            Kind::Path(path) => regular(path.metadata())
+                .map_or_else(|| Origin::Passed(Arc::clone(&self.passed)), |file| Origin::file(path.clone(), &file)),
+            Kind::Stdin | Kind::Bytes(_) | Kind::Reader(_) => Origin::Passed(Arc::clone(&self.passed)),
         }
     }
 
@@ -62,16 +96,17 @@ impl Source {
         many: bool,
         stop: &Stop,
     ) -> Result<Box<dyn Read + Send>, CaptureError> {
-        let reader: Box<dyn Read + Send> = match self {
-            Self::Path(path) if many && path.is_file() => {
+        let passed = &self.passed;
+        let reader: Box<dyn Read + Send> = match &mut self.kind {
+            Kind::Path(path) if many && path.is_file() => {
                 open_file(path)?;
                 Box::new(OpenedAgain { path: path.clone(), offset: 0 })
             }
-            Self::Path(path) if path.is_file() => Box::new(open_file(path)?),
-            Self::Path(path) => Box::new(Pipe::new(open_file(path)?, stop)),
-            Self::Stdin => Box::new(Pipe::new(io::stdin(), stop)),
-            Self::Bytes { bytes, .. } => Box::new(io::Cursor::new(Arc::clone(bytes))),
-            Self::Reader { reader, .. } => std::mem::replace(reader, Box::new(io::empty())),
+            Kind::Path(path) if path.is_file() => Box::new(open_file(path)?),
+            Kind::Path(path) => Box::new(Hashed::new(Pipe::new(open_file(path)?, stop), passed)),
+            Kind::Stdin => Box::new(Hashed::new(Pipe::new(io::stdin(), stop), passed)),
+            Kind::Bytes(bytes) => Box::new(Hashed::new(io::Cursor::new(Arc::clone(bytes)), passed)),
+            Kind::Reader(reader) => Box::new(Hashed::new(std::mem::replace(reader, Box::new(io::empty())), passed)),
         };
         Ok(Box::new(Counted { reader, consumed: Arc::clone(consumed) }))
     }
@@ -79,7 +114,7 @@ impl Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Source({})", self.name())
+        write!(formatter, "Source({})", self.name)
     }
 }
 

@@ -25,13 +25,15 @@ use crate::pipeline::{self, Options};
 use crate::protocols::{REGISTRY, opaque, protocol_named};
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
-/// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not.
+/// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
+/// what results call each source.
 #[pyfunction]
-#[pyo3(signature = (sources, *, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, progress=None))]
+#[pyo3(signature = (sources, *, names=None, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
 pub fn read(
     py: Python<'_>,
     sources: Vec<Bound<'_, PyAny>>,
+    names: Option<Vec<String>>,
     show_literals: bool,
     decode_as: BTreeMap<u16, String>,
     memory: usize,
@@ -46,7 +48,10 @@ pub fn read(
     }
     let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
     let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
-    let sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
+    let mut sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
+    if let Some(names) = names {
+        sources = sources.into_iter().zip(names).map(|(source, name)| source.called(name)).collect();
+    }
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
     let mut limits = Limits::of(memory);

@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::capture::Origin;
 use crate::layers::tls::Random;
 use crate::ledger::Limits;
 use crate::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
@@ -71,6 +72,7 @@ pub struct Recording {
     tags: RecordBatch,
     samples: Arc<SampleColumns>,
     clock_readings: RecordBatch,
+    origins: Vec<Origin>,
     /// Of its TLS sessions.
     pub(super) client_randoms: Vec<Random>,
 }
@@ -121,6 +123,20 @@ impl Recording {
     fn clock_readings(&self) -> ArrowTable {
         ArrowTable(self.clock_readings.clone())
     }
+
+    /// Length and SHA-256 of each source: files are read once more.
+    fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
+        let mut stopped = Ok(());
+        let contents = py.detach(|| {
+            let mut goes_on = || {
+                stopped = Python::attach(|py| py.check_signals());
+                stopped.is_ok()
+            };
+            let told = self.origins.iter().map(|origin| origin.contents(&mut goes_on));
+            told.map(|contents| contents.map(|each| (each.bytes, each.sha256))).collect()
+        });
+        stopped.map(|()| contents)
+    }
 }
 
 impl Recording {
@@ -136,6 +152,7 @@ impl Recording {
             client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),
+            origins: tables.recording.into_origins(),
         })
     }
 }

@@ -1,0 +1,149 @@
+//! What the sources of a recording hold, to the byte: their length and SHA-256, so that a report names what it is of.
+//!
+//! A file is read once more for that, when somebody asks: what nobody asks for costs nothing. What passes only once, as
+//! a pipe does, is hashed while it is read.
+
+use std::fmt::Write as _;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+/// Bytes that are hashed at once.
+const PIECE: usize = 1 << 20;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    pub bytes: u64,
+    /// In hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Filled when the end is read.
+pub(super) type Passed = Arc<OnceLock<Contents>>;
+
+/// Where to learn what a source holds.
+pub enum Origin {
+    File {
+        path: PathBuf,
+        length: u64,
+        modified: Option<SystemTime>,
+    },
+    Passed(Arc<OnceLock<Contents>>),
+}
+
+impl Origin {
+    pub(super) fn file(path: PathBuf, metadata: &Metadata) -> Self {
+        Self::File { path, length: metadata.len(), modified: metadata.modified().ok() }
+    }
+
+    /// What it holds; `None` where its end was not read, it has changed since, or `goes_on` says no between two pieces.
+    pub fn contents(&self, goes_on: impl FnMut() -> bool) -> Option<Contents> {
+        match self {
+            Self::File { path, .. } => {
+                let file = File::open(path).ok().filter(|file| self.is_same(file))?;
+                let contents = hashed(&file, goes_on).ok()??;
+                self.is_same(&file).then_some(contents)
+            }
+            Self::Passed(contents) => contents.get().cloned(),
+        }
+    }
+
+    /// It is the file that the recording was read from.
+    fn is_same(&self, file: &File) -> bool {
+        let (Self::File { length, modified, .. }, Ok(metadata)) = (self, file.metadata()) else { return false };
+        metadata.len() == *length && metadata.modified().ok() == *modified
+    }
+}
+
+fn hashed(mut file: impl Read, mut goes_on: impl FnMut() -> bool) -> io::Result<Option<Contents>> {
+    let mut sums = Sums::default();
+    let mut piece = vec![0; PIECE];
+    while goes_on() {
+        match file.read(&mut piece)? {
+            0 => return Ok(Some(sums.told())),
+            count => sums.add(piece.get(..count).unwrap_or_default()),
+        }
+    }
+    Ok(None)
+}
+
+/// A reader that tells what it gave when that was all.
+pub(super) struct Hashed<R> {
+    reader: R,
+    sums: Sums,
+    passed: Passed,
+}
+
+impl<R: Read> Hashed<R> {
+    pub(super) fn new(reader: R, passed: &Passed) -> Self {
+        Self { reader, sums: Sums::default(), passed: Arc::clone(passed) }
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        if count == 0 && !buffer.is_empty() {
+            self.passed.get_or_init(|| self.sums.told());
+        }
+        self.sums.add(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    sha256: Sha256,
+    bytes: u64,
+}
+
+impl Sums {
+    fn add(&mut self, piece: &[u8]) {
+        self.sha256.update(piece);
+        self.bytes += piece.len() as u64;
+    }
+
+    fn told(&self) -> Contents {
+        let digest = self.sha256.clone().finalize();
+        let sha256 = digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        Contents { bytes: self.bytes, sha256 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// FIPS 180-4's example.
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn what_passes_is_told_when_its_end_is_read() {
+        let passed = Passed::default();
+        let mut reader = Hashed::new(&b"abc"[..], &passed);
+        reader.read_exact(&mut [0; 3]).unwrap();
+        assert_eq!(passed.get(), None);
+        assert_eq!(reader.read(&mut [0; 3]).unwrap(), 0);
+        assert_eq!(passed.get(), Some(&Contents { bytes: 3, sha256: ABC.to_owned() }));
+    }
+
+    #[test]
+    fn a_file_is_read_when_somebody_asks_and_not_told_when_it_has_changed() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"abc").unwrap();
+        let origin = Origin::file(file.path().to_owned(), &file.as_file().metadata().unwrap());
+        assert_eq!(origin.contents(|| true).unwrap(), Contents { bytes: 3, sha256: ABC.to_owned() });
+        assert_eq!(origin.contents(|| false), None);
+        file.write_all(b"d").unwrap();
+        assert_eq!(origin.contents(|| true), None);
+    }
+}
