@@ -24,6 +24,7 @@ from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
 from latpcap.projection.scope import moves
 from latpcap.result import tables
 from latpcap.result.analysis import Analysis, Measures
+from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.gates import Gates, check
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
@@ -120,10 +121,17 @@ def read(
     if "-" in resolved and reads_standard_input(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
+    called = sources.names(resolved)
+    if names:
+        called = [
+            names.capture(each if isinstance(each, str) and each != "-" else name)
+            for each, name in zip(resolved, called, strict=True)
+        ]
     scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
     try:
         core = _core.read(
             resolved,
+            names=called,
             show_literals=show_literals,
             decode_as=decode_as or {},
             memory=memory,
@@ -147,6 +155,7 @@ def read(
         memory=memory,
         decode_as=decode_as,
         rtt_is=rtt_is,
+        paths=[] if names else [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"],
     )
 
 
@@ -162,6 +171,7 @@ class Capture(Tidy):
         memory: int = DEFAULT_MEMORY,
         decode_as: Mapping[int, str] | None = None,
         rtt_is: RttIs = "ping",
+        paths: Sequence[str] = (),
     ) -> None:
         """Wrap `recording`; use `latpcap.read` to make one from files."""
         self._recording = recording
@@ -170,6 +180,7 @@ class Capture(Tidy):
         self._memory = memory
         self._decode_as = decode_as
         self._rtt_is = rtt_is
+        self._paths = paths
 
     def __repr__(self) -> str:
         first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(FILES_NAMED))
@@ -222,12 +233,18 @@ class Capture(Tidy):
             memory=self._memory,
             decode_as=self._decode_as,
             rtt_is=self._rtt_is,
+            paths=self._paths,
         )
 
     @property
     def selected(self) -> Selected | None:
         """What this is of the captures that were read; `None` for all."""
         return self._recording.selected
+
+    @property
+    def files(self) -> tuple[CaptureFile, ...]:
+        """The files, with what they hold: their length and SHA-256."""
+        return tuple(capture_files(self._recording))
 
     @property
     def _has_traffic(self) -> bool:
@@ -237,7 +254,7 @@ class Capture(Tidy):
     def measures(self) -> Measures:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
-            raise NoDatabaseTraffic(why_none(self._recording))
+            raise NoDatabaseTraffic(why_none(self._recording, self._paths))
         return Measures(
             self._recording,
             think_s=self._think_s,
@@ -366,14 +383,28 @@ class Capture(Tidy):
         """When which connection was busy: `.plot()` shows a lane for each."""
         return views.timeline(self._recording)
 
-    def report(self, path: str | Path, rtt_ms: Rtts | None = None) -> None:
+    def report(
+        self,
+        path: str | Path,
+        rtt_ms: Rtts | None = None,
+        *,
+        title: str | None = None,
+        customer: str | None = None,
+        note: str | Sequence[str] = (),
+        date: str | None = None,
+    ) -> None:
         """Write the report to `path`: `.html`, a page that needs no network, with a slider for the RTT; or `.md`.
 
-        `rtt_ms` is that of `project`. Raises `UsageError` where the path ends otherwise.
+        `rtt_ms` is that of `project`. `title`, `customer` and `note` (one, or several) are what it is to say of itself;
+        `date` is `"today"` or `"2026-11-22"`: without one there is none in it, so that the same captures give the same
+        bytes. Raises `UsageError` where the path ends otherwise.
         """
         from latpcap.report import report_to
+        from latpcap.result.signoff import Cover, date_of
 
-        text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None)
+        notes = (note,) if isinstance(note, str) else tuple(note)
+        cover = Cover(title, customer, notes, None if date is None else date_of(date))
+        text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
         Path(path).write_bytes(text.encode("utf-8", "replace"))
 
     # --- tables ------------------------------------------------------------------------------------------------------

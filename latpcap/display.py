@@ -47,8 +47,11 @@ VALUES = frozenset((str, int, float, bool, type(None)))
 
 @cache
 def fields_of(kind: type) -> tuple[str, ...]:
-    """The names of a result's fields; none of another type's."""
-    return kind.__struct_fields__ if issubclass(kind, Struct) else ()
+    """The names of a result's fields, or those that it says JSON has of it; none of another type's."""
+    if not issubclass(kind, Struct):
+        return ()
+    names: tuple[str, ...] = getattr(kind, "json_fields", kind.__struct_fields__)
+    return names
 
 
 def finite(value: float) -> float | None:

@@ -15,6 +15,7 @@ from latpcap.cli.options import (
     output_option,
     reading_options,
     rtt_option,
+    sign_off_options,
 )
 
 __all__ = ["analyze"]
@@ -25,6 +26,7 @@ __all__ = ["analyze"]
 @rtt_option
 @move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@sign_off_options
 @gate_options
 @json_option
 @output_option
@@ -32,6 +34,10 @@ def analyze(
     rtt: tuple[list[float], ...],
     move: tuple[tuple[str, float], ...],
     within: float | None,
+    title: str | None,
+    customer: str | None,
+    notes: tuple[str, ...],
+    date: str | None,
     as_json: bool,
     output: str | None,
     **reading: Any,
@@ -46,18 +52,20 @@ def analyze(
     latpcap analyze 'ring/*.pcapng' -o result.json
     """
     from latpcap.report import FORMATS, formats_of
+    from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "report")
     gating = gating_of(reading, output)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
+    cover = Cover(title, customer, notes, date)
     if chosen in formats_of("report"):
-        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions)
+        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions, cover)
         warn(capture, reading["quiet"])
         write([text], output)
         gating.end(gating.judge(capture, None, conditions), capture)
         return
-    result = capture.measures.analyze(asked, in_seconds(within), conditions)
+    result = capture.measures.analyze(asked, in_seconds(within), conditions, cover)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)
     gating.end(gates, capture, result)

@@ -67,7 +67,7 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
     if as_json:
         from latpcap.report.jsonout import dump
 
-        told = {"path": output, "packets_with_comments": written.packets}
+        told = {"path": sources.names([output])[0], "packets_with_comments": written.packets}
         told |= {"decryption_secrets": written.secrets, "tls_sessions_added": written.sessions}
         told |= {"secrets_embedded": written.embedded}
         io.write([dump({"schema": "latpcap.annotation/1", **told})], None)

@@ -50,6 +50,7 @@ __all__ = [
     "reading_options",
     "rtt_is_option",
     "rtt_option",
+    "sign_off_options",
     "two_captures_options",
 ]
 
@@ -288,6 +289,30 @@ def _fixes() -> str:
 
 
 fix_option = click.option("--fix", "fixes", cls=_FixOption, type=FixName(), multiple=True, metavar="NAME[=VALUE]")
+
+
+class ReportDate(click.ParamType[Any]):
+    """`today`, or `2026-11-22`."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it as year, month and day."""
+        from latpcap.result.signoff import date_of
+
+        try:
+            return date_of(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+sign_off_options = _all_of(
+    click.option("--title", metavar="TEXT", help="What the report is called."),
+    click.option("--customer", metavar="TEXT", help="Whom it is for."),
+    click.option("--note", "notes", multiple=True, metavar="TEXT", help="What else it is to say; repeatable."),
+    click.option("--date", type=ReportDate(), is_flag=False, flag_value="today", metavar="DATE",
+                 help="Its date: today, or 2026-11-22; without it a report has none, and the same bytes on any day."),
+)  # fmt: skip
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 

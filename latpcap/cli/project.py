@@ -82,10 +82,13 @@ def project(
     if chosen == "json":
         from latpcap.report.jsonout import dump
         from latpcap.result.analysis import plain
+        from latpcap.result.signoff import program
 
         chosen_part = {"selection": plain(capture.selected), "settings": plain(capture.measures.settings)}
-        chosen_part |= {} if gates is None else gates.to_dict()
-        text = dump({"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)} | chosen_part)
+        read = {"captures": plain(capture.files), "program": program()}
+        read |= {} if gates is None else gates.to_dict()
+        projected = {"schema": "latpcap.projection/1"} | plain(projection) | {"what_if": plain(changed)}
+        text = dump(projected | chosen_part | read)
     else:
         from latpcap.report.terminal import (
             budget_parts,

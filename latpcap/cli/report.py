@@ -8,7 +8,7 @@ import click
 
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option
+from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option, sign_off_options
 
 __all__ = ["report"]
 
@@ -18,12 +18,17 @@ __all__ = ["report"]
 @rtt_option
 @move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@sign_off_options
 @gate_options
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")
 def report(
     rtt: tuple[list[float], ...],
     move: tuple[tuple[str, float], ...],
     within: float | None,
+    title: str | None,
+    customer: str | None,
+    notes: tuple[str, ...],
+    date: str | None,
     output: str,
     **reading: Any,
 ) -> None:
@@ -33,14 +38,16 @@ def report(
     latpcap report capture.pcapng -o report.html
     latpcap report capture.pcapng --rtt 15ms -o report.md
     latpcap report nightly.pcapng -o report.html --fail-if 'round_trips > 500'
+    latpcap report capture.pcapng --title 'Nightly job' --customer ACME --date today -o report.html
     """
     from latpcap.report import report_to
+    from latpcap.result.signoff import Cover
 
     chosen = report_to(output)
     gating = gating_of(reading, output)
     capture = read_capture(reading, output)
     asked, conditions = capture.moved(flat(rtt), dict(move))
-    text = chosen(capture.measures, asked, in_seconds(within), conditions)
+    text = chosen(capture.measures, asked, in_seconds(within), conditions, Cover(title, customer, notes, date))
     warn(capture, reading["quiet"])
     write([text], output)
     gating.end(gating.judge(capture, None, conditions), capture)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from latpcap.measures.health import HealthNote, core_notes
 from latpcap.tables import columns
@@ -26,10 +26,10 @@ def notes_without_traffic(recording: Recording) -> tuple[HealthNote, ...]:
     return (*core_notes(recording), HealthNote("no-database-traffic", "error", why_none(recording), packets))
 
 
-def why_none(recording: Recording) -> str:
-    """Say in one sentence why there is no database traffic, where the files show it."""
+def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
+    """Say in one sentence why there is no database traffic, where the files show it; an error names their `paths`."""
     files = [path or "" for path in columns.texts(recording.captures_table, "path")]
-    where = files[0] if len(files) == 1 else f"{len(files)} files"
+    where = (paths or files)[0] if len(files) == 1 else f"{len(files)} files"
     notes = core_notes(recording)
     hidden = list(_told(notes, IN_THE_WAY, files))
     seen = len(recording.all_connections_table)

@@ -208,6 +208,11 @@ class Conditions(Struct, frozen=True):
         return ", ".join(self._different())
 
     @property
+    def rtt_is_text(self) -> str:
+        """Whose RTT the asked one is, in words."""
+        return ASKED[self.rtt_is]
+
+    @property
     def is_rtt_alone(self) -> bool:
         """Nothing but the RTT is different."""
         return not replace(self, distance_km=None, rtt_is="ping").text
@@ -229,7 +234,7 @@ class Conditions(Struct, frozen=True):
         if self.distance_km is not None:
             yield f"{self.distance_km:,.6g} km of fibre ({format_given_ms(fibre_ms(self.distance_km))})"
         if self.rtt_is != "ping":
-            yield f"RTTs as of {ASKED[self.rtt_is]}"
+            yield f"RTTs as of {self.rtt_is_text}"
         if self.moved:
             there = [
                 move.server if move.rtt_ms is None else f"{move.server} at {format_given_ms(move.rtt_ms)}"

@@ -24,6 +24,7 @@ from latpcap.tables.files import FILE_FORMATS
 if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
+    from latpcap.result.signoff import Cover
     from latpcap.tables.table import Table
 
 __all__ = ["CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
@@ -32,7 +33,8 @@ __all__ = ["CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "fo
 class Format(Struct, frozen=True):
     """How something is written: called with a result or a table, it returns its text or its pieces.
 
-    For a report it is called with the measures, the RTTs (ms) and the target runtime (s) that were asked for.
+    For a report it is called with the measures, the RTTs (ms), the target runtime (s) and the conditions that were
+    asked for, and what it is given to say of itself.
     """
 
     of: tuple[str, ...]
@@ -57,7 +59,11 @@ def _by(*modules: str) -> Callable[..., Any]:
 
 
 def _html(
-    measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None = None
+    measures: Measures,
+    rtt_ms: Sequence[float] | None,
+    within_s: float | None,
+    conditions: Conditions | None = None,
+    cover: Cover | None = None,
 ) -> str:
     """The page projects by itself onto any RTT and any target."""
     if conditions is not None and conditions.moved:
@@ -65,15 +71,19 @@ def _html(
     from latpcap.report import html
     from latpcap.result.exploration import explore
 
-    return html.render(explore(measures, rtt_ms))
+    return html.render(explore(measures, rtt_ms, cover))
 
 
 def _markdown(
-    measures: Measures, rtt_ms: Sequence[float] | None, within_s: float | None, conditions: Conditions | None = None
+    measures: Measures,
+    rtt_ms: Sequence[float] | None,
+    within_s: float | None,
+    conditions: Conditions | None = None,
+    cover: Cover | None = None,
 ) -> str:
     from latpcap.report import markdown
 
-    return markdown.render(measures.analyze(rtt_ms, within_s, conditions))
+    return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover))
 
 
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:

@@ -1,7 +1,8 @@
 """The result as Markdown, to paste into a ticket or a mail: GitHub's flavour, and readable as it stands.
 
-Statements stand in code spans, everything else that a capture contains is escaped: nothing of it becomes a link, an
-image, HTML or another column.
+Statements stand in code spans. What else a capture contains stays as it is but where it would become a link, an image,
+HTML, a mention or another column: addresses and mentions then stand in code spans, too, and a character that means
+something where it stands is written as an entity. There are no backslashes, which people read who see the source.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from latpcap.result.connections import busiest
 from latpcap.result.errors import ErrorsResult
 from latpcap.result.minutes import MinutesResult
 from latpcap.result.settings import Settings
+from latpcap.result.signoff import SignOff
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
 __all__ = ["render"]
@@ -31,7 +33,32 @@ __all__ = ["render"]
 MAX_STATEMENT = 300
 PACE_TITLES = ("delta p50 ms", "delta p95 ms", "client p50 ms", "client p95 ms")
 
-SPECIAL = re.compile(r"[\\`*_\[\]<>|~&#!@]")
+SPAN = re.compile(r"`([^`]+)`")
+"""Our own sentences have code in them."""
+ADDRESS = re.compile(
+    r"""
+    (?:https?|ftp):// \S+ | www\. \S+ | (?:mailto|xmpp): \S+
+    | [^\s@`]{1,64} @ [^\s@`]{1,255}
+    | (?<!\w) @ \w [\w/-]*
+    | (?<![\w&]) \# \d+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What GitHub makes links of: addresses, people and issues."""
+ACTIVE = re.compile(
+    r"""
+    [`\[|~$]                               # code, links, images and footnotes, cells, what is struck out, formulas
+    | \\ (?=[!-/:-@\[-`{-~]|$)             # an escape
+    | \* (?!\s) | (?<=\S) \*              # emphasis
+    | (?<![^\W_]) _ | _ (?![^\W_])        # likewise: not within a word
+    | < (?=[A-Za-z/!?])                   # HTML
+    | & (?=\#|\w+;)                       # an entity
+    | ^ (?:[-+>\#=:] | \*)                # a list, a quotation, a heading
+    | ^ \d{1,9} [.)] (?=\s|$)             # a numbered list
+    """,
+    re.VERBOSE,
+)
+"""What means something in GitHub's Markdown where it stands (CommonMark 0.31, GFM 0.29)."""
 
 
 def render(result: Analysis) -> str:
@@ -39,6 +66,7 @@ def render(result: Analysis) -> str:
     shown = tuple(result.connections[place] for place in busiest(result.connections)[:TOP])
     plain = replace(result, statements=result.statements[:TOP], connections=shown).to_dict()
     sections = (
+        _cover(result.sign_off),
         _verdict(plain["summary"]["verdict"]),
         _selection(plain["selection"]),
         _settings(result.settings),
@@ -51,12 +79,21 @@ def render(result: Analysis) -> str:
         _findings(plain["findings"], about_findings(result.timing_only)),
         _statements(plain["statements"], len(result.statements), about_statements(result.timing_only)),
         _connections(plain["connections"], len(result.connections)),
+        _sign_off(result.sign_off),
         _captures(plain["captures"]),
     )
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
 
 
 # --- sections -------------------------------------------------------------------------------------------------------
+
+
+def _cover(told: SignOff) -> Iterator[str]:
+    """What the report was given to say of itself."""
+    if told.title:
+        yield f"# {text_of(told.title)}"
+    lines = [f"{name}: {text_of(text)}" for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
+    yield from (f"\n{line}" for line in (*lines, *map(text_of, told.notes)) if line)
 
 
 def _verdict(text: str) -> Iterator[str]:
@@ -263,10 +300,23 @@ def _hidden(connection: dict[str, Any]) -> str:
     return f"{version}, timing only" if connection["timing_only"] else version
 
 
+def _sign_off(told: SignOff) -> Iterator[str]:
+    """Of what the report is, and how right it may be."""
+    yield "## Sign-off\n"
+    yield f"- made by {told.program}" + (f" of packets captured on {told.captured} (UTC)" if told.captured else "")
+    yield f"- {told.packets.text}"
+    work = f"{told.accuracy.work}. " if told.accuracy.work else ""
+    yield f"- accuracy class: {text_of(f'{work}{told.accuracy.text}')}"
+    yield from (f"- assumed: {text_of(each)}" for each in told.assumptions)
+
+
 def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
+    yield "## Captures\n"
     for each in captures[:TOP]:
         span = f", {each['first_time']} – {each['last_time']}" if each["first_time"] else ""
         yield f"- {code_of(each['path'])}: {counted(each['packets'], 'packet')}, {text_of(each['format'])}{span}"
+        if each["sha256"]:
+            yield f"  SHA-256 {code_of(each['sha256'])}, {each['size_bytes']:,} bytes"
     if len(captures) > TOP:
         yield f"- … {len(captures):,} files in all"
 
@@ -275,12 +325,44 @@ def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def text_of(text: str | None) -> str:
-    r"""Return `text` as plain Markdown text.
+    """Return `text` as plain Markdown text: it shows as it is, and does nothing.
 
-    >>> text_of("<b> a_b | [x](y)")
-    '\\<b\\> a\\_b \\| \\[x\\](y)'
+    >>> text_of("<b> a_b | [x](y), 3 < 4: see `IN (…)`")
+    '&lt;b> a_b &#124; &#91;x](y), 3 < 4: see `IN (…)`'
+    >>> text_of("ask @ann of www.example.org")
+    'ask `@ann` of `www.example.org`'
     """
-    return SPECIAL.sub(lambda found: f"\\{found[0]}", printable(text)).strip()
+    return "".join(_pieces(printable(text).strip()))
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Code spans as they are, addresses as code spans, and the text between them."""
+    at = 0
+    for span in SPAN.finditer(line):
+        yield from _without_addresses(line, at, span.start())
+        yield _in_cell(span[1])
+        at = span.end()
+    yield from _without_addresses(line, at, len(line))
+
+
+def _without_addresses(line: str, at: int, end: int) -> Iterator[str]:
+    for address in ADDRESS.finditer(line, at, end):
+        yield _inert(line, at, address.start())
+        yield _in_cell(address[0].replace("`", "'"))
+        at = address.end()
+    yield _inert(line, at, end)
+
+
+def _inert(line: str, at: int, end: int) -> str:
+    parts = []
+    for found in ACTIVE.finditer(line, at, end):
+        before, special = found[0][:-1], found[0][-1]
+        parts += [line[at : found.start()], before, ENTITIES.get(special, f"&#{ord(special)};")]
+        at = found.end()
+    return "".join((*parts, line[at:end]))
+
+
+ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def code_of(text: str) -> str:
@@ -289,20 +371,34 @@ def code_of(text: str) -> str:
     >>> code_of("select `a`")
     '`` select `a` ``'
     """
-    line = printable(text).strip()
+    return _span(printable(text).strip())
+
+
+def _span(line: str) -> str:
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
-    space = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    is_padded = line.startswith(" ") and line.endswith(" ") and line.strip(" ")
+    space = " " if line.startswith("`") or line.endswith("`") or is_padded or not line else ""
     return f"{fence}{space}{line}{space}{fence}"
 
 
+def _in_cell(code: str) -> str:
+    """A code span that fits into a cell: bars would end that, and stand between spans."""
+    return "".join(
+        BAR * len(part) if part.startswith("|") else _span(part) for part in re.split(r"(\|+)", code) if part
+    )
+
+
+BAR = "&#124;"
+
+
 def cell_of(statement: str) -> str:
-    r"""Return a statement as a code span that fits into a cell: cut, and no bar of it ends the cell.
+    """Return a statement as a code span that fits into a cell: cut, and no bar of it ends the cell.
 
     >>> cell_of("select a || b")
-    '`select a \\|\\| b`'
+    '`select a `&#124;&#124;` b`'
     """
     cut = statement if len(statement) <= MAX_STATEMENT else f"{statement[:MAX_STATEMENT]}…"
-    return code_of(cut).replace("|", "\\|")
+    return _in_cell(printable(cut).strip())
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:

@@ -9,7 +9,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import version
 from itertools import takewhile
 from typing import Any
 
@@ -47,7 +46,7 @@ def page_data(explored: Exploration) -> dict[str, Any]:
     page: dict[str, Any] = _bounded(
         {
             "schema": SCHEMA,
-            "program": _program(),
+            "program": explored.analysis.sign_off.program,
             "analysis": _shortened(explored.analysis) | {"findings": _findings(explored)},
             "asked_rtt_ms": explored.first_rtt_ms,
             "lowest_rtt_ms": explored.lowest_rtt_ms,
@@ -66,10 +65,6 @@ def page_data(explored: Exploration) -> dict[str, Any]:
 def file_name(path: str) -> str:
     """A file's name alone: a report that is handed on tells nothing of its author's folders."""
     return re.split(r"[/\\]", path)[-1]
-
-
-def _program() -> str:
-    return f"latpcap {version('latpcap')}"
 
 
 def _findings(explored: Exploration) -> list[dict[str, Any]]:

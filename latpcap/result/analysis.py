@@ -30,11 +30,13 @@ from latpcap.measures.waits import Waits
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import basis
 from latpcap.projection.project import DEFAULT_LADDER_MS, FetchSaving, Projection, project, told_rtt_ms
+from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.chattiness import Chattiness, chattiness
 from latpcap.result.connections import ConnectionResult, PathResult, RttResult, connection_results, path_results
 from latpcap.result.errors import ErrorsResult, errors_result
 from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
+from latpcap.result.signoff import Cover, SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
@@ -42,7 +44,6 @@ from latpcap.rtt.baselines import Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selected
-from latpcap.tables.times import iso
 from latpcap.tables.values import Rows
 from latpcap.units import RttIs
 
@@ -63,17 +64,6 @@ SMALL_FETCH = "small-fetch"
 
 LARGE_STEP = 0.1
 """Where the clock was set by more than this part of the runtime, the runtime is not known."""
-
-
-class CaptureFile(Struct, frozen=True):
-    """One file of the recording."""
-
-    path: str
-    format: str
-    packets: int
-    bytes: int
-    first_time: str | None
-    last_time: str | None
 
 
 class Summary(Brief, Struct, frozen=True):
@@ -104,6 +94,8 @@ class Analysis(Displayed, Struct, frozen=True):
 
     schema = "latpcap.analysis/1"
 
+    sign_off: SignOff
+    """What a report says of itself."""
     captures: tuple[CaptureFile, ...]
     selection: Selected | None
     """What this is of the captures; null for all."""
@@ -265,10 +257,14 @@ class Measures:
         rtt_ms: Sequence[float] | None = None,
         within_s: float | None = None,
         conditions: Conditions | None = None,
+        cover: Cover | None = None,
     ) -> Analysis:
-        """Build the result: what is replayed comes last, when what all else was made of needs no room any more."""
+        """Build the result: what is replayed comes last, when what all else was made of needs no room any more.
+
+        `cover` is what a report is given to say of itself.
+        """
         if self.application is not self:
-            found = self.application.analyze(rtt_ms, within_s, conditions)
+            found = self.application.analyze(rtt_ms, within_s, conditions, cover)
             paths = tuple(path_results(self.recording, self.rtt))
             return replace(found, paths=paths, connections=self.connections())
         recording, rtt = self.recording, self.rtt
@@ -287,8 +283,10 @@ class Measures:
         asked = [point.rtt_ms for point in projection.points]
         findings = self.findings(asked)
         projection = replace(projection, fetches=tuple(fetch_savings(findings)))
+        captures = tuple(capture_files(recording))
         return Analysis(
-            captures=tuple(_captures(recording)),
+            sign_off=sign_off(recording, captures, self.settings, projection, cover),
+            captures=captures,
             selection=recording.selected,
             settings=self.settings,
             health=health,
@@ -425,12 +423,3 @@ def fetch_savings(findings: Iterable[FindingResult]) -> Iterator[FetchSaving]:
                 rows_per_fetch_after=finding.facts["rows_per_fetch_after"],
                 saved_s=finding.saved_s,
             )
-
-
-def _captures(recording: Recording) -> Iterator[CaptureFile]:
-    table = recording.captures_table
-    paths, formats = (columns.texts(table, name) for name in ("path", "format"))
-    packets, sizes = (columns.column(table, name).values for name in ("packets", "bytes"))
-    first, last = (iso(columns.column(table, name)) for name in ("first_time", "last_time"))
-    for row, path in enumerate(paths):
-        yield CaptureFile(path or "", formats[row] or "", int(packets[row]), int(sizes[row]), first[row], last[row])

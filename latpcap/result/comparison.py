@@ -16,8 +16,10 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.result.analysis import Analysis
+from latpcap.result.captures import CaptureFile
 from latpcap.result.errors import ErrorsResult, of_all
 from latpcap.result.settings import Settings
+from latpcap.result.signoff import program
 from latpcap.result.statements import StatementResult
 from latpcap.result.verdict import PART_NAMES
 from latpcap.tables import passes
@@ -94,6 +96,10 @@ class Comparison(Displayed, Struct, frozen=True):
     timing_only_before: TimingOnly | None
     """What of each could not be read, and so not be compared by statement; null where all was."""
     timing_only_after: TimingOnly | None
+    captures_before: tuple[CaptureFile, ...]
+    captures_after: tuple[CaptureFile, ...]
+    program: str
+    """`latpcap` and its version."""
 
 
 def compare(before: Analysis, after: Analysis) -> Comparison:
@@ -120,6 +126,9 @@ def compare(before: Analysis, after: Analysis) -> Comparison:
         tuple(_errors(before.errors, after.errors)),
         before.timing_only,
         after.timing_only,
+        before.captures,
+        after.captures,
+        program(),
     )
 
 

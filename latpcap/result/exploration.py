@@ -13,6 +13,7 @@ from latpcap.findings import FindingResult, finding_results
 from latpcap.projection.project import DEFAULT_LADDER_MS, told_rtt_ms
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.histograms import BINS_PER_DECADE, histograms
+from latpcap.result.signoff import Cover
 from latpcap.result.switches import Switches, switches
 from latpcap.result.timeline import timeline
 from latpcap.tables.columns import take
@@ -41,10 +42,10 @@ class Exploration(Struct, frozen=True):
     histograms: dict[str, Any]
 
 
-def explore(measures: Measures, rtt_ms: Sequence[float] | None = None) -> Exploration:
+def explore(measures: Measures, rtt_ms: Sequence[float] | None = None, cover: Cover | None = None) -> Exploration:
     """Explore a recording; the slider begins with the RTTs of `rtt_ms` (ms)."""
     measures = measures.application
-    analysis, recording = measures.analyze(rtt_ms), measures.recording
+    analysis, recording = measures.analyze(rtt_ms, cover=cover), measures.recording
     baseline_ms = analysis.projection.baseline_rtt_ms
     first_rtt_ms = _first_rtt(baseline_ms, rtt_ms)
     low_ms, high_ms = min(MIN_RTT_MS, baseline_ms or math.inf), max(MAX_RTT_MS, baseline_ms or 0)

@@ -9,7 +9,9 @@ from msgspec import Struct
 from latpcap.display import Displayed
 from latpcap.errors import UsageError
 from latpcap.result.analysis import Analysis
+from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
+from latpcap.result.signoff import program
 from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
@@ -52,6 +54,10 @@ class Validation(Displayed, Struct, frozen=True):
     selection_other: Selected | None
     settings_base: Settings
     settings_other: Settings
+    captures_base: tuple[CaptureFile, ...]
+    captures_other: tuple[CaptureFile, ...]
+    program: str
+    """`latpcap` and its version."""
 
 
 class Analysed(Protocol):
@@ -98,6 +104,9 @@ def validate(base: Analysed, other: Analysed) -> Validation:
         selection_other=measured.selection,
         settings_base=observed.settings,
         settings_other=measured.settings,
+        captures_base=observed.captures,
+        captures_other=measured.captures,
+        program=program(),
     )
 
 

@@ -59,6 +59,7 @@ class Pseudonyms:
         """Begin without any name."""
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._numbers: Counter[str] = Counter()
+        self._of_captures: set[str] = set()
         self._in_texts = _Known()
         """The names that texts are searched for, in lower case."""
 
@@ -73,13 +74,15 @@ class Pseudonyms:
         return f"{self._pseudonyms.get(('host', host)) or self._invent(('host', host), role, host)}:{port}"
 
     def capture(self, path: str) -> str:
-        """Return the pseudonym of a file, with its suffixes: directories often name a customer."""
+        """Return the pseudonym of a file, with its suffixes: folders often name a customer. A pseudonym stays."""
         path = shown(path)
-        if path in NAMELESS:
+        if path in NAMELESS or path in self._of_captures:
             return path
         found = SUFFIX.search(path)
         suffix = found[0].lower() if found else ""
-        return self._pseudonyms.get(("capture", path)) or self._invent(("capture", path), "capture", path, suffix)
+        pseudonym = self._pseudonyms.get(("capture", path)) or self._invent(("capture", path), "capture", path, suffix)
+        self._of_captures.add(pseudonym)
+        return pseudonym
 
     def in_text(self, text: str) -> str:
         """Return a statement or a message with the known names replaced, whatever their case."""

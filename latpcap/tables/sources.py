@@ -19,7 +19,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
 
-__all__ = ["check_output", "files", "paths", "resolve", "shown"]
+__all__ = ["check_output", "files", "names", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 Packet = tuple[int, int, bytes, int]
@@ -53,6 +53,39 @@ def shown(path: str) -> str:
     "'/captures/a\\ufffd[2J\\ufffd.pcap'"
     """
     return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", re.sub(r"[\t\r\n]", " ", path))
+
+
+def names(given: Sequence[Source]) -> list[str]:
+    """Return what results call each of what `resolve` returns: they are handed on, and name no folder.
+
+    Files of one name keep the folders that tell them apart.
+
+    >>> names(["/customers/acme/live.pcap", "/customers/acme/test.pcap", "-"])
+    ['live.pcap', 'test.pcap', 'standard input']
+    >>> names(["/customers/acme/1/live.pcap", "/customers/acme/2/live.pcap"])
+    ['1/live.pcap', '2/live.pcap']
+    """
+    paths = [_path_of(each) for each in given]
+    alike: dict[str, set[str]] = {}
+    for path in filter(None, paths):
+        alike.setdefault(os.path.basename(path), set()).add(path)
+    above = {name: os.path.commonpath(map(os.path.dirname, found)) for name, found in alike.items()}
+    return [
+        shown(os.path.relpath(path, above[os.path.basename(path)])) if path else _nameless(each)
+        for each, path in zip(given, paths, strict=True)
+    ]
+
+
+def _path_of(source: Source) -> str | None:
+    """Where a file lies, also one that somebody has opened."""
+    path = getattr(source, "name", None) if hasattr(source, "read") else source
+    return os.path.abspath(path) if isinstance(path, str) and os.path.basename(path) and path != "-" else None
+
+
+def _nameless(source: Source) -> str:
+    if hasattr(source, "read"):
+        return "file object"
+    return "standard input" if source == "-" else "bytes"
 
 
 def resolve(source: Any) -> list[Source]:

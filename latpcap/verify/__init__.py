@@ -57,9 +57,18 @@ def compare(paths: Sequence[str], ours: Ours, keylog: Any = ()) -> Verification:
     with key_file(keylog) as keys:
         theirs = dissect(paths, ours.ports, None if ours.selected is None else set(ours.by_stream), keys)
     measured = tuple(_all(ours, theirs))
+    names = sources.names(paths)
+    complaint = theirs.complaint and _named(theirs.complaint, paths, names)
     return Verification(
-        tuple(paths), wireshark_version, measured, theirs.complaint, tuple(unchecked(ours, theirs)), ours.selected
+        tuple(names), wireshark_version, measured, complaint, tuple(unchecked(ours, theirs)), ours.selected
     )
+
+
+def _named(complaint: str, paths: Sequence[str], names: Sequence[str]) -> str:
+    """What tshark said, with the files as results call them."""
+    for path, name in sorted(zip(paths, names, strict=True), key=lambda pair: -len(pair[0])):
+        complaint = complaint.replace(path, name)
+    return complaint
 
 
 def _all(ours: Ours, theirs: Dissection) -> Iterator[Measure]:

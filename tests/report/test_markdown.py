@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 from collections.abc import Callable
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Fixture, read_fixture
+from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from latpcap.report.markdown import cell_of, code_of, render, text_of
+from latpcap.report.text import printable
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -25,7 +28,7 @@ def test_the_verdict_comes_first_and_the_tables_follow(nplus1: Path) -> None:
     assert text.startswith(f"**{result.summary.verdict.splitlines()[0]}**\n")
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert headings[:3] == ["Where the time went", "At another RTT", "Chattiness"]
-    assert headings[-2:] == ["Statements (6)", "Connections (1)"]
+    assert headings[-4:] == ["Statements (6)", "Connections (1)", "Sign-off", "Captures"]
     assert "| `select salary, from_date from salaries where emp_no = ?` |" in text
     assert re.search(r"^\| 15 ms \| 4\.\d+ \|", text, re.MULTILINE)
 
@@ -61,7 +64,7 @@ def test_findings_are_told_with_their_fix_and_filter(nplus1: Path, monkeypatch: 
     told = result.to_dict() | {"findings": [finding]}
     monkeypatch.setattr(type(result), "to_dict", lambda self: told)
     text = render(result)
-    assert "### One query \\<for\\> each row\n\nIt waits. **Fix:** Join.\n" in text
+    assert "### One query &lt;for> each row\n\nIt waits. **Fix:** Join.\n" in text
     assert "- statement: `select a || b`\n" in text
     assert "- it would save 4.50 s at 15 ms\n- in Wireshark: `frame.number == 1 || frame.number == 3`\n" in text
 
@@ -73,10 +76,57 @@ def test_errors_have_a_table_only_where_there_are_some() -> None:
     assert "## Errors" not in render(read_fixture("mysql/nplus1-300-client").analyze())
 
 
-def test_text_of_a_capture_becomes_no_markup() -> None:
-    assert text_of("![x](http://a) <script> *b* _c_ \x1b[1m") == (r"\!\[x\](http://a) \<script\> \*b\* \_c\_  \[1m")
+HOSTILE = (
+    "![x](http://a.example) <script> *b* _c_ __d__ \x1b[1m",
+    "<b>a</b> <!-- c --> <http://a.example> &lt; &#60; &amp;",
+    "see http://a.example/x, www.example.org, mailto:a@b.example, a@b.example, @ann and #12",
+    "~~gone~~ ~gone~ $x$ `code` ``a` lone ` and | bar",
+    "[x]: http://a.example",
+    "[^1]: note",
+    "# heading",
+    "> quoted",
+    "- item",
+    "* item",
+    "+ item",
+    "1. item",
+    "12) item",
+    "===",
+    "---",
+    "\\* \\_ \\< c:\\dir",
+    "**bold*** ***x*** a*b*c a_b_c 3 * 4 < 5 > 2 & 1",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_of_a_capture_becomes_no_markup(text: str) -> None:
+    """GitHub's flavour, rendered: a paragraph that says what the text said, and code in it at most."""
+    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    source = text_of(text)
+    told = markdown.render(source)
+    assert set(re.findall(r"<(\w+)", told)) <= {"p", "code"}
+    said = html.unescape(re.sub(r"</?(?:p|code)>", "", told)).strip()
+    assert said.replace("`", "") == printable(text).strip().replace("`", "")
+    outside_code = html.unescape(re.sub(r"<code>.*?</code>", "", told))
+    assert not re.search(r"http|www|\S@\S|@\w|(?<!&)#\d", outside_code)
+    assert markdown.render(f"| a |\n|---|\n| {source} |\n").count("<td>") == 1
+
+
+def test_statements_stand_in_code_whole_and_in_one_cell() -> None:
+    markdown = MarkdownIt("commonmark").enable("table")
+    for statement in ("select a || b", "a | b", "|", "`a|b` ``", " || x || ", "select '<b>' | [c](d) | *e*"):
+        told = markdown.render(f"| a |\n|---|\n| {cell_of(statement)} |\n")
+        [cell] = re.findall("<td>(.*)</td>", told)
+        assert html.unescape(re.sub("</?code>", "", cell)) == statement.strip()
+        assert "\\" not in cell_of(statement)
     assert code_of("``a`") == "``` ``a` ```"
     assert cell_of("x" * 400).count("x") == 300
+
+
+@pytest.mark.parametrize(
+    "name", ["mysql/sql-errors", "postgresql/logins", "firebird/fbclient3-nplus1", "keys/asyncpg-tlsv13"]
+)
+def test_a_report_has_no_backslash(name: str) -> None:
+    assert "\\" not in render(read_fixture(name).analyze())
 
 
 def test_the_suffix_says_which_report(latpcap: Run, nplus1: Path, tmp_path: Path) -> None:

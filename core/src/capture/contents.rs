@@ -27,11 +27,7 @@ pub(super) type Passed = Arc<OnceLock<Contents>>;
 
 /// Where to learn what a source holds.
 pub enum Origin {
-    File {
-        path: PathBuf,
-        length: u64,
-        modified: Option<SystemTime>,
-    },
+    File { path: PathBuf, length: u64, modified: Option<SystemTime> },
     Passed(Arc<OnceLock<Contents>>),
 }
 

@@ -24,6 +24,7 @@ from latpcap.report.terminal.projection import budget_parts, projection_parts, w
 from latpcap.report.terminal.routes import routes
 from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
+from latpcap.report.terminal.sign_off import cover, sign_off
 from latpcap.report.terminal.statements import statements
 from latpcap.report.text import printable
 from latpcap.report.timing_only import about_budget
@@ -50,6 +51,7 @@ def _network(result: Analysis) -> Iterator[RenderableType]:
 
 @parts_of.register
 def _analysis(result: Analysis) -> Iterator[RenderableType]:
+    yield from cover(result.sign_off)
     yield from selection(result.selection)
     yield from settings(result.settings)
     first, *others = result.summary.verdict.split("\n")
@@ -70,3 +72,4 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from statements(result.statements, result.timing_only)
     yield from routes(result.routes)
     yield from connections(result.connections)
+    yield from sign_off(result.sign_off, result.captures)

@@ -1,0 +1,174 @@
+"""What somebody needs who puts a name under a report: of which packets it is, under which assumptions, how right.
+
+The date of a report is in it only where somebody asked for it: the same captures give the same bytes on any day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from importlib.metadata import version
+
+from arro3.core import Table
+from msgspec import Struct
+
+from latpcap.errors import UsageError
+from latpcap.projection.classes import Coverage, Work, coverage
+from latpcap.projection.project import Projection
+from latpcap.result.captures import CaptureFile
+from latpcap.result.settings import Settings
+from latpcap.tables import columns
+from latpcap.tables.columns import Ints
+from latpcap.tables.recording import Recording
+from latpcap.units import counted, format_given_ms, format_ms
+
+__all__ = ["Accuracy", "Cover", "Packets", "SignOff", "date_of", "program", "sign_off"]
+
+UNKNOWN = "Nothing is projected: the baseline RTT is unknown."
+ENDS = {"optimistic": "Optimistic", "pessimistic": "Pessimistic", "both": "Optimistic and pessimistic"}
+
+
+class Cover(Struct, frozen=True):
+    """What a report is given to say of itself."""
+
+    title: str | None = None
+    customer: str | None = None
+    notes: tuple[str, ...] = ()
+    date: str | None = None
+    """Of the report: year, month, day."""
+
+
+class Packets(Struct, frozen=True):
+    """What became of the packets that were read."""
+
+    read: int
+    decoded: int
+    """Of the connections with a database."""
+    other_tcp: int
+    """Of other TCP connections."""
+    skipped: int
+    """Those that are no TCP, or could not be read as such."""
+
+    @property
+    def text(self) -> str:
+        """In words.
+
+        >>> Packets(619, 610, 0, 9).text
+        '619 packets read: 610 decoded, 0 of other TCP connections, 9 skipped'
+        """
+        return (
+            f"{counted(self.read, 'packet')} read: {self.decoded:,} decoded, "
+            f"{self.other_tcp:,} of other TCP connections, {self.skipped:,} skipped"
+        )
+
+
+class Accuracy(Struct, frozen=True):
+    """How right projections of such work were, where it was measured."""
+
+    work: Work | None
+    """The class of work; null where nothing is projected."""
+    longer: Coverage | None
+    """At a longer RTT than that of the capture."""
+    shorter: Coverage | None
+    text: str
+
+
+class SignOff(Struct, frozen=True):
+    """What a report says of itself."""
+
+    title: str | None
+    customer: str | None
+    notes: tuple[str, ...]
+    date: str | None
+    """Of the report, where somebody asked for it; else null."""
+    program: str
+    """`latpcap` and its version."""
+    captured: str | None
+    """The day of the first packet, in UTC."""
+    packets: Packets
+    assumptions: tuple[str, ...]
+    """Of the projection, a sentence each."""
+    accuracy: Accuracy
+
+    @property
+    def is_asked(self) -> bool:
+        """Somebody gave it something to say."""
+        return bool(self.title or self.customer or self.notes or self.date)
+
+
+@cache
+def program() -> str:
+    """Latpcap and its version."""
+    return f"latpcap {version('latpcap')}"
+
+
+def date_of(text: str) -> str:
+    """Return the date that `text` names: `today`, or a year, month and day.
+
+    >>> date_of("2026-11-22")
+    '2026-11-22'
+    """
+    if text == "today":
+        return date.today().isoformat()
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise UsageError(f"`{text}` is not a date: today, or for instance 2026-11-22") from None
+
+
+def sign_off(
+    recording: Recording,
+    captures: Sequence[CaptureFile],
+    settings: Settings,
+    projection: Projection,
+    cover: Cover | None = None,
+) -> SignOff:
+    """What a report of `recording` says of itself; `cover` is what it was given to say."""
+    cover = cover or Cover()
+    first = min((each.first_time for each in captures if each.first_time), default=None)
+    return SignOff(
+        title=cover.title,
+        customer=cover.customer,
+        notes=cover.notes,
+        date=cover.date,
+        program=program(),
+        captured=first and first[:10],
+        packets=_packets(recording, captures),
+        assumptions=tuple(_assumptions(settings, projection)),
+        accuracy=_accuracy(projection),
+    )
+
+
+def _packets(recording: Recording, captures: Sequence[CaptureFile]) -> Packets:
+    """Of all that was read, whatever is selected of it."""
+    read = sum(each.packets for each in captures)
+    table = Table.from_arrow(recording.core.connections())
+    counts: Ints = columns.column(table, "client_packets").values + columns.column(table, "server_packets").values
+    decoded = int(counts[columns.codes(table, "protocol").codes >= 0].sum())
+    tcp = int(counts.sum())
+    return Packets(read, decoded, tcp - decoded, max(read - tcp, 0))
+
+
+def _assumptions(settings: Settings, projection: Projection) -> Iterator[str]:
+    baseline_ms, conditions = projection.baseline_rtt_ms, projection.conditions
+    if baseline_ms is None:
+        return
+    known = "as the capture shows it" if settings.rtt_baseline_ms is None else "as given"
+    yield f"The baseline RTT is {format_ms(baseline_ms)}, {known}."
+    yield f"Think time is what a client takes above {format_given_ms(1000 * settings.think_s)}; it stays as captured."
+    own = {"Client time": conditions.client_time, "Service time": conditions.service_time}
+    yield from (f"{name} stays as captured." for name, part in own.items() if part is None)
+    yield f"An asked RTT is that of {conditions.rtt_is_text}."
+    if not conditions.is_rtt_alone:
+        yield f"What is different there: {conditions.text}."
+    yield from (f"{ENDS[each.case]}: {each.text}." for each in projection.assumptions)
+
+
+def _accuracy(projection: Projection) -> Accuracy:
+    work = projection.now.work if projection.now else None
+    if work is None:
+        return Accuracy(None, None, None, UNKNOWN)
+    if not projection.conditions.is_rtt_alone:
+        return Accuracy(work, None, None, "Measured was another RTT alone, not what else is different here.")
+    return Accuracy(work, coverage(work, "longer"), coverage(work, "shorter"), projection.range_text)
