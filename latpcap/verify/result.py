@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import ClassVar
 
 from msgspec import Struct
 
-from latpcap.display import Displayed, plain
+from latpcap.display import Displayed
 from latpcap.tables.selection import Selected
 
 __all__ = ["Difference", "Measure", "Verification"]
@@ -27,6 +27,8 @@ class Difference(Struct, frozen=True):
 
 class Measure(Struct, frozen=True):
     """How many things of one kind each of the two sees, and how many of them are the same."""
+
+    json_fields: ClassVar = ("name", "latpcap", "wireshark", "equal", "explained", "unexplained", "differences")
 
     name: str
     latpcap: int
@@ -48,26 +50,12 @@ class Measure(Struct, frozen=True):
         """Each reason with how often it holds."""
         return Counter(difference.reason for difference in self.differences if difference.reason is not None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The measure as the JSON object of `latpcap verify --json`."""
-        return {
-            "name": self.name,
-            "latpcap": self.latpcap,
-            "wireshark": self.wireshark,
-            "equal": self.equal,
-            "explained": self.explained,
-            "unexplained": self.unexplained,
-            "differences": [
-                {"where": each.where, "latpcap": each.latpcap, "wireshark": each.wireshark, "reason": each.reason}
-                for each in self.differences
-            ],
-        }
-
 
 class Verification(Displayed, Struct, frozen=True):
     """What was compared, by which Wireshark, and how it came out."""
 
     schema = "latpcap.verification/1"
+    json_fields: ClassVar = ("captures", "selection", "wireshark", "agrees", "complaint", "unchecked", "measures")
 
     captures: tuple[str, ...]
     wireshark: str
@@ -84,16 +72,3 @@ class Verification(Displayed, Struct, frozen=True):
     def agrees(self) -> bool:
         """No difference is unexplained."""
         return not any(measure.unexplained for measure in self.measures)
-
-    def parts(self) -> dict[str, Any]:
-        """The JSON object of `latpcap verify --json`."""
-        return {
-            "schema": self.schema,
-            "captures": list(self.captures),
-            "selection": plain(self.selection),
-            "wireshark": self.wireshark,
-            "agrees": self.agrees,
-            "complaint": self.complaint,
-            "unchecked": list(self.unchecked),
-            "measures": [measure.to_dict() for measure in self.measures],
-        }
