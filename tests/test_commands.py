@@ -55,3 +55,12 @@ def test_help_is_a_command(latpcap: Run) -> None:
     assert latpcap("help").stdout == latpcap("--help").stdout
     assert latpcap("help", "project").stdout == latpcap("project", "--help").stdout
     assert "No such command 'nonsense'" in failed(latpcap("help", "nonsense"))[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_each_help_names_the_exit_statuses(command, latpcap: Run) -> None:  # type: ignore[no-untyped-def]
+    told = " ".join(latpcap(command.name, "--help").stdout.decode().split())
+    gated = any(param.name == "fail_if" for param in command.params)
+    assert "Exit status: 0 done" in told
+    assert ("1 a condition of --fail-if holds" in told) == gated
+    assert ("3 unreadable capture, 4 no database traffic" in told) == (command.name not in ("completion", "help"))

@@ -291,7 +291,7 @@ def test_compare_has_gates_whose_baseline_is_the_first_capture(latpcap: Run) -> 
         "baseline": 103,
         "unit": None,
         "holds": True,
-        "text": "it is 303, in the baseline 103 (limit 113)",
+        "text": "it is 303, in the baseline 103 (limit 113.3)",
     }
     assert [each["holds"] for each in told["gates"]] == [True, False, True]
     assert b"gate failed: round_trips > baseline + 10%" in ended.stderr

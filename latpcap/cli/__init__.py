@@ -1,7 +1,6 @@
 """The command line: arguments → `read` → one result → one report.
 
-Results go to standard output, progress and warnings to standard error. Exit status: 0 done, 1 a gate failed, 2 usage,
-3 a file cannot be read or is no capture, 4 no database traffic found (see `latpcap.errors`), 130 ended by Ctrl-C.
+Results go to standard output, progress and warnings to standard error. What the exit status means: `status.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from latpcap.cli.project import project
 from latpcap.cli.rank import rank
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
+from latpcap.cli.status import told
 from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
 from latpcap.cli.tasks import tasks
 from latpcap.cli.verify import verify
@@ -137,3 +137,5 @@ def cli() -> None:
 
 for command in COMMANDS:
     cli.add_command(command)
+for command in (cli, *COMMANDS):
+    command.epilog = told(command)

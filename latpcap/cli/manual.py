@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 import click
 
+from latpcap.cli.status import EXIT_STATUS
+
 __all__ = ["man_page"]
 
 COMMON = 5
@@ -22,15 +24,6 @@ COMMON = 5
 WIDTH = 72
 """Of a line of the source."""
 
-EXIT_STATUS = {
-    "0": "done",
-    "1": "a condition of --fail-if holds; verify: a difference is unexplained",
-    "2": "a mistake in how latpcap was called, or an output that cannot be written",
-    "3": "a file cannot be read, or is no capture",
-    "4": "no database traffic in the captures",
-    "130": "ended by a second Ctrl-C; the first one ends the reading, and what was read is reported",
-    "141": "whoever read the output has gone",
-}
 ENVIRONMENT = {
     "COLUMNS": "The width of what goes to standard output; else the terminal's, in a pipe as much as is needed.",
     "NO_COLOR": "No colour, unless --color says otherwise.",

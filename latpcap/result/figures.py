@@ -31,8 +31,12 @@ NO_RTT = "the RTT of this capture is unknown, give it with --rtt-baseline"
 
 
 def count(value: float) -> str:
-    """Return a number of things."""
-    return f"{value:,.0f}"
+    """Return a number of things; a limit need not be whole.
+
+    >>> count(1234), count(4.4)
+    ('1,234', '4.4')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def amount(text: str) -> float:

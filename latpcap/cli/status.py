@@ -1,0 +1,44 @@
+"""What the exit status means: for the help of each command, and for the man page."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["EXIT_STATUS", "told"]
+
+EXIT_STATUS = {
+    "0": "done",
+    "1": "a condition of --fail-if holds; verify: a difference is unexplained",
+    "2": "a mistake in how latpcap was called, or an output that cannot be written",
+    "3": "a file cannot be read, or is no capture",
+    "4": "no database traffic in the captures",
+    "5": "what does not fit in memory does not fit on the disk either",
+    "130": "ended by a second Ctrl-C; the first one ends the reading, and what was read is reported",
+    "141": "whoever read the output has gone",
+}
+_SHORT = {
+    "0": "done",
+    "2": "usage",
+    "3": "unreadable capture",
+    "4": "no database traffic",
+    "5": "disk full",
+    "130": "Ctrl-C",
+}
+_FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference is unexplained"}
+"""What 1 means, by an option of the command or by its name."""
+_READS_NOTHING = ("completion", "help")
+
+
+def told(command: click.Command) -> str:
+    """The statuses that a command ends with, in a line below its help; the group's are those of all."""
+    if command.name in _READS_NOTHING:
+        return _line({status: _SHORT[status] for status in ("0", "2")})
+    known = (
+        ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
+    )
+    fails = [meaning for key, meaning in _FAILS.items() if key in known]
+    return _line(_SHORT | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
+
+
+def _line(meanings: dict[str, str]) -> str:
+    return f"Exit status: {', '.join(f'{status} {meanings[status]}' for status in sorted(meanings, key=int))}."
