@@ -268,6 +268,16 @@ def test_a_projection_is_a_baseline_for_projections(tmp_path: Path, latpcap: Run
     assert latpcap("project", FIXTURE, "--quiet", *gate).returncode == 0
 
 
+def test_projections_are_compared_under_the_same_conditions_only(tmp_path: Path, latpcap: Run) -> None:
+    path, there = tmp_path / "baseline.json", ["--bandwidth", "1Mbit", "--rtt-is", "handshake"]
+    latpcap("project", FIXTURE, "--rtt", "15ms", *there, "--json", "-o", path, "--quiet")
+    gate = ["--baseline", path, "--quiet", "--fail-if", "project(15ms) > baseline"]
+    other = latpcap("project", FIXTURE, *gate)
+    assert other.returncode == 2
+    assert b"the baseline was projected with another bandwidth_bps and rtt_is" in other.stderr
+    assert latpcap("project", FIXTURE, *there, *gate).returncode == 0
+
+
 def test_baseline_and_conditions_need_each_other(baseline: Path, latpcap: Run) -> None:
     alone = latpcap("analyze", FIXTURE, "--fail-if", "round_trips > baseline")
     unused = latpcap("analyze", FIXTURE, "--fail-if", "round_trips > 5", "--baseline", baseline)

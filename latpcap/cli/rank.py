@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import INTERRUPTED, read_options, rows_format, write, write_rows
 from latpcap.cli.options import Rtt, format_options, reading_options, rtt_is_option
 from latpcap.cli.selection import asked_for
@@ -48,6 +49,7 @@ SHOW_AFTER_S = 0.5
 )
 @rtt_is_option
 @idle_option
+@row_gate_options
 @limit_option
 @format_options
 def rank(
@@ -70,6 +72,7 @@ def rank(
     latpcap rank captures/ --sort seconds --rtt 30ms
     latpcap rank captures/ --by application
     latpcap rank app.pcapng --by task --idle 200ms
+    latpcap rank captures/ --fail-if 'share_per_ms > 5%'
     """
     from latpcap.ranking import Ranking
     from latpcap.tables import sources
@@ -79,20 +82,23 @@ def rank(
     selected = asked_for(reading)
     files = sources.files(reading["captures"])
     sources.check_output(output, files)
+    gating = row_gating_of({**reading, "captures": files}, output)
     ranking = Ranking(asked, selected, **read_options(reading))
     stopped = _read_all(ranking, files, quiet=reading["quiet"])
     rows = ranking.table()
+    gates = gating.judge(rows, *([by] if by else []), "file")
     if chosen == "table":
         from latpcap.report.rank import render
 
         write([render(rows, asked, len(in_order(rows)))], output)
     else:
-        write_rows(rows, chosen, output)
+        write_rows(rows, chosen, output, gates)
     if stopped:
         click.echo(f"latpcap: stopped after {ranking.files:,} of {len(files):,} files", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
     if len(ranking.failures) == ranking.files:
         raise click.exceptions.Exit(max(failure.exit_status for failure in ranking.failures))
+    gating.end(gates, dict.fromkeys(rows.column("file")))
 
 
 def _read_all(ranking: Ranking, files: list[str], *, quiet: bool) -> bool:

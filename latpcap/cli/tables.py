@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import output_options, reading_options
 from latpcap.cli.sorting import in_order_of
@@ -15,6 +16,7 @@ from latpcap.report.destination import going_to
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
+    from latpcap.result.gates import Gates
     from latpcap.tables.table import Table
 
 __all__ = ["captures", "connections", "errors", "exchanges", "health", "statements"]
@@ -39,18 +41,22 @@ def _write(
     as_json: bool,
     output: str | None,
     reading: dict[str, Any],
-) -> None:
-    """Read the captures and write some rows of them."""
+    judge: Callable[[Table], Gates | None] = lambda rows: None,
+) -> tuple[Capture, Gates | None]:
+    """Read the captures and write some rows of them; what became of their gates is for the end."""
     chosen = rows_format(file_format, as_json, output, name)
     capture = read_capture(reading, output)
     rows = rows_of(capture)
+    gates = judge(rows)
     warn(capture, reading["quiet"] or name == "health")
-    write_rows(rows, chosen, output)
+    write_rows(rows, chosen, output, gates)
+    return capture, gates
 
 
 @click.command(short_help="Every statement: how often, how long, its share.")
 @reading_options
 @click.option("--by", "grouping", type=click.Choice(GROUPINGS), help="One row for each of these instead.")
+@row_gate_options
 @output_options
 def statements(
     grouping: str | None, file_format: str | None, as_json: bool, output: str | None, **reading: Any
@@ -61,12 +67,18 @@ def statements(
     latpcap statements capture.pcapng
     latpcap statements capture.pcapng --by user
     latpcap statements capture.pcapng -o statements.parquet
+    latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
     """
+    gating = row_gating_of(reading, output)
 
     def rows_of(capture: Capture) -> Table:
         return capture.statements_by(grouping) if grouping else capture.statements
 
-    _write("statements", rows_of, file_format, as_json, output, reading)
+    def judge(rows: Table) -> Gates | None:
+        return gating.judge(rows, grouping or "text")
+
+    capture, gates = _write("statements", rows_of, file_format, as_json, output, reading, judge)
+    gating.end(gates, capture.captures.column("path"))
 
 
 @click.command(short_help="Why it failed: every error, how often, of what.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import read_capture, rows_format, warn, write, write_rows
 from latpcap.cli.options import Duration, output_options, reading_options
 from latpcap.cli.sorting import in_order
@@ -37,6 +38,7 @@ idle_option = click.option(
     show_default=True,
     help="With `route`, a task also ends where the route that its statements name changes.",
 )
+@row_gate_options
 @output_options
 def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
     """What the application does between two rests: round trips, statements and seconds of each task.
@@ -48,10 +50,13 @@ def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, outpu
     latpcap tasks capture.pcapng
     latpcap tasks capture.pcapng --idle 200ms -o tasks.csv
     latpcap tasks capture.pcapng --by route
+    latpcap tasks capture.pcapng --fail-if 'round_trips > 50' --fail-if 'duration > 2s'
     """
     chosen = rows_format(file_format, as_json, output, "tasks")
+    gating = row_gating_of(reading, output)
     capture = read_capture(reading, output)
     rows = capture.tasks_at(idle / 1000, by)
+    gates = gating.judge(rows, "task")
     warn(capture, reading["quiet"])
     if chosen == "table":
         from latpcap.report import FORMATS
@@ -61,7 +66,8 @@ def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, outpu
         typical = _typical(summary(capture.measures.tasks(idle / 1000, by)))
         write(chain([print_renderables([typical])], FORMATS["table"](in_order(rows))), output)
     else:
-        write_rows(rows, chosen, output)
+        write_rows(rows, chosen, output, gates)
+    gating.end(gates, capture.captures.column("path"))
 
 
 def _typical(found: TaskSummary | None) -> str:

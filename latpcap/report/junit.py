@@ -15,6 +15,8 @@ from latpcap.result.gates import GateResult
 
 __all__ = ["render"]
 
+NAMED = 3
+"""Captures that a suite is called after."""
 _NO_XML = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold (<https://www.w3.org/TR/xml/#charsets>), not even escaped; `printable` took line ends."""
 
@@ -26,11 +28,16 @@ def render(checked: Checked) -> str:
     counts = {"tests": len(gates), "failures": len(checked.gates.failed) - untold, "errors": untold}
     counted = {name: str(count) for name, count in counts.items()}
     suites = Element("testsuites", {"name": "latpcap", **counted})
-    suite = SubElement(suites, "testsuite", {"name": _text(", ".join(checked.captures)), **counted, "skipped": "0"})
+    suite = SubElement(suites, "testsuite", {"name": _text(_named(checked.captures)), **counted, "skipped": "0"})
     for gate in gates:
         _test_case(suite, gate)
     indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(suites, encoding="unicode")}\n'
+
+
+def _named(captures: tuple[str, ...]) -> str:
+    """The captures, or how many there are beside the first."""
+    return ", ".join(captures) if len(captures) <= NAMED else f"{captures[0]} and {len(captures) - 1:,} more"
 
 
 def _test_case(suite: Element, gate: GateResult) -> None:

@@ -32,7 +32,7 @@ def saved(source: Mapping[str, Any] | str | Path) -> Measured:
         raise UsageError(f"{name}: {told}, and that of a baseline is `{ANALYSIS}`: {HOW}")
     if schema == PROJECTION:
         result = {"projection": result}
-    return Measured(result, lambda rtt_ms: _projected_s(name, result, rtt_ms), name)
+    return Measured(result, lambda rtt_ms: _projected_s(name, result, rtt_ms), name, _conditions(result))
 
 
 def _read(path: str) -> dict[str, Any]:
@@ -45,6 +45,12 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(result, dict):
         raise UsageError(f"{path}: it is no result of latpcap: {HOW}")
     return result
+
+
+def _conditions(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    projection = result.get("projection")
+    conditions = projection.get("conditions") if isinstance(projection, dict) else None
+    return conditions if isinstance(conditions, dict) else {}
 
 
 def _projected_s(name: str, result: Mapping[str, Any], rtt_ms: float) -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, ValidationError, convert
 
+from latpcap.display import plain
 from latpcap.errors import UsageError
 from latpcap.findings.registry import HEALTHY, PATTERNS
 from latpcap.tables.values import Rows, column_of
@@ -122,6 +123,8 @@ class Measured(Struct, frozen=True):
     """The runtime in seconds at an RTT in ms."""
     name: str = ""
     """Of the file."""
+    conditions: Mapping[str, Any] = {}
+    """What else is different at the RTTs of `projected`."""
 
     def value(self, figure: Figure) -> float | None:
         """The figure; `None` where it is unknown; of nothing, nothing failed. A file may not have it: `UsageError`."""
@@ -170,6 +173,7 @@ def of_measures(
     conditions: Conditions | None = None,
 ) -> Measured:
     """What a capture says; `conditions` are what else is different at the RTTs that are asked for."""
-    points = measures.project(rtts_ms, None, conditions).points if rtts_ms else ()
-    projected_s = {point.rtt_ms: point.runtime_s for point in points}
-    return Measured(result or measures.analyze(), lambda rtt_ms: projected_s[rtt_ms])
+    projection = measures.project(rtts_ms, None, conditions) if rtts_ms else None
+    projected_s = {point.rtt_ms: point.runtime_s for point in projection.points} if projection else {}
+    there = plain(projection.conditions) if projection else {}
+    return Measured(result or measures.analyze(), lambda rtt_ms: projected_s[rtt_ms], conditions=there)

@@ -30,14 +30,26 @@ from latpcap.display import Displayed
 from latpcap.errors import GateFailed, UsageError
 from latpcap.result.baseline import saved
 from latpcap.result.figures import CODES, FIGURES, PROJECTED, Figure, Found, Measured, amount, count, of_measures
-from latpcap.units import MissingUnit, parse_ms
+from latpcap.units import MissingUnit, listed, parse_ms
 
 if TYPE_CHECKING:
     from latpcap.result.analysis import Measures
 
-__all__ = ["GRAMMAR", "Gate", "GateResult", "Gates", "Limit", "before_of", "check", "judge", "parse", "rtts_of"]
+__all__ = [
+    "GRAMMAR",
+    "OPERATORS",
+    "Gate",
+    "GateResult",
+    "Gates",
+    "Limit",
+    "before_of",
+    "check",
+    "judge",
+    "parse",
+    "rtts_of",
+]
 
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "<": operator.lt,
@@ -45,6 +57,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+"""Of two numbers, or of many at once."""
 ANY, NEW = "any", "new"
 DIGITS = 9
 """Decimals that are compared: as many as the JSON keeps, so that a capture is equal to its own baseline."""
@@ -237,12 +250,22 @@ def _judged(gate: Gate, measured: Measured, baseline: Measured | None) -> GateRe
         raise UsageError(f"`{gate.text}`: there is no baseline, name an earlier result with --baseline")
     if gate.figure == "finding":
         return _finding(gate, measured, baseline)
+    if gate.needs_baseline and gate.rtt_ms is not None and baseline is not None:
+        _under_the_same_conditions(gate, measured, baseline)
     value = _value(gate, measured)
     before = before_of(gate, baseline) if baseline else None
     limit = gate.limit.at(before) if gate.limit else None
     holds = None if value is None or limit is None else OPERATORS[gate.sign or ">"](value, limit)
     text = gate.kind.unknown if value is None else _told(gate, value, measured) + _beside(gate, before, limit)
     return GateResult(gate.text, _name(gate), value, limit, before, gate.kind.unit, holds, text)
+
+
+def _under_the_same_conditions(gate: Gate, measured: Measured, baseline: Measured) -> None:
+    """The distance is part of the RTT; a baseline of an older version may not know them all."""
+    known = (measured.conditions.keys() & baseline.conditions.keys()) - {"distance_km"}
+    different = sorted(name for name in known if measured.conditions[name] != baseline.conditions[name])
+    if different:
+        raise UsageError(f"`{gate.text}`: the baseline was projected with another {listed(different)}")
 
 
 def _name(gate: Gate) -> str:
