@@ -137,7 +137,18 @@ class Replay:
     """A job that can be replayed on other networks; see `core/src/replay` and `latpcap.replay`."""
 
     def __init__(self, columns: object, network: object, waiting: str) -> None:
-        """Take the columns of a `latpcap.replay.Job`; `waiting`: evidence, independent or chained."""
+        """Take the columns of a `latpcap.replay.Job`.
+
+        `waiting`: evidence, independent, chained, clocked or unclocked.
+        """
+
+    @property
+    def ticks(self) -> bool:
+        """Some of its turns begin by a clock."""
+
+    @property
+    def may_tick(self) -> bool:
+        """Some of its turns may begin by a clock, though nothing tells."""
 
     def waiting(self, columns: object, network: object, waiting: str) -> Replay | None:
         """Return the same job, of which these are the columns, where its turns wait for each other in another way.

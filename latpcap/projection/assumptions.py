@@ -6,7 +6,7 @@ How they were calibrated: docs/model.md C.6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct, field
@@ -77,12 +77,15 @@ class Own(Struct, frozen=True):
         return self.farther + (self.nearer - self.farther) * tenths
 
 
+ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained", "clocked", "unclocked")
+
+
 class Spread(Struct, frozen=True):
     """How far things may differ for one kind of work; calibrated on measured runs, docs/model.md C.6."""
 
     least: Own
     most: Own
-    waiting: tuple[Waiting, ...] = ("evidence", "independent", "chained")
+    waiting: tuple[Waiting, ...] = ANY
     """Who may wait for whom."""
     sure_ms: float = SURE_MS
     """What a turn takes of its own up to that is not sure."""
@@ -90,7 +93,7 @@ class Spread(Struct, frozen=True):
 
 ONE_BY_ONE = Spread(Own(0.6, 0.1), Own(1.4, 1.0))
 """Work of which each step waits for the one before."""
-IN_TURN = replace(ONE_BY_ONE, waiting=("evidence",))
+IN_TURN = replace(ONE_BY_ONE, waiting=("evidence", "clocked", "unclocked"))
 """The same on many connections: that they take turns is seen often enough."""
 DATA = Spread(Own(0.5, 0.2), Own(1.4, 1.4), sure_ms=math.inf)
 """Much is sent at once: own time is production, which goes on while data travel."""
@@ -112,9 +115,9 @@ def spread(work: Work) -> Spread:
     return SPREADS.get(work, ONE_BY_ONE)
 
 
-def assumptions(work: Work | None) -> tuple[Assumption, ...]:
-    """The reasons for the range of this kind of work."""
-    return tuple(_assumptions(spread(work or "stop and wait")))
+def assumptions(work: Work | None, clocks: Sequence[Waiting] = ()) -> tuple[Assumption, ...]:
+    """The reasons for the range of this kind of work, and of what may begin by `clocks`."""
+    return (*_assumptions(spread(work or "stop and wait")), *(CLOCKS[way] for way in clocks))
 
 
 def _assumptions(may: Spread) -> Iterator[Assumption]:
@@ -143,6 +146,19 @@ def _assumptions(may: Spread) -> Iterator[Assumption]:
         yield Assumption("side by side", "optimistic", "no connection waits for another one that is open")
     if "chained" in may.waiting:
         yield Assumption("one after the other", "pessimistic", "what never ran at the same time waits for each other")
+
+
+CLOCKS: dict[Waiting, Assumption] = {
+    "clocked": Assumption(
+        "pauses",
+        "both",
+        "steady pauses of the client follow its answers, or end by a clock that waits for none",
+    ),
+    "unclocked": Assumption(
+        "clock", "both", "who is late when its clock is due waits until it is due again; so it may have been due before"
+    ),
+}
+"""Ways that only some jobs may take."""
 
 
 def _own_time(may: Spread) -> str:
@@ -285,7 +301,6 @@ class Case(Struct, frozen=True):
         return own_s + (self.own.part(baseline_ms, rtt_ms) - 1) * may_differ_s
 
 
-ANY: tuple[Waiting, ...] = ("evidence", "independent", "chained")
 CENTRAL = Case(("evidence",), Network(), wake_up=WakeUp(gained=1.0, lost=1.0, of_own=0.7))
 OPTIMISTIC = Case(
     ANY,
@@ -298,7 +313,7 @@ OPTIMISTIC = Case(
 )
 PESSIMISTIC = Case(
     ANY,
-    Network(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD),
+    Network(growth=SLOW_GROWTH, baseline=-1, taken=1 - WINDOW_SPREAD, skips=True),
     Network(hidden=1.0),
     rtt=1,
     crowd=1,

@@ -135,6 +135,8 @@ class Basis:
     ) -> Iterator[list[Floats]]:
         """The runtimes of each variant at its RTTs, for every case and every way of waiting that it takes for possible.
 
+        They are NaN where a way is possible at other RTTs only.
+
         Who waits for whom is found out once for each way, for all cases; a way that leads to the same is left out.
         """
         ways = dict.fromkeys(way for case in cases for way in self._ways(case))
@@ -142,14 +144,32 @@ class Basis:
             for case in cases:
                 if waiting in self._ways(case):
                     learned = found if case.learned == CENTRAL.learned else _Learned(found.replay.learned(case.learned))
-                    yield [
+                    runtimes = [
                         self._runtimes(case, learned, variant, rtt_ms, conditions or self.as_usual)
                         for variant, rtt_ms in asked
                     ]
+                    yield self._nearer(asked, runtimes) if waiting == "unclocked" else runtimes
+
+    def _nearer(self, asked: Sequence[tuple[Variant, Sequence[float]]], runtimes: list[Floats]) -> list[Floats]:
+        """NaN where the RTT is no shorter: by its clock a turn may have been due earlier, but no later."""
+        return [
+            np.where(np.asarray(rtt_ms) < self.baseline_ms, there, np.nan)
+            for (_, rtt_ms), there in zip(asked, runtimes, strict=True)
+        ]
 
     def _ways(self, case: Case) -> tuple[Waiting, ...]:
-        """One connection waits for no other."""
-        return case.waiting if self.job is None or self.job.connections > 1 else case.waiting[:1]
+        """Those that the job's connections and clocks leave possible: one connection waits for no other."""
+        alone = self.job is None or self.job.connections == 1
+        possible = {"evidence", *(() if alone else ("independent", "chained")), *self.clocks}
+        return tuple(way for way in case.waiting if way in possible)
+
+    @property
+    def clocks(self) -> tuple[Waiting, ...]:
+        """In which other ways turns may begin: by a clock, though nothing tells; by none, though something does."""
+        if self.job is None:
+            return ()
+        replay = self._central.replay
+        return (*(("clocked",) if replay.may_tick else ()), *(("unclocked",) if replay.ticks else ()))
 
     def _runtimes(
         self, case: Case, learned: _Learned, variant: Variant, rtt_ms: Sequence[float], conditions: Conditions

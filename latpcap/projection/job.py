@@ -31,7 +31,7 @@ __all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Waiting = Literal["evidence", "independent", "chained"]
+Waiting = Literal["evidence", "independent", "chained", "clocked", "unclocked"]
 
 WINDOW_BYTES = 4_000_000.0
 """What a sender may have under way at most: the send buffer grows to 4 MB on Linux by default (tcp_wmem)."""
@@ -237,6 +237,7 @@ class Network(Struct, frozen=True):
     hidden: float = 0.5
     timeout_ns: float = TIMEOUT_NS
     restarts: bool = True
+    skips: bool = False
     baseline: int = 0
     added_ns: float = 0.0
 

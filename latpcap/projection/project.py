@@ -224,7 +224,7 @@ def projections(
                 conditions=conditions,
                 told_rtt_ms=told,
                 now=_now(base),
-                assumptions=assumptions(base.work),
+                assumptions=assumptions(base.work, base.clocks),
                 range_text=coverage_text(base.work),
                 guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
                 capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
@@ -241,8 +241,8 @@ def ranges(
     [central] = base.runtimes_of(asked, [CENTRAL], conditions)
     low, high = list(central), list(central)
     for way in base.runtimes_of(asked, ends(base.work), conditions):
-        low = [np.minimum(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
-        high = [np.maximum(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
+        low = [np.fmin(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
+        high = [np.fmax(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
     return list(zip(central, low, high, strict=True))
 
 

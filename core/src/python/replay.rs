@@ -76,6 +76,7 @@ pub struct NetworkFields {
     hidden: f64,
     timeout_ns: f64,
     restarts: bool,
+    skips: bool,
     baseline: i8,
 }
 
@@ -91,6 +92,7 @@ impl NetworkFields {
             hidden: self.hidden,
             timeout_ns: self.timeout_ns,
             restarts: self.restarts,
+            skips: self.skips,
             baseline: self.baseline,
         }
     }
@@ -102,7 +104,7 @@ pub struct Replay(replay::Replay);
 
 #[pymethods]
 impl Replay {
-    /// Take the columns of a job. `waiting` is evidence, independent or chained.
+    /// Take the columns of a job. `waiting` is evidence, independent, chained, clocked or unclocked.
     #[new]
     fn new(py: Python<'_>, columns: &Bound<'_, PyAny>, network: NetworkFields, waiting: &str) -> PyResult<Replay> {
         let waiting = way(waiting)?;
@@ -125,6 +127,18 @@ impl Replay {
         let job = job(&columns)?;
         let replay = py.detach(|| self.0.waiting(&job, waiting, &network.network()));
         replay.map(|found| found.map(Replay)).map_err(PyValueError::new_err)
+    }
+
+    /// Some of its turns begin by a clock.
+    #[getter]
+    fn ticks(&self) -> bool {
+        self.0.ticks()
+    }
+
+    /// Some of its turns may begin by a clock, though nothing tells.
+    #[getter]
+    fn may_tick(&self) -> bool {
+        self.0.may_tick()
     }
 
     /// The same where the senders of the capture are taken to have been like `network`'s.
@@ -178,6 +192,8 @@ fn way(waiting: &str) -> PyResult<Waiting> {
         "evidence" => Ok(Waiting::Evidence),
         "independent" => Ok(Waiting::Independent),
         "chained" => Ok(Waiting::Chained),
-        _ => Err(PyValueError::new_err("waiting is evidence, independent or chained")),
+        "clocked" => Ok(Waiting::Clocked),
+        "unclocked" => Ok(Waiting::Unclocked),
+        _ => Err(PyValueError::new_err("waiting is evidence, independent, chained, clocked or unclocked")),
     }
 }

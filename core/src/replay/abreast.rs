@@ -5,6 +5,9 @@ use std::ops::{Add, Sub};
 /// So many RTTs go through the turns together.
 pub const ABREAST: usize = 4;
 
+/// What exceeds a whole number of steps by less fits.
+const ROUNDING: f64 = 1e-3;
+
 /// A time at each of these RTTs, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times(pub [f64; ABREAST]);
@@ -46,6 +49,11 @@ impl Times {
     #[inline]
     pub fn times(self, factor: f64) -> Times {
         self.with(Times::all(factor), |time, factor| factor * time)
+    }
+
+    /// The next whole number of steps, one at least.
+    pub fn in_steps(self, step: f64) -> Times {
+        Times(self.0.map(|time| step * (time / step - ROUNDING).ceil().max(1.0)))
     }
 
     #[inline]

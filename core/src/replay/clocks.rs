@@ -5,6 +5,7 @@
 //! that: less after a long wait, more after a short one. Such turns begin so long after each other, not so long after an
 //! answer, and never before the answer (docs/model.md C.5).
 
+use super::lanes::{HashMap, Waiting};
 use super::turn::{Span, Start, Starts};
 
 /// So many turns tell a clock; and so many are enough to tell it.
@@ -21,28 +22,59 @@ const SHORTEST_NS: f64 = 2e6;
 const APART: f64 = 5.0;
 /// Gaps in which nobody works are shorter than this part of those in which somebody does.
 const IDLE: f64 = 0.2;
+/// Starts and gaps are steady where they differ by no more than this part of the interval; and a shorter gap is no timer's,
+/// ns.
+const STEADY: f64 = 0.05;
+const LEAST_GAP_NS: f64 = 2e6;
+/// Timers count in steps of a millisecond, so only waits that differ by more tell that gaps do not shrink: so many of them,
+/// whose gaps make up for less than this part.
+const COARSE_NS: f64 = 2e6;
+const FEW: usize = 3;
+const MADE_UP: f64 = 0.5;
+/// Who hangs up as long after the last answer, give or take this part, as it let pass after the others pauses after each.
+const AS_LONG: f64 = 0.2;
 /// A reader is ahead by so many at least, and at most; what its worker is left with strays so far from a whole number.
 const AHEAD: f64 = 3.0;
 const FAR_AHEAD: f64 = 64.0;
 const STRAYS: f64 = 0.25;
 
-/// Let the turns of each lane that begin by a clock follow that. How many answers each lane's worker may have before
-/// it; empty where nobody reads ahead.
-pub fn find(starts: &mut [Start], spans: &[Span]) -> Vec<u16> {
-    let mut ahead = Vec::new();
+/// What was found of clocks.
+#[derive(Default)]
+pub struct Clocks {
+    /// How many answers each lane's worker may have before it; empty where nobody reads ahead.
+    pub ahead: Vec<u16>,
+    /// The turns of some lane may begin by a clock, though nothing tells.
+    pub may_tick: bool,
+}
+
+/// Let the turns of each lane that begin by a clock follow that, as far as `waiting` has them do so.
+pub fn find(starts: &mut [Start], spans: &[Span], waiting: Waiting) -> Clocks {
+    if waiting == Waiting::Unclocked {
+        return Clocks::default();
+    }
+    let (mut ahead, mut may_tick) = (Vec::new(), false);
     let lanes = lanes(starts, spans);
     let count = lanes.len();
-    for (number, Lane { turns, last }) in lanes.into_iter().enumerate().filter(|(_, lane)| lane.turns.len() > LEAST) {
+    for (number, Lane { turns, last, beside }) in
+        lanes.into_iter().enumerate().filter(|(_, lane)| lane.turns.len() > LEAST)
+    {
         let seen = Seen { starts, spans };
         if let Some((ticks, depth)) = seen.read_ahead(&turns, last) {
             wind(starts, spans, &ticks);
             ahead.resize(count, 0);
             ahead[number] = depth;
-        } else if let Some(ticks) = seen.ticking(turns) {
+        } else if let Some(ticks) = seen.of_one_kind(&turns, |turns| seen.shrink(turns)) {
             wind(starts, spans, &ticks);
+        } else if 2 * beside > turns.len() {
+            continue;
+        } else if let Some(ticks) = seen.of_one_kind(&turns, |turns| seen.may_tick(turns, last)) {
+            may_tick = true;
+            if waiting == Waiting::Clocked {
+                wind(starts, spans, &ticks);
+            }
         }
     }
-    ahead
+    Clocks { ahead, may_tick }
 }
 
 /// The turns of a lane that wait for an answer and follow another one of it, and its last turn.
@@ -50,17 +82,48 @@ pub fn find(starts: &mut [Start], spans: &[Span]) -> Vec<u16> {
 struct Lane {
     turns: Vec<u32>,
     last: u32,
+    /// In so many of the pauses before them other lanes of the client were at work: it may have waited for those.
+    beside: usize,
+}
+
+/// When the lanes of a client were at work last: the one that was it last of all, and the others.
+#[derive(Clone, Copy)]
+struct AtWork {
+    lane: u32,
+    until: f64,
+    others: f64,
+}
+
+impl AtWork {
+    fn but(&self, lane: u32) -> f64 {
+        if lane == self.lane { self.others } else { self.until }
+    }
+
+    fn works(&mut self, lane: u32, until: f64) {
+        if lane == self.lane {
+            self.until = self.until.max(until);
+        } else if until > self.until {
+            *self = AtWork { lane, until, others: self.until };
+        } else {
+            self.others = self.others.max(until);
+        }
+    }
 }
 
 fn lanes(starts: &[Start], spans: &[Span]) -> Vec<Lane> {
     let count = starts.iter().map(|start| start.lane as usize + 1).max().unwrap_or(0);
     let mut lanes = vec![Lane::default(); count];
+    let mut clients: HashMap<u32, AtWork> = HashMap::default();
     for (turn, (start, span)) in (0..).zip(starts.iter().zip(spans)) {
         let lane = &mut lanes[start.lane as usize];
         lane.last = turn;
         if follows(start) && span.waits && !span.setup && !span.stalled {
             lane.turns.push(turn);
+            let others = clients.get(&span.client).map_or(f64::NEG_INFINITY, |client| client.but(start.lane));
+            lane.beside += usize::from(others > span.begin - start.gap);
         }
+        let first = AtWork { lane: start.lane, until: span.end, others: f64::NEG_INFINITY };
+        clients.entry(span.client).and_modify(|client| client.works(start.lane, span.end)).or_insert(first);
     }
     lanes
 }
@@ -90,14 +153,39 @@ impl Seen<'_> {
         self.spans[turn as usize].statement
     }
 
-    /// Those of a lane that begin by a clock: all, or those that come after a longer gap than others.
-    fn ticking(&self, turns: Vec<u32>) -> Option<Vec<u32>> {
-        if self.shrink(&turns) {
-            return Some(turns);
+    /// Those of a lane of which it is so: all, or those that come after a longer gap than others.
+    fn of_one_kind(&self, turns: &[u32], is_so: impl Fn(&[u32]) -> bool) -> Option<Vec<u32>> {
+        if is_so(turns) {
+            return Some(turns.to_vec());
         }
-        let least = self.longer_gaps(&turns)?;
-        let rounds: Vec<u32> = turns.into_iter().filter(|&turn| self.gap(turn) >= least).collect();
-        self.shrink(&rounds).then_some(rounds)
+        let least = self.longer_gaps(turns)?;
+        let rounds: Vec<u32> = turns.iter().copied().filter(|&turn| self.gap(turn) >= least).collect();
+        is_so(&rounds).then_some(rounds)
+    }
+
+    /// Nothing tells a pause after each answer from a clock: starts or gaps are steady, or some were asked for at once at
+    /// first and it hung up late, as a reader does; and no wait was so much longer than others that gaps show what they
+    /// follow.
+    fn may_tick(&self, turns: &[u32], last: u32) -> bool {
+        let seen = &turns[..turns.len().min(ENOUGH)];
+        let gaps: Vec<f64> = seen[seen.len().min(1)..].iter().map(|&turn| self.gap(turn)).collect();
+        let intervals: Vec<f64> = seen.windows(2).map(|pair| self.begin(pair[1]) - self.begin(pair[0])).collect();
+        let (gap, interval) = (median(gaps.clone()), median(intervals.clone()));
+        if gaps.len() < LEAST || gap < LEAST_GAP_NS.max(MATTERS * interval) {
+            return false;
+        }
+        let late = self.hangs_up(turns, last);
+        let is_steady = |values: &[f64]| strays(values) <= STEADY * interval;
+        let asks_ahead = gaps[..2].iter().all(|&first| first < IDLE * gap) && late.is_some_and(|late| late > interval);
+        let pauses = late.is_some_and(|late| (late - gap).abs() < AS_LONG * gap);
+        (is_steady(&intervals) || is_steady(&gaps) || asks_ahead) && !pauses && !follow_answers(&intervals, &gaps)
+    }
+
+    /// How long after its last answer the lane hangs up.
+    fn hangs_up(&self, turns: &[u32], last: u32) -> Option<f64> {
+        let answered = self.spans[*turns.last()? as usize].end;
+        let closes = !self.spans[last as usize].waits && follows(&self.starts[last as usize]);
+        closes.then(|| self.begin(last) - answered)
     }
 
     /// The least of the longer ones of two kinds of gaps: between them lies most of the variance (Otsu 1979).
@@ -195,6 +283,21 @@ fn wind(starts: &mut [Start], spans: &[Span], ticks: &[u32]) {
     }
 }
 
+/// Where some waits were much longer, or shorter, the gaps behind them did not make up for that.
+fn follow_answers(intervals: &[f64], gaps: &[f64]) -> bool {
+    let waits: Vec<f64> = intervals.iter().zip(gaps).map(|(interval, gap)| interval - gap).collect();
+    let (wait, gap) = (median(waits.clone()), median(gaps.to_vec()));
+    let apart = waits.iter().zip(gaps).filter(|(each, _)| (*each - wait).abs() >= COARSE_NS);
+    let made_up: Vec<f64> = apart.map(|(each, of)| (gap - of) / (each - wait)).collect();
+    made_up.len() >= FEW && median(made_up) < MADE_UP
+}
+
+/// How far most are from their median.
+fn strays(values: &[f64]) -> f64 {
+    let middle = median(values.to_vec());
+    median(values.iter().map(|value| (value - middle).abs()).collect())
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -244,7 +347,7 @@ mod tests {
     }
 
     fn ticks(mut starts: Vec<Start>, spans: &[Span]) -> usize {
-        find(&mut starts, spans);
+        find(&mut starts, spans, Waiting::Evidence);
         starts.iter().filter(|start| start.starts() == Starts::Tick).count()
     }
 
@@ -273,13 +376,81 @@ mod tests {
         assert_eq!(ticks(starts, &spans), 0);
     }
 
+    /// What waits as long as ever and goes on so long after each answer, and hangs up after so long.
+    fn steady(waits: impl Fn(u32) -> f64, gap: impl Fn(u32) -> f64, hangs_up: f64) -> (Vec<Start>, Vec<Span>) {
+        let mut over = 0.0;
+        let turn = |turn: u32| {
+            let (begin, gap) = (over + gap(turn), gap(turn));
+            over = begin + waits(turn);
+            (Start::new(0, 0, Starts::After, gap), Span { begin, end: over, waits: true, statement: 1, ..NOWHERE })
+        };
+        let (mut starts, mut spans): (Vec<_>, Vec<_>) = (0..60).map(turn).unzip();
+        starts.push(Start::new(0, 0, Starts::After, hangs_up));
+        spans.push(Span { begin: over + hangs_up, end: over + hangs_up, ..NOWHERE });
+        (starts, spans)
+    }
+
+    fn may_tick((starts, spans): (Vec<Start>, Vec<Span>)) -> bool {
+        let found = |waiting| {
+            let mut starts = starts.clone();
+            let found = find(&mut starts, &spans, waiting);
+            (found.may_tick, starts.iter().filter(|start| start.starts() == Starts::Tick).count())
+        };
+        assert_eq!(found(Waiting::Evidence).1, 0, "nothing tells");
+        let (may, ticks) = found(Waiting::Clocked);
+        assert_eq!(may, ticks > LEAST);
+        may
+    }
+
+    #[test]
+    fn steady_pauses_may_end_by_a_clock() {
+        assert!(may_tick(steady(|_| 0.7 * MS, |turn| 20.0 * MS + 0.1 * own(turn), 0.0)));
+    }
+
+    #[test]
+    fn who_pauses_after_the_last_answer_too_has_no_clock() {
+        assert!(!may_tick(steady(|_| 0.7 * MS, |turn| 20.0 * MS + 0.1 * own(turn), 20.0 * MS)));
+    }
+
+    #[test]
+    fn pauses_that_no_longer_wait_shortens_follow_answers() {
+        let waits = |turn| if turn % 9 == 0 { 6.0 * MS } else { 0.7 * MS };
+        assert!(!may_tick(steady(waits, |turn| 20.0 * MS + 0.1 * own(turn), 0.0)));
+    }
+
+    #[test]
+    fn pauses_that_differ_are_a_readers_where_it_asked_ahead_and_hangs_up_late() {
+        let differs = |turn: u32| MS * f64::from(10 + turn * turn * 17 % 20);
+        let ahead = |turn: u32| if (1..3).contains(&turn) { 0.1 * MS } else { differs(turn) };
+        assert!(!may_tick(steady(|_| 0.7 * MS, differs, 50.0 * MS)));
+        assert!(may_tick(steady(|_| 0.7 * MS, ahead, 50.0 * MS)));
+        assert!(!may_tick(steady(|_| 0.7 * MS, ahead, 0.0)));
+    }
+
+    #[test]
+    fn who_pauses_while_others_work_may_wait_for_those() {
+        let (mut starts, mut spans) = steady(|_| 0.7 * MS, |_| 20.0 * MS, 0.0);
+        for turn in 0..60 {
+            let begin = spans[2 * turn].begin + 10.0 * MS;
+            starts.insert(2 * turn + 1, Start::new(1, 1, Starts::After, 0.1 * MS));
+            let other = Span { begin, end: begin + 2.0 * MS, connection: 1, ..spans[2 * turn] };
+            spans.insert(2 * turn + 1, other);
+        }
+        assert!(!may_tick((starts, spans)));
+    }
+
+    #[test]
+    fn work_of_a_millisecond_is_no_pause() {
+        assert!(!may_tick(steady(|_| 0.7 * MS, |_| 1.0 * MS, 0.0)));
+    }
+
     #[test]
     fn of_rounds_the_first_turns_begin_by_the_clock() {
         let (mut starts, spans) = lane(120, |turn, _, over| match turn % 3 {
             0 => f64::from(turn) * 10.0 * MS + 0.1 * own(turn),
             _ => over + 0.1 * MS,
         });
-        find(&mut starts, &spans);
+        find(&mut starts, &spans, Waiting::Evidence);
         let begin = |kind| (0..120).filter(|&turn| starts[turn].starts() == kind).collect::<Vec<usize>>();
         assert_eq!(begin(Starts::Clock), [3]);
         assert_eq!(begin(Starts::Tick), (6..120).step_by(3).collect::<Vec<usize>>());
@@ -297,7 +468,7 @@ mod tests {
         for turn in 3..60 {
             starts[turn].gap = spans[turn].begin - spans[turn - 1].end;
         }
-        assert_eq!(find(&mut starts, &spans), [2]);
+        assert_eq!(find(&mut starts, &spans, Waiting::Evidence).ahead, [2]);
         assert_eq!(starts[60].starts(), Starts::Tick);
         assert_eq!(starts.iter().filter(|start| start.starts() == Starts::Tick).count(), 58);
     }

@@ -32,7 +32,7 @@ const PLACES: u32 = 1 << 16;
 const fn strays(waiting: Waiting) -> f64 {
     match waiting {
         Waiting::Independent => 0.65,
-        Waiting::Evidence => 0.8,
+        Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => 0.8,
         Waiting::Chained => 1.0,
     }
 }

@@ -13,7 +13,7 @@ use ahash::RandomState;
 
 use super::turn::{Span, Start, Starts};
 
-type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
+pub type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
 
 /// How lanes are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub enum Waiting {
     Independent,
     /// Turns follow whatever was over last: as few lanes as possible.
     Chained,
+    /// By the evidence; and what may begin by a clock does.
+    Clocked,
+    /// By the evidence; but nothing begins by a clock.
+    Unclocked,
 }
 
 /// Connections avoid each other when independent ones would have been seen so often where more of them are busy at once
@@ -68,7 +72,7 @@ impl Plan {
         let own = || Plan::Fixed((0..connections as u32).collect());
         let Some(usage) = usage else { return own() };
         let believed = match waiting {
-            Waiting::Evidence => usage.missing >= SUSPECT,
+            Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => usage.missing >= SUSPECT,
             Waiting::Independent => usage.missing >= PROVEN,
             Waiting::Chained => true,
         };

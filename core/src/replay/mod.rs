@@ -99,6 +99,16 @@ impl Replay {
         replay.starting(order, network)
     }
 
+    /// Some of its turns begin by a clock.
+    pub fn ticks(&self) -> bool {
+        self.ticks
+    }
+
+    /// Some of its turns may begin by a clock, though nothing tells.
+    pub fn may_tick(&self) -> bool {
+        self.turns.may_tick
+    }
+
     /// The same `job` where its turns wait for each other in another way; `None` where that leads to the same.
     pub fn waiting(&self, job: &Job, waiting: Waiting, network: &Network) -> Result<Option<Replay>, &'static str> {
         if job.rows() != self.connections.exchanges || job.connections() != self.connections.len() {

@@ -24,6 +24,8 @@ pub struct Network {
     pub timeout_ns: f64,
     /// Pauses make senders start slowly again.
     pub restarts: bool,
+    /// Who is late when a clock is due waits until it is due again.
+    pub skips: bool,
     /// The baseline really was at the high end of its range (1), at the low end (-1), or as measured (0).
     pub baseline: i8,
 }

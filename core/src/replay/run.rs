@@ -257,7 +257,10 @@ impl Run {
             Starts::Tick => {
                 let clock = &mut self.clocks[turn.lane as usize];
                 let free = self.lanes[turn.after as usize].max(before.over);
-                clock.due = (clock.due + turn.gap).max(clock.ahead.front().copied().unwrap_or(free));
+                clock.due = match clock.ahead.front() {
+                    None if walk.network.skips => clock.due + (free - clock.due).in_steps(turn.gap.max(1.0)),
+                    front => (clock.due + turn.gap).max(front.copied().unwrap_or(free)),
+                };
                 clock.due.max(free)
             }
         };

@@ -63,6 +63,7 @@ pub(super) const NETWORK: Network = Network {
     hidden: 0.0,
     timeout_ns: 2e8,
     restarts: true,
+    skips: false,
     baseline: 0,
 };
 

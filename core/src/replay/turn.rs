@@ -2,7 +2,7 @@
 
 use super::body::{Bodies, Body, EMPTY, GOODBYE, put_in_order};
 use super::bulk::FEW_SEGMENTS;
-use super::clocks;
+use super::clocks::{self, Clocks};
 use super::groups;
 use super::job::{Job, UNSEEN};
 use super::lanes::{self, Usage, Waiting};
@@ -138,6 +138,8 @@ pub struct Turns {
     pub bodies: Bodies,
     /// Who of them waited for whose lock, by holder.
     pub locks: Vec<Lock>,
+    /// Some may begin by a clock, though nothing tells.
+    pub may_tick: bool,
 }
 
 impl Turns {
@@ -158,12 +160,12 @@ impl Turns {
         }
         pushes::listeners(&mut spans, job.connections());
         let usage = Usage::of(&spans, job.connections());
-        let ahead = assign(&mut starts, &spans, job, usage, waiting);
+        let Clocks { ahead, may_tick } = assign(&mut starts, &spans, job, usage, waiting);
         let locks = locks::locks(&bodies, &spans);
         for lock in &locks {
             bodies.set_service(lock.waiter, lock.lag);
         }
-        (Turns { bodies, locks }, Order { starts, ahead }, usage)
+        (Turns { bodies, locks, may_tick }, Order { starts, ahead }, usage)
     }
 
     /// Where the turns of the same job start when they wait for each other in another way.
@@ -175,7 +177,7 @@ impl Turns {
         }
         pushes::listeners(&mut spans, job.connections());
         let mut starts = starts.to_vec();
-        let ahead = assign(&mut starts, &spans, job, usage, waiting);
+        let Clocks { ahead, .. } = assign(&mut starts, &spans, job, usage, waiting);
         Order { starts, ahead }
     }
 
@@ -233,8 +235,8 @@ fn order(spans: &[Span]) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Give each turn its lane; what goes with the request before it starts there. How far lanes read ahead.
-fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) -> Vec<u16> {
+/// Give each turn its lane; what goes with the request before it starts there.
+fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>, waiting: Waiting) -> Clocks {
     for (start, found) in starts.iter_mut().zip(lanes::assign(spans, job.connections(), usage, waiting)) {
         *start = match start.starts() {
             Starts::With => Start::new(found.lane, found.after(), Starts::With, start.gap),
@@ -245,7 +247,7 @@ fn assign(starts: &mut [Start], spans: &[Span], job: &Job, usage: Option<Usage>,
         pushes::find(starts, spans, &job.baseline_ns);
     }
     groups::find(starts, spans, job.connections(), waiting);
-    clocks::find(starts, spans)
+    clocks::find(starts, spans, waiting)
 }
 
 /// What the turns so far of a connection left behind; times in ns since the beginning.
