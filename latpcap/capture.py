@@ -30,6 +30,7 @@ from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables import columns, sources
 from latpcap.tables.keys import key_log, reads_standard_input
+from latpcap.tables.packets import link_type_named
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
 from latpcap.tables.scratch import scratch_within
@@ -87,23 +88,25 @@ def read(
     temp_folder: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     keylog: Any = None,
+    link_type: int | str | None = None,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
 
-    `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy or a reader of dpkt, or a
-    list of these. `show_literals` keeps the literals of statements; `decode_as` names the protocol of a server port;
-    client time above `think_s` seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT (durations
-    are numbers of the unit in the name, or texts such as `"15ms"`); `rtt_is`
-    (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured that results are projected onto;
-    `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files (one
-    `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more than
-    `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than `disk`
-    bytes (0 for none) and never all that is free there; what has no room is left out, and `health` says what that is;
-    reading takes as many `threads` as there are processors (what is read does not depend on it); `keylog` is a path to
-    the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a file object, or a list of these),
-    with which their statements are read as if nobody had encrypted them; `progress` (a `latpcap.Progress`) can be
-    watched and cancelled from another thread.
+    `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy, a reader of dpkt,
+    pyshark's `FileCapture`, tuples of a time and bytes, or a list of these. `show_literals` keeps the literals of
+    statements; `decode_as` names the protocol of a server port; client time above `think_s` seconds counts as think
+    time; `rtt_baseline_ms` overrules the measured RTT (durations are numbers of the unit in the name, or texts such as
+    `"15ms"`); `rtt_is` (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured that results are
+    projected onto; `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files
+    (one `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more
+    than `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than
+    `disk` bytes (0 for none) and never all that is free there; what has no room is left out, and `health` says what
+    that is; reading takes as many `threads` as there are processors (what is read does not depend on it); `keylog` is a
+    path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a file object, or a list of
+    these), with which their statements are read as if nobody had encrypted them; `link_type` is that of packets that do
+    not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's number); `progress` (a
+    `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
     where temporary files have no room.
@@ -115,7 +118,7 @@ def read(
     check_rtt_is(rtt_is)
     if threads is not None and threads < 1:
         raise UsageError("reading takes one thread at least")
-    resolved = sources.resolve(source)
+    resolved = sources.resolve(source, link_type_named(link_type))
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory = parse_size(memory) if isinstance(memory, str) else memory
     if "-" in resolved and reads_standard_input(keylog):

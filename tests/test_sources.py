@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import gc
 import io
 import struct
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +97,88 @@ def test_a_reader_of_dpkt_says_the_same() -> None:
     dpkt = pytest.importorskip("dpkt")
     path = load_fixture(NPLUS1).path
     assert verdict(dpkt.pcap.Reader(io.BytesIO(pcap(path)))) == verdict(path)
+
+
+def raw_packets() -> list[tuple[float, bytes]]:
+    dpkt = pytest.importorskip("dpkt")
+    return list(dpkt.pcap.Reader(io.BytesIO(pcap(load_fixture(NPLUS1).path))))
+
+
+def test_tuples_of_raw_ip_need_no_link_type() -> None:
+    dpkt = pytest.importorskip("dpkt")
+    packets, path = raw_packets(), load_fixture(NPLUS1).path
+    assert verdict(packets) == verdict(path)
+    assert verdict((time, dpkt.ip.IP(raw)) for time, raw in packets) == verdict(path)
+    assert verdict([packets[0], *packets[1:]]) == verdict(path)
+
+
+def in_ethernet(raw: bytes, target: str = "525400112233") -> bytes:
+    return bytes.fromhex(f"{target}525400445566{'86dd' if raw[0] >> 4 == 6 else '0800'}") + raw
+
+
+def test_tuples_of_ethernet_frames_stay_what_they_are() -> None:
+    dpkt = pytest.importorskip("dpkt")
+    packets, path = raw_packets(), load_fixture(NPLUS1).path
+    assert verdict([(time, in_ethernet(raw)) for time, raw in packets]) == verdict(path)
+    assert verdict([(time, dpkt.ethernet.Ethernet(in_ethernet(raw))) for time, raw in packets]) == verdict(path)
+
+
+def in_ip6(raw: bytes) -> bytes:
+    tcp = raw[4 * (raw[0] & 15) : int.from_bytes(raw[2:4], "big")]
+    addresses = b"".join(bytes.fromhex("20010db8000000000000") + bytes(2) + raw[at : at + 4] for at in (12, 16))
+    return struct.pack(">IHBB", 6 << 28, len(tcp), 6, 64) + addresses + tcp
+
+
+def test_tuples_of_raw_ip_version_6_are_read_as_well() -> None:
+    packets = [(time, in_ip6(raw)) for time, raw in raw_packets()]
+    assert verdict(packets) == verdict(load_fixture(NPLUS1).path)
+    assert verdict([(time, in_ethernet(raw)) for time, raw in packets]) == verdict(packets)
+
+
+def test_a_card_s_address_may_begin_as_a_header_of_ip_does() -> None:
+    packets = raw_packets()
+    for target in ("4c0000000001", "45ffffffffff", "60000000003c", "6f0000000000", "46ff00ff00ff"):
+        assert verdict([(time, in_ethernet(raw, target)) for time, raw in packets]) == verdict(packets), target
+
+
+def test_packets_that_do_not_tell_their_link_type_can_be_given_one() -> None:
+    packets = [(time, raw[:10] + bytes(2) + raw[12:]) for time, raw in raw_packets()]  # without a checksum
+    with pytest.raises(latpcap.NoDatabaseTraffic):
+        latpcap.read(packets).analyze()
+    for told in ("raw", 101):
+        assert len(latpcap.read(packets, link_type=told).exchanges) == len(latpcap.read(raw_packets()).exchanges)
+    with pytest.raises(UsageError, match="no link type `wifi`: there are ethernet, raw"):
+        latpcap.read(packets, link_type="wifi")
+
+
+@contextmanager
+def pyshark_capture(**options: Any) -> Iterator[Any]:
+    """pyshark's capture of the fixture; what it leaves open is closed here, for no other test to trip over."""
+    pyshark = pytest.importorskip("pyshark")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        capture = pyshark.FileCapture(str(load_fixture(NPLUS1).path), **options)
+        yield capture
+        capture.close()
+        capture.eventloop.close()
+        del capture
+        gc.collect()
+
+
+def test_a_file_capture_of_pyshark_is_read_through_its_file() -> None:
+    path = load_fixture(NPLUS1).path
+    with pyshark_capture() as capture:
+        assert verdict(capture) == verdict(path)
+        assert len(latpcap.read([capture, path]).captures) == 2
+
+
+def test_what_pyshark_has_no_bytes_of_is_refused() -> None:
+    with pyshark_capture(display_filter="tcp.port == 1") as capture:
+        message = r"leave out the display filter, and use Capture\.select"
+        with pytest.raises(UsageError, match=message):
+            latpcap.read(capture)
+    with pyshark_capture() as capture, pytest.raises(UsageError, match="a Packet of pyshark has no bytes"):
+        latpcap.read(capture[0])
 
 
 def figures(source: object) -> tuple[object, bytes]:

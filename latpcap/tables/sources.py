@@ -6,35 +6,27 @@
 | bytes, an object with `read(n)` | the content of a capture file |
 | scapy's `PacketList`, packets and readers | one capture; link type and time are those of each packet |
 | dpkt's readers of pcap and pcapng | one capture, of the reader's link type |
-| tuples `(time, bytes)` or `(time, bytes, link type)` | one capture; Ethernet where no link type is given |
+| tuples `(time, bytes)` or `(time, bytes, link type)` | one capture; `packets.py` says of which link type |
+| pyshark's `FileCapture` | its file, as it lies on disk |
 | an iterable of any of these | all of them, as one recording |
-
-Times are seconds since 1970 as `Decimal`, `int` or `float`; nanoseconds survive where the number can hold them.
 """
 
 from __future__ import annotations
 
 import glob
-import math
 import os
 import re
-import struct
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
+from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
 
 __all__ = ["check_output", "files", "names", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
-Packet = tuple[int, int, bytes, int]
-"""Link type, ns since 1970, what was captured, length on the wire."""
-
-LINKTYPE_ETHERNET = 1
-
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
 """What captures are called; a ring buffer's files may end with a number."""
 CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1")}
@@ -88,22 +80,39 @@ def _nameless(source: Source) -> str:
     return "standard input" if source == "-" else "bytes"
 
 
-def resolve(source: Any) -> list[Source]:
-    """Return what the core reads for `source`: paths, bytes or file objects; globs are expanded, lists flattened."""
+def resolve(source: Any, link_type: int | None = None) -> list[Source]:
+    """Return what the core reads for `source`: paths, bytes or file objects; globs are expanded, lists flattened.
+
+    `link_type` is that of packets that do not tell their own.
+    """
     if isinstance(source, str | os.PathLike):
         return list(paths(source))
     if isinstance(source, bytes | bytearray | memoryview):
         return [bytes(source)]
-    if _is_packet(source):
-        return [_pcapng([_packet(source, LINKTYPE_ETHERNET)])]
+    if is_packet(source):
+        return [as_pcapng([packet(source, link_type)])]
+    if type(source).__module__.startswith("pyshark."):
+        return [_file_of(source)]
     if hasattr(source, "read"):
         return [source]
     if isinstance(source, Iterable) and not isinstance(source, dict):
-        return list(_each(source, _link_type(source)))
+        return list(_each(source, link_type_of(source, link_type)))
     raise UsageError(
         f"cannot read a {type(source).__name__}: give a path, a glob, bytes, a file object, packets of scapy or dpkt, "
-        "or tuples of a time and bytes"
+        "pyshark's FileCapture, or tuples of a time and bytes"
     )
+
+
+def _file_of(source: Any) -> str:
+    """The file of a pyshark `FileCapture`: its packets are what tshark said of them, without their bytes."""
+    path = getattr(source, "input_filepath", None)
+    if path is None:
+        raise UsageError(
+            f"a {type(source).__name__} of pyshark has no bytes of its packets: give a FileCapture or a path"
+        )
+    if getattr(source, "_display_filter", None):
+        raise UsageError(f"{path} is read as a whole: leave out the display filter, and use Capture.select for a part")
+    return os.fsdecode(path)
 
 
 def paths(given: str | os.PathLike[str]) -> Iterator[str]:
@@ -170,101 +179,11 @@ def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str])
         raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
 
-def _each(source: Iterable[Any], link_type: int) -> Iterator[Source]:
+def _each(source: Iterable[Any], link_type: int | None) -> Iterator[Source]:
     """What is in an iterable: packets that follow each other are one capture, all else is looked at by itself."""
-    for are_packets, items in groupby(source, _is_packet):
+    for are_packets, items in groupby(source, is_packet):
         if are_packets:
-            yield _pcapng(_packet(item, link_type) for item in items)
+            yield as_pcapng(packet(item, link_type) for item in items)
         else:
             for item in items:
-                yield from resolve(item)
-
-
-# --- packets of others ----------------------------------------------------------------------------------------------
-
-
-def _link_type(source: Any) -> int:
-    """The link type of a whole reader (dpkt's `datalink()`, scapy's `linktype`); Ethernet where there is none."""
-    if callable(getattr(source, "datalink", None)):
-        return int(source.datalink())
-    link_type = getattr(source, "linktype", None)
-    return link_type if isinstance(link_type, int) else LINKTYPE_ETHERNET
-
-
-def _is_packet(item: Any) -> bool:
-    return _is_scapy(item) or (isinstance(item, tuple) and len(item) in (2, 3) and not isinstance(item[0], str))
-
-
-def _is_scapy(item: Any) -> bool:
-    return type(item).__module__.startswith("scapy.") and hasattr(item, "layers") and hasattr(item, "time")
-
-
-def _packet(item: Any, link_type: int) -> Packet:
-    if _is_scapy(item):
-        return _scapy_packet(item, link_type)
-    if isinstance(item[0], bytes):
-        return _raw_scapy_packet(*item)
-    time, raw, *given = item
-    if not isinstance(raw, bytes | bytearray | memoryview):
-        raise UsageError(f"a packet is a tuple of a time and bytes, not of a time and a {type(raw).__name__}")
-    return (int(given[0]) if given else link_type), _nanoseconds(time), bytes(raw), len(raw)
-
-
-def _scapy_packet(packet: Any, link_type: int) -> Packet:
-    """One packet of scapy, with the link type of its outermost layer where scapy knows that."""
-    from scapy.config import conf
-
-    raw = bytes(packet)
-    known = conf.l2types.layer2num.get(type(packet), link_type)
-    return known, _nanoseconds(packet.time), raw, max(getattr(packet, "wirelen", None) or 0, len(raw))
-
-
-def _raw_scapy_packet(raw: bytes, metadata: Any) -> Packet:
-    """One item of scapy's `RawPcapReader` (seconds, fraction) or `RawPcapNgReader` (a count of ticks)."""
-    if hasattr(metadata, "sec"):
-        raise UsageError("scapy's RawPcapReader does not say its unit of time: use PcapReader, or give the path")
-    ticks = (metadata.tshigh or 0) << 32 | (metadata.tslow or 0)
-    return metadata.linktype, ticks * 10**9 // metadata.tsresol, raw, max(metadata.wirelen or 0, len(raw))
-
-
-def _nanoseconds(seconds: Any) -> int:
-    """Nanoseconds of `seconds`: exact for decimals and integers.
-
-    A float near today holds 0.2 µs. One that is the nearest to a whole microsecond came from there.
-
-    >>> _nanoseconds(Decimal("1700000000.123456789")), _nanoseconds(1700000000.123457)
-    (1700000000123456789, 1700000000123457000)
-    """
-    try:
-        if isinstance(seconds, float) and math.isfinite(seconds):
-            microseconds = round(seconds * 1e6)
-            return microseconds * 1000 if microseconds / 1e6 == seconds else round(Decimal(seconds) * 10**9)
-        return round(Decimal(str(seconds)) * 10**9)
-    except (InvalidOperation, ValueError, OverflowError):
-        raise UsageError(f"the time of a packet is not a number of seconds: {seconds!r:.40}") from None
-
-
-# --- pcapng, as little of it as is needed ---------------------------------------------------------------------------
-
-
-def _pcapng(packets: Iterable[Packet]) -> bytes:
-    """Write packets as a pcapng file with nanoseconds.
-
-    <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html>
-    """
-    blocks = [_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    interfaces: dict[int, int] = {}
-    for link_type, time_ns, raw, length in packets:
-        if link_type not in interfaces:
-            interfaces[link_type] = len(interfaces)
-            resolution = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)  # if_tsresol 10^-9, end of options
-            blocks.append(_block(1, struct.pack("<HHI", link_type & 0xFFFF, 0, 0) + resolution))
-        high, low = time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF
-        head = struct.pack("<IIIII", interfaces[link_type], high, low, len(raw), length)
-        blocks.append(_block(6, head + raw + bytes(-len(raw) % 4)))
-    return b"".join(blocks)
-
-
-def _block(kind: int, body: bytes) -> bytes:
-    total = len(body) + 12
-    return struct.pack("<II", kind, total) + body + struct.pack("<I", total)
+                yield from resolve(item, link_type)
