@@ -193,7 +193,16 @@ class Capture(Tidy):
         return f"<latpcap.Capture {files}: {connections}, {counted(len(self._recording.exchanges), 'exchange')}>"
 
     def _repr_html_(self) -> str:
-        return self.analyze()._repr_html_() if self._has_traffic else self.health._repr_html_()
+        if not self._has_traffic:
+            return self.health._repr_html_()
+        from latpcap.report.notebook import page_within
+
+        return page_within(self.measures)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The report as a page within the notebook; where that is not shown, its verdict."""
+        said = f"\n{self.measures.analyze().summary.verdict}" if self._has_traffic else ""
+        return {"text/html": self._repr_html_(), "text/plain": f"{self!r}{said}"}
 
     def select(
         self,

@@ -1,24 +1,50 @@
-"""Results in a notebook, as HTML; everything that a capture contains is escaped."""
+"""Results in a notebook, as HTML; everything that a capture contains is escaped.
+
+Nothing needs a network. The report's page is a document of its own, within a frame that may do nothing but run the
+page's own scripts: neither's style reaches the other, and the page cannot reach the notebook.
+"""
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Iterable
 
 from latpcap.display import as_html
+from latpcap.errors import UsageError
 from latpcap.findings import FindingResult
 from latpcap.measures.budget import Budget
 from latpcap.measures.health import HealthNote
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
+from latpcap.report import report_to
 from latpcap.report.chattiness import chattiness_rows
+from latpcap.report.plot import as_svg
 from latpcap.report.timing_only import about_findings
-from latpcap.result.analysis import Analysis
+from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.chattiness import Chattiness
 from latpcap.units import format_given_ms, significant
 from latpcap.verify.result import Verification
 
-__all__ = ["render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
+__all__ = ["page_within", "render", "render_budget", "render_deltas", "render_projection", "render_timeline"]
+
+
+MOST_POINTS = 20
+"""Rows of a projection."""
+FEWEST_DRAWN = 2
+"""Points of a curve."""
+MOST_OF_A_PAGE = 1_000_000
+"""Characters: a notebook keeps what it shows."""
+
+
+def page_within(measures: Measures) -> str:
+    """Return the report's page in a frame; what is said on it where it is too large for a notebook."""
+    page: str = report_to("report.html")(measures, None, None)
+    inner = page.translate({ord(sign): f"&#{ord(sign)};" for sign in "&<>'"})
+    if len(inner) > MOST_OF_A_PAGE:
+        return f"{render(measures.analyze())}<p>The whole report: <code>capture.report('report.html')</code></p>"
+    style = "width:100%;height:80vh;min-height:30rem;border:1px solid #8888;border-radius:4px;background:#fff"
+    return f"<iframe sandbox='allow-scripts' title='latpcap: report' style='{style}' srcdoc='{inner}'></iframe>"
 
 
 @as_html.register
@@ -65,13 +91,29 @@ def render_budget(budget: Budget) -> str:
 
 
 @as_html.register
+def render_drawn(projection: Projection) -> str:
+    """Return the runtimes at the asked RTTs, and a chart of them where what draws it is installed."""
+    return _drawn(projection) + render_projection(projection)
+
+
+def _drawn(projection: Projection) -> str:
+    """As an image, in which nothing runs; nothing where there is no curve."""
+    if projection.baseline_rtt_ms is None or len(projection.points) < FEWEST_DRAWN:
+        return ""
+    try:
+        image = base64.b64encode(as_svg(projection).encode()).decode()
+    except UsageError:
+        return ""
+    return f"<img alt='runtime over RTT' src='data:image/svg+xml;base64,{image}'>"
+
+
 def render_projection(projection: Projection) -> str:
     """Return the runtimes at the asked RTTs."""
     if projection.baseline_rtt_ms is None:
         return "<p>The runtime at another RTT is unknown, because the baseline RTT is.</p>"
     points = [
         *([] if projection.now is None else [("now", projection.now)]),
-        *(("", each) for each in projection.points),
+        *(("", each) for each in projection.points[:MOST_POINTS]),
     ]
     rows = [
         (
@@ -81,7 +123,9 @@ def render_projection(projection: Projection) -> str:
         for name, point in points
     ]
     within = "" if projection.within is None else projection.within.text
-    said = (projection.range_text, projection.guess_text, within)
+    left = len(projection.points) - MOST_POINTS
+    more = f"and {left:,} more RTTs" if left > 0 else ""
+    said = (more, projection.range_text, projection.guess_text, within)
     told = "".join(f"<p>{html.escape(text)}</p>" for text in said if text)
     return _table(("RTT ms", "runtime s", "× now", "optimistic s", "pessimistic s"), rows) + told
 

@@ -1,7 +1,14 @@
-"""Charts of what a notebook shows (extra `notebook`): small ones, made with Altair."""
+"""Charts of what a notebook shows (extra `notebook`): small ones, made with Altair.
+
+Altair's own way to show a chart fetches a library from the network. A chart from here shows itself as SVG instead,
+drawn by vl-convert, until the user chooses another way with `altair.renderers.enable`.
+"""
 
 from __future__ import annotations
 
+import io
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from latpcap.display import as_chart
@@ -11,7 +18,7 @@ from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.project import Projection
 from latpcap.result.minutes import MinutesResult
 
-__all__ = ["plot_budget", "plot_deltas", "plot_minutes", "plot_projection", "plot_timeline"]
+__all__ = ["as_svg", "plot_budget", "plot_deltas", "plot_minutes", "plot_projection", "plot_timeline"]
 
 COLOURS = {
     "network": "#c0392b",
@@ -35,6 +42,41 @@ def _altair() -> Any:
     return altair
 
 
+def as_svg(result: Any) -> str:
+    """Return the chart of a result as SVG; `UsageError` where what draws it is not installed."""
+    if not _draws():
+        raise UsageError("SVG needs vl-convert: pip install 'latpcap[notebook]'")
+    drawn = io.StringIO()
+    as_chart(result).save(drawn, format="svg")
+    return drawn.getvalue()
+
+
+@cache
+def _draws() -> bool:
+    return find_spec("vl_convert") is not None
+
+
+def still(chart: Any) -> Any:
+    """The chart, which shows itself without a network."""
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _still(kind))  # Altair takes an attribute for a part of the chart
+    return chart
+
+
+@cache
+def _still(kind: Any) -> Any:
+    """A kind of chart of Altair's that uses its renderer `svg` in the place of `default`."""
+
+    def show(chart: Any, include: Any = None, exclude: Any = None) -> Any:
+        renderers = _altair().renderers
+        if renderers.active != "default" or not _draws():
+            return kind._repr_mimebundle_(chart, include, exclude)
+        with renderers.enable("svg"):
+            return kind._repr_mimebundle_(chart, include, exclude)
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": show, "__module__": kind.__module__})
+
+
 @as_chart.register
 def plot_projection(projection: Projection) -> Any:
     """Return a chart of the runtime over the RTT, with the range between optimistic and pessimistic."""
@@ -45,7 +87,7 @@ def plot_projection(projection: Projection) -> Any:
     ]
     base = altair.Chart({"values": points}).encode(x=altair.X("rtt:Q", title="RTT (ms)"))
     band = base.mark_area(opacity=0.3).encode(y=altair.Y("low:Q", title="runtime (s)"), y2="high:Q")
-    return band + base.mark_line(point=True).encode(y="runtime:Q")
+    return still(band + base.mark_line(point=True).encode(y="runtime:Q"))
 
 
 @as_chart.register
@@ -55,7 +97,7 @@ def plot_budget(budget: Budget) -> Any:
     parts = {name.removesuffix("_s"): seconds for name, seconds in budget.parts().items() if seconds > 0}
     rows = [{"part": part, "seconds": seconds, "order": order} for order, (part, seconds) in enumerate(parts.items())]
     scale = altair.Scale(domain=list(parts), range=[COLOURS[part] for part in parts])
-    return (
+    return still(
         altair.Chart({"values": rows})
         .mark_bar()
         .encode(
@@ -79,7 +121,7 @@ def plot_deltas(deltas: Deltas) -> Any:
     if deltas.baseline_rtt_ms is not None and rows:
         line = altair.Chart({"values": [{"rtt": deltas.baseline_rtt_ms}]})
         bars += line.mark_rule(color=COLOURS["network"], strokeWidth=2).encode(x="rtt:Q")
-    return bars.properties(width=560, height=160)
+    return still(bars.properties(width=560, height=160))
 
 
 @as_chart.register
@@ -98,7 +140,7 @@ def plot_minutes(result: MinutesResult) -> Any:
         for name, (title, _) in names.items()
     ]
     scale = altair.Scale(domain=[title for title, _ in names.values()], range=[colour for _, colour in names.values()])
-    return (
+    return still(
         altair.Chart({"values": rows})
         .mark_line(point={"size": 12})
         .encode(
@@ -125,7 +167,7 @@ def plot_timeline(timeline: Timeline) -> Any:
         }
         for stretch in timeline.stretches
     ]
-    return (
+    return still(
         altair.Chart({"values": rows})
         .mark_bar(color=COLOURS["transfer"], stroke=COLOURS["transfer"], strokeWidth=0.5)  # the shortest stay visible
         .encode(
