@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import io
 import struct
@@ -157,10 +158,12 @@ def pyshark_capture(**options: Any) -> Iterator[Any]:
     pyshark = pytest.importorskip("pyshark")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        capture = pyshark.FileCapture(str(load_fixture(NPLUS1).path), **options)
+        loop = asyncio.new_event_loop()
+        capture = pyshark.FileCapture(str(load_fixture(NPLUS1).path), eventloop=loop, **options)
         yield capture
         capture.close()
-        capture.eventloop.close()
+        loop.close()
+        asyncio.set_event_loop(None)
         del capture
         gc.collect()
 

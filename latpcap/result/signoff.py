@@ -13,6 +13,7 @@ from importlib.metadata import version
 from arro3.core import Table
 from msgspec import Struct
 
+from latpcap.display import Brief
 from latpcap.errors import UsageError
 from latpcap.projection.classes import Coverage, Work, coverage
 from latpcap.projection.project import Projection
@@ -74,7 +75,7 @@ class Accuracy(Struct, frozen=True):
     text: str
 
 
-class SignOff(Struct, frozen=True):
+class SignOff(Brief, Struct, frozen=True):
     """What a report says of itself."""
 
     title: str | None
