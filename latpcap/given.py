@@ -93,9 +93,9 @@ def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> floa
         given = given.astype("timedelta64[us]").item()  # numpy's
     if isinstance(given, timedelta):
         given, unit_ms = given / timedelta(milliseconds=1), 1.0
-    value = _number(given, lambda text: parse(text) / unit_ms, "a duration") * unit_ms
+    value = _number(given, lambda text: parse(text) / unit_ms, "a duration from 0 on") * unit_ms
     if not 0 <= value <= MAX_MS:
-        raise UsageError(f"a duration is not negative, and not above {MAX_MS:g} ms: {given!r:.40}")
+        raise UsageError(f"{given!r:.40} is not a duration from 0 on, and not above {MAX_MS:g} ms")
     return value
 
 
