@@ -40,7 +40,7 @@ def test_the_projection_is_asked_for_the_rtt_that_the_target_shows(table):
     row = next(row for row in rows(table, FILES) if (row.from_ms, row.to_ms) == (1, 15))
     assert 15 < row.target_ms < 15.6
     assert row.same_job
-    assert abs(row.error_pct) < 5
+    assert abs(row.in_stream.error_pct) < 5
 
 
 def recording(table, found):
@@ -124,20 +124,20 @@ def test_what_lies_outside_costs_more_than_width(table):
 
 def test_a_run_without_an_echo_has_no_projection_onto_one(table):
     found = rows(table, FILES)
-    assert all(math.isnan(row.echo_error_pct) and not row.echo_inside for row in found)
+    assert all(math.isnan(row.echo.error_pct) and not row.echo.inside for row in found)
 
 
 def test_a_run_is_projected_onto_its_links_echo_too(table):
     runs = {rtt: [run(rtt, f"{FILES[rtt]}.pcapng.zst", echo_ms=rtt + 1)] for rtt in (1.0, 15.0)}
     row = next(row for row in table.compare(FOLDER, runs) if row.to_ms == 15)
-    assert row.echo_predicted_s > row.predicted_s + 0.5
-    assert row.echo_score_pct > row.score_pct
+    assert row.echo.predicted_s > row.in_stream.predicted_s + 0.5
+    assert row.echo.score_pct > row.in_stream.score_pct
 
 
 def test_two_captures_that_tell_the_same_return(table):
     from scores import there_and_back
 
-    known = [table.asdict(row) for row in rows(table, FILES)]
+    known = [table.columns(row) for row in rows(table, FILES)]
     ((pair, off),) = there_and_back(known)
     assert (pair["from_ms"], pair["to_ms"]) == (1, 15)
     assert abs(off) < 5

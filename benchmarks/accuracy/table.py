@@ -18,7 +18,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,41 @@ OTHER_JOB = 0.05
 STILL = 0.01
 """A run during which a CPU stood still for a larger share counts only where there is no other."""
 
+PROJECTED = ("predicted_s", "optimistic_s", "pessimistic_s", "error_pct", "inside", "width_pct", "score_pct")
+PLAIN = ("error_pct", "inside")
+"""The columns of a projection, and those of one that is only looked at."""
+
 Run = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A projection beside what was measured; all NaN where no RTT was known to ask for."""
+
+    measured_s: float
+    predicted_s: float = math.nan
+    optimistic_s: float = math.nan
+    pessimistic_s: float = math.nan
+    work: str = ""
+
+    @property
+    def error_pct(self) -> float:
+        return 100 * (self.predicted_s / self.measured_s - 1)
+
+    @property
+    def inside(self) -> bool:
+        return self.optimistic_s <= self.measured_s <= self.pessimistic_s
+
+    @property
+    def width_pct(self) -> float:
+        return width_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
+
+    @property
+    def score_pct(self) -> float:
+        return score_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
+
+    def columns(self, prefix: str, *names: str) -> dict[str, float | bool]:
+        return {prefix + name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -71,28 +105,13 @@ class Row:
     measured_s: float
     """First packet of the first database connection → last data packet of one."""
     application_s: float
-    predicted_s: float
-    optimistic_s: float
-    pessimistic_s: float
-    error_pct: float
-    inside: bool
-    width_pct: float
-    """Of the range, of what was measured."""
-    score_pct: float
-    """The interval score, of what was measured."""
+    in_stream: Projected
     echo_ms: float
     """What a user knew of the target's link (`echo.py`), and what the projection onto that comes to; NaN where it was not recorded."""
-    echo_predicted_s: float
-    echo_optimistic_s: float
-    echo_pessimistic_s: float
-    echo_error_pct: float
-    echo_inside: bool
-    echo_width_pct: float
-    echo_score_pct: float
+    echo: Projected
     bare_ms: float
     """The target's RTT by bare ACKs alone, and what the projection onto that comes to."""
-    bare_error_pct: float
-    bare_inside: bool
+    bare: Projected
     median_ms: float
     """Median of the target's acknowledgments."""
     round_trips: int
@@ -191,8 +210,6 @@ def spread(runs: list[Run]) -> float:
 def row(run: Run, start: float, base: Facts, target: Facts, repetitions: list[Run]) -> Row:
     measured = target.runtime_s
     in_stream = projected(base.capture, target.rtt.in_stream, "in-stream", measured)
-    bare = projected(base.capture, target.rtt.bare, "in-stream", measured)
-    echo = projected(base.capture, run.get("echo_ms") or math.nan, "ping", measured)
     return Row(
         workload=run["workload"],
         protocol=run["protocol"],
@@ -208,24 +225,11 @@ def row(run: Run, start: float, base: Facts, target: Facts, repetitions: list[Ru
         target_ms=target.rtt.in_stream,
         measured_s=measured,
         application_s=run["total_s"],
-        predicted_s=in_stream.predicted_s,
-        optimistic_s=in_stream.optimistic_s,
-        pessimistic_s=in_stream.pessimistic_s,
-        error_pct=in_stream.error_pct,
-        inside=in_stream.inside,
-        width_pct=in_stream.width_pct,
-        score_pct=in_stream.score_pct,
+        in_stream=in_stream,
         echo_ms=run.get("echo_ms") or math.nan,
-        echo_predicted_s=echo.predicted_s,
-        echo_optimistic_s=echo.optimistic_s,
-        echo_pessimistic_s=echo.pessimistic_s,
-        echo_error_pct=echo.error_pct,
-        echo_inside=echo.inside,
-        echo_width_pct=echo.width_pct,
-        echo_score_pct=echo.score_pct,
+        echo=projected(base.capture, run.get("echo_ms") or math.nan, "ping", measured),
         bare_ms=target.rtt.bare,
-        bare_error_pct=bare.error_pct,
-        bare_inside=bare.inside,
+        bare=projected(base.capture, target.rtt.bare, "in-stream", measured),
         median_ms=target.rtt.median,
         round_trips=base.round_trips,
         target_round_trips=target.round_trips,
@@ -233,33 +237,6 @@ def row(run: Run, start: float, base: Facts, target: Facts, repetitions: list[Ru
         spread_pct=spread(repetitions),
         runs=len(repetitions),
     )
-
-
-@dataclass(frozen=True)
-class Projected:
-    """A projection beside what was measured; all NaN where no RTT was known to ask for."""
-
-    measured_s: float
-    predicted_s: float = math.nan
-    optimistic_s: float = math.nan
-    pessimistic_s: float = math.nan
-    work: str = ""
-
-    @property
-    def error_pct(self) -> float:
-        return 100 * (self.predicted_s / self.measured_s - 1)
-
-    @property
-    def inside(self) -> bool:
-        return self.optimistic_s <= self.measured_s <= self.pessimistic_s
-
-    @property
-    def width_pct(self) -> float:
-        return width_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
-
-    @property
-    def score_pct(self) -> float:
-        return score_pct(self.optimistic_s, self.pessimistic_s, self.measured_s)
 
 
 def projected(capture: latpcap.Capture, rtt_ms: float, meaning: str, measured_s: float) -> Projected:
@@ -274,13 +251,28 @@ def projected(capture: latpcap.Capture, rtt_ms: float, meaning: str, measured_s:
 
 def as_csv(rows: list[Row]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    for each in rows:
-        writer.writerow(
-            {name: f"{value:.5g}" if isinstance(value, float) else value for name, value in asdict(each).items()}
-        )
+    writer = csv.writer(text, lineterminator="\n")
+    table = [columns(each) for each in rows]
+    writer.writerows([list(each) for each in table[:1]])
+    writer.writerows([shown(value) for value in each.values()] for each in table)
     return text.getvalue()
+
+
+def columns(row: Row) -> dict[str, Any]:
+    """Those of a row; what was projected onto the in-stream mean has plain names, the rest those of its RTT before them."""
+    found: dict[str, Any] = {}
+    for field in fields(Row):
+        value = getattr(row, field.name)
+        if isinstance(value, Projected):
+            prefix = "" if field.name == "in_stream" else f"{field.name}_"
+            found |= value.columns(prefix, *(PLAIN if field.name == "bare" else PROJECTED))
+        else:
+            found[field.name] = value
+    return found
+
+
+def shown(value: object) -> object:
+    return f"{value:.5g}" if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

@@ -319,7 +319,7 @@ PESSIMISTIC = Case(
     crowd=1,
     jitter=1.0,
     loss_sigma=LOSS_SIGMA,
-    wake_up=WakeUp(gained=2.0),
+    wake_up=WakeUp(gained=1.75),
 )
 
 
