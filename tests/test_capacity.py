@@ -24,6 +24,7 @@ def closed(
     away_ms: float = 4.0,
     turns: int = 200,
     even: bool = False,
+    rtt_ms: float = RTT_MS,
 ) -> list[list[tuple[float, float]]]:
     """When each connection of a closed loop asks, and is answered: `servers` work first come, first served."""
     random = np.random.default_rng(7)
@@ -36,15 +37,15 @@ def closed(
         done = begun + (service_ms if even else random.exponential(service_ms))
         heapq.heappush(free, done)
         asked[number].append((now, done))
-        heapq.heappush(asking, (done + RTT_MS + random.exponential(away_ms), number))
+        heapq.heappush(asking, (done + rtt_ms + random.exponential(away_ms), number))
     return asked
 
 
-def recorded(asked: list[list[tuple[float, float]]]) -> Recording:
+def recorded(asked: list[list[tuple[float, float]]], rtt_ms: float = RTT_MS) -> Recording:
     """As the clients saw it."""
     return build(
         [
-            Conn(exchanges=[Ex(at_ms=10 + at, waited_ms=RTT_MS + done - at) for at, done in each], rtt_ms=RTT_MS)
+            Conn(exchanges=[Ex(at_ms=10 + at, waited_ms=rtt_ms + done - at) for at, done in each], rtt_ms=rtt_ms)
             for each in asked
         ]
     )
@@ -58,6 +59,24 @@ def projected(recording: Recording, connections: int, rtt_ms: float = RTT_MS) ->
 def really_s(connections: int, servers: int, turns: int, **queue: float) -> float:
     asked = closed(connections, servers, turns=turns // connections, **queue)  # type: ignore[arg-type]
     return max(done for each in asked for _, done in each) / 1000
+
+
+@pytest.mark.parametrize(("near_ms", "far_ms"), [(1.0, 20.0), (1.0, 5.0), (8.0, 1.0)])
+@pytest.mark.parametrize("servers", [1, 2])
+def test_queues_at_the_servers_are_others_at_another_rtt(servers: int, near_ms: float, far_ms: float) -> None:
+    here, there = (closed(10, servers, turns=300, rtt_ms=rtt_ms) for rtt_ms in (near_ms, far_ms))
+    real_s = max(done for each in there for _, done in each) / 1000
+    [point] = Measures(recorded(here, near_ms), rtt_baseline_ms=near_ms).project([far_ms]).points
+    assert point.runtime_s == pytest.approx(real_s, rel=0.12)
+    assert point.optimistic_s is not None
+    assert point.pessimistic_s is not None
+    assert point.optimistic_s <= real_s <= point.pessimistic_s
+
+
+def test_hosts_at_their_limit_are_no_faster_at_a_shorter_rtt() -> None:
+    [point] = Measures(recorded(closed(10, 1, away_ms=2)), rtt_baseline_ms=RTT_MS).project([0.1]).points
+    assert point.runtime_s == pytest.approx(2.0, rel=0.1)  # 2,000 turns of 1 ms
+    assert point.method == "limited by capacity"
 
 
 @pytest.mark.parametrize("servers", [1, 2])

@@ -282,8 +282,8 @@ class Case(Struct, frozen=True):
     loss_sigma: float = 0.0
     """How many standard deviations more packets are lost than on average."""
     wake_up: WakeUp = field(default_factory=WakeUp)
-    crowd: int = 0
-    """Which end of what the capture tells of limits (`--connections`): -1 the least, 1 the most."""
+    crowd: int | None = 0
+    """Which end of what the capture tells of the hosts' limit: -1 the least, 1 the most; `None`: it stays unused."""
 
     def mean_ms(self, conditions: Conditions) -> Mean:
         """What an asked RTT means for the data."""

@@ -190,6 +190,9 @@ class Basis:
         there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
         without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
+        if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
+            [nearest_ns] = replay.run([0.0], network)
+            without = min(without, kept + (nearest_ns - learned.as_it_was_ns) / NS)
         least = max(without - saved_s, self.bits / network.bandwidth)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
@@ -202,13 +205,13 @@ class Basis:
         runtime: Floats = replayed + differs_s * left
         if case.network.baseline > 0 and scope is None and not variant.changes:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
-        if conditions.connections is None:
-            return runtime
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
+        if conditions.connections is None:
+            return runtime if case.crowd is None else self.crowd.elsewhere(runtime, case.crowd, work)
         farther_ms = mean_ms - self.baseline_ms
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
-        return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd, work)
+        return self.crowd.runtime(runtime, farther_ms / 1000, conditions.connections, case.crowd or 0, work)
 
     def _woken_s(self, case: Case, figures: Figures, baseline_ms: float, rtt_ms: Floats, rtt_is: RttIs) -> Floats:
         """What client and server spend more of their own time at each RTT, as they wait longer for each packet."""
@@ -234,6 +237,10 @@ class Basis:
         return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
 
     @cached_property
+    def _waits_for_locks(self) -> bool:
+        return self.job is not None and len(self._central.replay.locks()[0]) > 0
+
+    @cached_property
     def crowd(self) -> Crowd:
         """Who works side by side, and where they meet."""
         assert self.job is not None
@@ -249,7 +256,7 @@ class Basis:
     def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
         """How a runtime came about: replayed, or limited by what bounds it there."""
         limits_s = {"capacity": 0.0}
-        if conditions.connections is not None and self.job is not None:
+        if self.job is not None:
             farther_s = (rtt_ms - self.baseline_ms) / 1000
             limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:

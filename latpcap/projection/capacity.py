@@ -129,6 +129,9 @@ class Crowd(Struct, frozen=True):
     runtime_s: float
     """… for so long."""
     hosts: Station | None = None
+    """The server, or server and clients, whichever have the lower limit."""
+    server: Station | None = None
+    """The server, where it shows a limit: clients that pause may wait for another connection's round trips."""
     locks: Locks | None = None
     unreadable: bool = False
     """Whether transactions hold locks over round trips is unknown."""
@@ -149,6 +152,19 @@ class Crowd(Struct, frozen=True):
             runtime = np.maximum(runtime, replayed_s)
         return np.maximum(runtime, at_locks)
 
+    def elsewhere(self, replayed_s: Floats, side: int, work: float = 1.0) -> Floats:
+        """The runtime at another RTT, where turns that stay at the hosts as long as in the capture take `replayed_s`.
+
+        At a longer RTT fewer are there at once, at a shorter one more; and the hosts get no more done than they can.
+        """
+        if self.server is None:
+            return replayed_s
+        hosts = self.server
+        _, there_s = self._cycle_s(hosts, replayed_s, self.workers, side, work)
+        _, here_s = self._cycle_s(hosts, np.array([self.runtime_s]), self.workers, side, 1.0)
+        queued_s = hosts.count / self.workers * (there_s - work * here_s)
+        return np.maximum(replayed_s + queued_s, hosts.count * hosts.each(side) * work)
+
     def _known(self, connections: int) -> bool:
         """Whether what limits so many shows: the hosts, or locks that make them wait longer, as far as is known."""
         if self.hosts is None or self.hosts.shown:
@@ -159,6 +175,17 @@ class Crowd(Struct, frozen=True):
         return bool(self._at_locks(self.locks, np.zeros(1), connections, 0)[0] >= at_hosts[0])
 
     def _at_hosts(self, hosts: Station, replayed_s: Floats, connections: int, side: int, work: float) -> Floats:
+        away_s, stay_s = self._cycle_s(hosts, replayed_s, connections, side, work)
+        shared: Floats = hosts.count / connections * (away_s + stay_s)
+        if not hosts.shown:
+            return shared
+        least_s = hosts.count * hosts.each(side) * work * self._worse(WORSE, connections, side)
+        return np.maximum(shared, least_s if connections > self.workers else 0.0)
+
+    def _cycle_s(
+        self, hosts: Station, replayed_s: Floats, connections: float, side: int, work: float
+    ) -> tuple[Floats, Floats]:
+        """How long a turn of each of so many is away, and how long it stays."""
         cycle_s = replayed_s * (self.workers / hosts.count)
         others = (self.workers - 1) * min(hosts.stay_s * hosts.count / (self.runtime_s * self.workers), 1.0)
         stay_s = hosts.stay_s * work
@@ -166,18 +193,14 @@ class Crowd(Struct, frozen=True):
         away_s = np.maximum(cycle_s - stay_s - self._waited_s / hosts.count, 0.0)
         first_s = stay_s - each_s * others
         each_s *= self._worse(WORSE, connections, side)
-        shared: Floats = hosts.count / connections * (away_s + _stay_s(away_s, first_s, each_s, connections - 1))
-        if not hosts.shown:
-            return shared
-        least_s = hosts.count * hosts.each(side) * work * self._worse(WORSE, connections, side)
-        return np.maximum(shared, least_s if connections > self.workers else 0.0)
+        return away_s, _stay_s(away_s, first_s, each_s, connections - 1)
 
     @property
     def _waited_s(self) -> float:
         """What the capture's transactions waited for locks: for more connections that is worked out anew."""
         return self.locks.waited_s * self.locks.count if self.locks is not None and self.locks.shown else 0.0
 
-    def _worse(self, lost: tuple[float, float, float], connections: int, side: int) -> float:
+    def _worse(self, lost: tuple[float, float, float], connections: float, side: int) -> float:
         return 1 / (1 - lost[side] * max(1 - self.workers / connections, 0.0))
 
     def _at_locks(self, locks: Locks, farther_s: Floats, connections: int, side: int) -> Floats:
@@ -202,10 +225,11 @@ class Crowd(Struct, frozen=True):
         found = [*self._limit_of_hosts(connections), *self._limit_of_locks(farther_s, connections)]
         return min(found, key=lambda limit: limit.per_s or 0.0, default=NO_LIMIT)
 
-    def limited_s(self, farther_s: float, connections: int) -> float:
-        """The runtime that the limits leave, however many connections there are."""
-        hosts, locks = self.hosts, self.locks
-        at_hosts_s = hosts.count * hosts.each_s * self._worse(WORSE, connections, 0) if hosts and hosts.shown else 0.0
+    def limited_s(self, farther_s: float, connections: int | None) -> float:
+        """The runtime that the limits leave, however many connections there are; `None`: as many as there were."""
+        hosts, locks = self.server if connections is None else self.hosts, self.locks
+        worse = self._worse(WORSE, connections or self.workers, 0)
+        at_hosts_s = hosts.count * hosts.each_s * worse if hosts and hosts.shown else 0.0
         at_locks_s = locks.count * float(locks.at(farther_s)) * locks.share if locks and locks.shown else 0.0
         return max(at_hosts_s, at_locks_s)
 
@@ -246,7 +270,8 @@ def crowd(job: Columns, replay: Replay, at_once: float, runtime_s: float, *, unr
     at_locks = _locks(job, waiters)
     if at_locks is not None and at_locks.shown:  # who waits for a lock works, too
         at_once = max(at_once, _outstanding_s(job) / runtime_s)
-    return Crowd(at_once, runtime_s, _hosts(job, waiters, holders), at_locks, unreadable)
+    hosts, server = _hosts(job, waiters, holders)
+    return Crowd(at_once, runtime_s, hosts, server, at_locks, unreadable)
 
 
 def _asked(job: Columns) -> Bools:
@@ -270,8 +295,8 @@ def _outstanding_s(job: Columns) -> float:
 # --- the hosts --------------------------------------------------------------------------------------------------------
 
 
-def _hosts(job: Columns, waiters: Ints, holders: Ints) -> Station | None:
-    """How requests slow each other down at the server, or at server and client; a wait for a lock is no work."""
+def _hosts(job: Columns, waiters: Ints, holders: Ints) -> tuple[Station | None, Station | None]:
+    """How requests slow each other down at server and client, and at a server with a limit; no lock's wait is work."""
     seen = _asked(job)
     count = int(seen.sum())
     begin, end = _at_server(job)
@@ -279,19 +304,22 @@ def _hosts(job: Columns, waiters: Ints, holders: Ints) -> Station | None:
     served = begin[seen], end[seen]
     follows = np.flatnonzero(seen[1:] & seen[:-1] & (job.connection[1:] == job.connection[:-1]))
     paused = job.response_end_ns[follows].astype(float), job.request_ns[follows + 1].astype(float)
-    places = [_Stretches(*served), _Stretches(*(np.concatenate(ends) for ends in zip(served, paused, strict=True)))]
-    kinds = [[slice(0, count)], [slice(0, count), slice(count, None)]]
-    stations = [
-        _station(count, stretches, there, each)
-        for stretches, each in zip(places, kinds, strict=True)
-        for there in (stretches.met(), stretches.found())
-        if stretches.busy_s > 0
-    ]
+    stretches = _Stretches(*(np.concatenate(ends) for ends in zip(served, paused, strict=True)))
+    at_server = _stations(count, _Stretches(*served), [slice(0, count)])
+    stations = [*at_server, *_stations(count, stretches, [slice(0, count), slice(count, None)])]
     tells = max(stations, key=_tells, default=None)
     if tells is None or not tells.shown:
-        return tells
-    least_s = min(tells.least_s, min(station.each_s for station in stations if station.shown))
-    return structs.replace(tells, least_s=least_s)
+        return tells, None
+    least_s = min(tells.least_s, *(station.each_s for station in stations if station.shown))
+    server = max((station for station in at_server if station.shown), key=_tells, default=None)
+    return structs.replace(tells, least_s=least_s), server
+
+
+def _stations(count: int, stretches: _Stretches, kinds: list[slice]) -> list[Station]:
+    """A place by how many were there meanwhile, and by how many were found there."""
+    if stretches.busy_s <= 0:
+        return []
+    return [_station(count, stretches, there, kinds) for there in (stretches.met(), stretches.found())]
 
 
 def _tells(station: Station) -> tuple[bool, float]:

@@ -37,7 +37,7 @@ def budget_there(base: Basis, rtt_ms: float, runtime_s: float, conditions: Condi
     """The budget of the runtime that is projected onto an RTT, and what all round trips take there."""
     assert base.job is not None
     alone = replace(conditions, connections=None)
-    asleep = replace(CENTRAL, wake_up=WakeUp())
+    asleep = replace(CENTRAL, wake_up=WakeUp(), crowd=None)
     replayed_s, without_s = (float(base.runtimes(case, [rtt_ms], alone)[0][0]) for case in (CENTRAL, asleep))
     longer_s = _longer_ns(base, base.job, rtt_ms, conditions) / 1e9
     network_s, setup_s = (float((longer_s * trips).sum()) for trips in base.job.shared_trips(base.timeline))

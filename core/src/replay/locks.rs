@@ -17,8 +17,11 @@ pub struct Lock {
     pub lag: f64,
 }
 
-/// A server goes on with a waiting statement within so long after the transaction that held it up, ns.
+/// A server goes on with a waiting statement within so long after the transaction that held it up, ns …
 const LAG_NS: f64 = 2e5;
+/// … or, as processors that sleep wake up late, so long where that is so unlikely to be a coincidence.
+const MOST_LAG_NS: f64 = 1e6;
+const UNLIKELY: f64 = 0.05;
 /// Shorter service is no wait for a lock, ns.
 const WAIT_NS: f64 = 2.0 * LAG_NS;
 /// Waits for locks are believed where so many end with a transaction, and so many times as many as would by chance.
@@ -53,8 +56,10 @@ pub fn locks(turns: &Bodies, spans: &[Span]) -> Vec<Lock> {
         let answered = span.end - turn.response;
         let before = &ends[..ends.partition_point(|&(end, _)| end <= answered)];
         let earlier = before.partition_point(|&(end, _)| end <= answered - turn.service);
-        let by_chance = ((before.len() - earlier) as f64 * LAG_NS / turn.service).min(1.0);
-        let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - LAG_NS);
+        let per_ns = (before.len() - earlier) as f64 / turn.service;
+        let lag = (UNLIKELY / per_ns).clamp(LAG_NS, MOST_LAG_NS);
+        let by_chance = (per_ns * lag).min(1.0);
+        let just_before = before.iter().rev().take(ENOUGH).take_while(|(end, _)| *end > answered - lag);
         let mut of_others = just_before.filter(|&&(_, holder)| turns.of(holder).connection != turn.connection);
         let lock = of_others.next().map(|&(end, holder)| Lock { holder, waiter, lag: answered - end });
         for found in [&mut all].into_iter().chain((turn.service >= LONG_NS).then_some(&mut long)) {
@@ -118,6 +123,14 @@ mod tests {
         assert_eq!(found.len(), 20);
         assert_eq!((found[3].holder, found[3].waiter), (7, 6));
         assert!((found[3].lag - 0.05 * MS).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_server_that_wakes_up_late_goes_on_later_after_long_waits() {
+        assert_eq!(found(&pairs(|_| 0.3 * MS)).len(), 0);
+        let mut late = pairs(|_| 0.3 * MS);
+        late.iter_mut().for_each(|(turn, _)| turn.service *= 1.4);
+        assert_eq!(found(&late).len(), 20);
     }
 
     #[test]

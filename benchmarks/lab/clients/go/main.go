@@ -25,6 +25,7 @@ import (
 const postgresqlPlace = "postgres://lab:labpw@10.77.0.2:5432/lab?sslmode=disable"
 
 var (
+	begin      time.Time
 	parameters = map[string]int{}
 	statements atomic.Int64
 	received   atomic.Int64
@@ -37,7 +38,8 @@ var (
 var shapes = map[string]func(n int){
 	"nplus1": nplus1, "prepared": prepared, "transactions": transactions, "connect_each": connectEach, "pool": pool, "bulk": bulk,
 	"ticker": ticker, "prefetch": prefetch, "web": web, "thinking": thinking, "upload": upload, "batches": batches,
-	"notified": notified,
+	"notified":    notified,
+	"crowd_point": crowd(point), "crowd_sum": crowd(sum), "crowd_hot": crowd(hot),
 }
 
 func main() {
@@ -58,9 +60,12 @@ func main() {
 		name, value, _ := strings.Cut(word, "=")
 		parameters[name] = number(value)
 	}
+	if port, given := parameters["port"]; given {
+		place = strings.Replace(place, ":5432", ":"+strconv.Itoa(port), 1)
+	}
 	fmt.Println("READY")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	begin := time.Now()
+	begin = time.Now()
 	shapes[os.Args[2]](n)
 	seconds := time.Since(begin).Seconds()
 	fmt.Printf("{\"client\": \"%s\", \"statements\": %d, \"rows\": %d, \"seconds\": %f, \"total\": %f}\n",

@@ -1,0 +1,1 @@
+SELECT count(*) FROM generate_series(1, 20000);
