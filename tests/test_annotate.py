@@ -8,6 +8,8 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from conftest import Fixture, load_fixture, read_fixture
@@ -91,11 +93,8 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
         "display_filter": "tcp.stream == 0",
     }
 
-    class Result:
-        def to_dict(self) -> dict[str, object]:
-            return {"findings": [finding], "projection": {"told_rtt_ms": 15.0}}
-
-    told = comments(Result(), capture.exchanges)
+    result: Any = SimpleNamespace(findings=(finding,), projection=SimpleNamespace(told_rtt_ms=15.0))
+    told = comments(result, capture.exchanges)
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "
         "Show its packets with: tcp.stream == 0"

