@@ -60,10 +60,11 @@ def analyze(
     asked, conditions = capture.moved(flat(rtt), dict(move))
     cover = Cover(title, customer, notes, date)
     if chosen in formats_of("report"):
-        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions, cover)
+        gates = gating.judge(capture, None, conditions)
+        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions, cover, gates)
         warn(capture, reading["quiet"])
         write([text], output)
-        gating.end(gating.judge(capture, None, conditions), capture)
+        gating.end(gates, capture)
         return
     result = capture.measures.analyze(asked, in_seconds(within), conditions, cover)
     gates = gating.judge(capture, result, conditions)

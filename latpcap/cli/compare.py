@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from latpcap.cli.gates import compared_options, gating_of
-from latpcap.cli.io import read_capture, result_format, tell_timing_only, write_result
-from latpcap.cli.options import PATH, Rtt, json_option, output_option, two_captures_options
+from latpcap.cli.io import read_capture, result_format, tell_timing_only, write, write_result
+from latpcap.cli.options import PATH, Rtt, json_option, output_option, sign_off_options, two_captures_options
+from latpcap.errors import UsageError
 
 __all__ = ["compare", "validate"]
 
@@ -17,22 +18,46 @@ __all__ = ["compare", "validate"]
 @click.argument("before", metavar="BEFORE", type=PATH)
 @click.argument("after", metavar="AFTER", type=PATH)
 @two_captures_options
+@sign_off_options
 @compared_options
 @json_option
 @output_option
-def compare(before: str, after: str, as_json: bool, output: str | None, **reading: Any) -> None:
+def compare(
+    before: str,
+    after: str,
+    title: str | None,
+    customer: str | None,
+    notes: tuple[str, ...],
+    date: str | None,
+    as_json: bool,
+    output: str | None,
+    **reading: Any,
+) -> None:
     """Two captures of one job: what was added, what is gone, what explains the difference.
 
     \b
     latpcap compare before.pcapng after.pcapng
     latpcap compare release-1.pcapng release-2.pcapng --json
     latpcap compare release-1.pcapng release-2.pcapng --fail-if 'round_trips > baseline + 10%'
+    latpcap compare release-1.pcapng release-2.pcapng --customer ACME -o report.html
     """
+    from latpcap.report import BEFORE_AFTER
+    from latpcap.result.before_after import before_after
     from latpcap.result.comparison import compare as set_side_by_side
+    from latpcap.result.signoff import Cover
 
-    chosen = result_format(as_json, output)
+    chosen = result_format(as_json, output, "result", "comparison")
+    cover = Cover(title, customer, notes, date)
+    if cover != Cover() and chosen not in BEFORE_AFTER:
+        raise UsageError("--title, --customer, --note and --date are of a report: name one with -o report.html or .md")
     gating = gating_of({**reading, "captures": (before, after)}, output, before)
     first, second = _both(before, after, reading, output)
+    if chosen in BEFORE_AFTER:
+        both = before_after(first.measures, second.measures, cover)
+        gates = gating.judge(second, both.after, before=first)
+        write([BEFORE_AFTER[chosen](both, gates)], output)
+        gating.end(gates, second, both.after)
+        return
     result = second.analyze()
     gates = gating.judge(second, result, before=first)
     write_result(set_side_by_side(first.analyze(), result), chosen, output, gates)

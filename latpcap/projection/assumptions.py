@@ -238,6 +238,10 @@ class Conditions(Struct, frozen=True):
         """The servers that are moved, to whichever RTT is asked for."""
         return tuple(Move(move.server, None) for move in self.moved)
 
+    def at(self, rtt_ms: float) -> Conditions:
+        """The same with the servers that are moved at `rtt_ms`."""
+        return replace(self, moved=tuple(Move(move.server, rtt_ms) for move in self.moved))
+
     def _different(self) -> Iterator[str]:
         if self.bandwidth_bps is not None:
             yield f"{format_bandwidth(self.bandwidth_bps)} at the bottleneck"

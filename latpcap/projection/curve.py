@@ -8,12 +8,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import Basis, Variant
 from latpcap.projection.project import ranges
 
 __all__ = ["MAX_ERROR", "Curve", "curves"]
 
 Floats = NDArray[np.float64]
+Asked = tuple[Variant, Sequence[float]]
 
 MAX_ERROR = 0.005
 """How far a straight line between two points may be off, as a part of the runtime."""
@@ -36,19 +38,25 @@ class Curve(Struct, frozen=True):
 
 
 def curves(
-    base: Basis, variants: Sequence[Variant], low_ms: float, high_ms: float, asked_ms: Sequence[float] = ()
+    base: Basis,
+    variants: Sequence[Variant],
+    low_ms: float,
+    high_ms: float,
+    asked_ms: Sequence[float] = (),
+    conditions: Conditions | None = None,
 ) -> list[Curve]:
     """The curve of each variant from `low_ms` to `high_ms`; the baseline RTT and `asked_ms` are among the points."""
     also = [rtt for rtt in (*asked_ms, base.baseline_ms) if low_ms < rtt < high_ms]
     first = np.array(sorted({low_ms, high_ms, *np.geomspace(low_ms, high_ms, FIRST_POINTS)[1:-1].tolist(), *also}))
     places = [first] * len(variants)
-    found = [np.array(each) for each in ranges(base, _asked(variants, places))]
+    found = [np.array(each) for each in _replayed(base, _asked(variants, places), conditions)]
     for _ in range(MAX_REFINEMENTS):
         closer = [_between(at, columns) for at, columns in zip(places, found, strict=True)]
         bent = [place for place, rtts in enumerate(closer) if len(rtts)]
         if not bent:
             break
-        more = ranges(base, _asked([variants[place] for place in bent], [closer[place] for place in bent]))
+        further = _asked([variants[place] for place in bent], [closer[place] for place in bent])
+        more = _replayed(base, further, conditions)
         for place, columns in zip(bent, more, strict=True):
             at = np.concatenate((places[place], closer[place]))
             order = np.argsort(at)
@@ -60,7 +68,18 @@ def curves(
     ]
 
 
-def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[tuple[Variant, list[float]]]:
+def _replayed(base: Basis, asked: Sequence[Asked], conditions: Conditions | None) -> Sequence[Sequence[Floats]]:
+    """The runtimes; where only some servers move, each RTT is a condition of its own, as where one asks for it."""
+    if conditions is None or not conditions.others_stay:
+        return ranges(base, asked, conditions)
+    found = []
+    for variant, rtts in asked:
+        each = [ranges(base, [(variant, [rtt])], conditions.at(rtt))[0] for rtt in rtts]
+        found.append([np.concatenate(columns) for columns in zip(*each, strict=True)])
+    return found
+
+
+def _asked(variants: Sequence[Variant], places: Sequence[Floats]) -> list[Asked]:
     return [(variant, at.tolist()) for variant, at in zip(variants, places, strict=True)]
 
 

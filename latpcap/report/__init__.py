@@ -3,6 +3,7 @@
 ```text
 result   what a command found: an analysis, a projection, a comparison, a validation, a verification
 report   a whole analysis, to hand on
+comparison   two captures of one job, to hand on
 rows     a table
 ```
 
@@ -24,17 +25,18 @@ from latpcap.tables.files import FILE_FORMATS
 if TYPE_CHECKING:
     from latpcap.projection.assumptions import Conditions
     from latpcap.result.analysis import Measures
+    from latpcap.result.gates import Gates
     from latpcap.result.signoff import Cover
     from latpcap.tables.table import Table
 
-__all__ = ["CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
+__all__ = ["BEFORE_AFTER", "CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
 
 
 class Format(Struct, frozen=True):
     """How something is written: called with a result or a table, it returns its text or its pieces.
 
     For a report it is called with the measures, the RTTs (ms), the target runtime (s) and the conditions that were
-    asked for, and what it is given to say of itself.
+    asked for, what it is given to say of itself, and what became of the gates.
     """
 
     of: tuple[str, ...]
@@ -64,14 +66,13 @@ def _html(
     within_s: float | None,
     conditions: Conditions | None = None,
     cover: Cover | None = None,
+    gates: Gates | None = None,
 ) -> str:
     """The page projects by itself onto any RTT and any target."""
-    if conditions is not None and conditions.moved:
-        raise UsageError("the page's slider moves all servers: with --move, write Markdown (.md) or `analyze --json`")
     from latpcap.report import html
     from latpcap.result.exploration import explore
 
-    return html.render(explore(measures, rtt_ms, cover))
+    return html.render(explore(measures, rtt_ms, cover, conditions), gates)
 
 
 def _markdown(
@@ -80,10 +81,11 @@ def _markdown(
     within_s: float | None,
     conditions: Conditions | None = None,
     cover: Cover | None = None,
+    gates: Gates | None = None,
 ) -> str:
     from latpcap.report import markdown
 
-    return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover))
+    return markdown.render(measures.analyze(rtt_ms, within_s, conditions, cover), gates)
 
 
 def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
@@ -94,11 +96,14 @@ FORMATS = {
     "terminal": Format(("result",), _by("terminal", "pairs", "verification"), (".txt",)),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
-    "html": Format(("report",), _html, (".html", ".htm")),
-    "markdown": Format(("report",), _markdown, (".md", ".markdown")),
+    "html": Format(("report", "comparison"), _html, (".html", ".htm")),
+    "markdown": Format(("report", "comparison"), _markdown, (".md", ".markdown")),
     **{name: Format(("rows",), _rows(name), each.suffixes, each.is_text) for name, each in FILE_FORMATS.items()},
 }
 
+
+BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _by("before_after_markdown")}
+"""How two captures of one job are handed on: what `latpcap.result.before_after` makes, and what became of gates."""
 
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
 """How build servers hear of gates and findings: what `latpcap.result.checked` makes."""

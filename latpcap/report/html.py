@@ -23,20 +23,23 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from latpcap.display import plain
 from latpcap.measures.timing_only import TimingOnly
 from latpcap.report.network import network_in_all
 from latpcap.report.page import page_data
 from latpcap.report.text import printable
 from latpcap.report.timing_only import about_budget, about_findings, about_statements
 from latpcap.result.exploration import Exploration
+from latpcap.result.gates import Gates
+from latpcap.result.signoff import SignOff
 
-__all__ = ["MODULES", "render"]
+__all__ = ["MODULES", "assembled", "cover", "gate_rows", "note", "render"]
 
 MODULES = (
-    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking"),
+    *("dom", "format", "model", "state", "copying", "charts", "theme", "stacking", "parts"),
     *("what_if", "curve", "fixes", "budget", "chattiness", "findings", "sorting", "errors", "statements", "routes"),
     *("lanes", "timeline", "minutes", "histograms", "paths", "connections", "health", "method", "printing", "address"),
-    "main",
+    *("gates", "signoff", "sections", "main"),
 )
 """The modules in the order in which they need each other."""
 
@@ -44,47 +47,68 @@ SIGNIFICANT = 7
 """Digits of a fraction that are kept."""
 
 
-def render(explored: Exploration) -> str:
-    """Return the page of a recording."""
-    data = page_data(explored)
-    style = _asset("uplot/uPlot.min.css") + _asset("page.css")
-    charts, script = _charts(), _script()
+def render(explored: Exploration, gates: Gates | None = None) -> str:
+    """Return the page of a recording, and of what became of the gates."""
+    data = page_data(explored) | {"gates": gate_rows(gates)}
+    told = explored.analysis.sign_off
     places = {
-        "POLICY": _policy(style, charts, script),
-        "TITLE": html.escape(_title(data["analysis"])),
+        "TITLE": html.escape(printable(told.title) or _title(data["analysis"])),
+        "COVER": cover(told),
         "VERDICT": _selection(data["analysis"]["selection"]) + _verdict(data["analysis"]["summary"]["verdict"]),
         "NETWORK": html.escape(network_in_all(explored.analysis)),
-        "HIDDENBUDGET": _note(about_budget(explored.analysis.timing_only, explored.analysis.connecting)),
+        "HIDDENBUDGET": note(about_budget(explored.analysis.timing_only, explored.analysis.connecting)),
         "HIDDENFINDINGS": _missing(explored.analysis.timing_only),
-        "HIDDENSTATEMENTS": _note(about_statements(explored.analysis.timing_only)),
+        "HIDDENSTATEMENTS": note(about_statements(explored.analysis.timing_only)),
+    }
+    return assembled("page.html", MODULES, data, places)
+
+
+def assembled(template: str, modules: tuple[str, ...], data: dict[str, Any], places: dict[str, str]) -> str:
+    """Return the page `template` with its style, its script of `modules`, its data and what stands in its places."""
+    style = _asset("uplot/uPlot.min.css") + _asset("page.css")
+    charts, script = _charts(), _script(modules)
+    made = places | {
+        "POLICY": _policy(style, charts, script),
         "PROGRAM": html.escape(data["program"]),
         "STYLE": style,
         "CHARTS": charts,
         "DATA": _json(data),
         "SCRIPT": script,
     }
-    return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: places[place[1]], _asset("page.html"))
+    return re.sub(r"\{\{([A-Z]+)\}\}", lambda place: made[place[1]], _asset(template))
+
+
+def gate_rows(gates: Gates | None) -> list[dict[str, Any]]:
+    """What became of each gate."""
+    rows: list[dict[str, Any]] = plain(gates.gates) if gates else []
+    return rows
+
+
+def cover(told: SignOff) -> str:
+    """For whom, of when, and what else somebody wanted said: below the title."""
+    whom = f"For {told.customer}" if told.customer else ""
+    return note(", ".join(filter(None, (whom, told.date))), "cover") + "".join(map(note, told.notes))
 
 
 def _title(result: dict[str, Any]) -> str:
-    paths = [capture["path"] for capture in result["captures"]]
+    paths = [re.split(r"[/\\]", capture["path"])[-1] for capture in result["captures"]]
     more = len(paths) - 1 + result["captures_rest"]["count"]
     return printable(paths[0] if paths else "capture") + (f" and {more:,} more" if more else "")
 
 
 def _selection(selected: dict[str, Any] | None) -> str:
     """What the page is of, where that is not all."""
-    return _note(f"Selected: {selected['text']}") if selected else ""
+    return note(f"Selected: {selected['text']}") if selected else ""
 
 
-def _note(text: str, kind: str = "note") -> str:
+def note(text: str, kind: str = "note") -> str:
     """A paragraph beside the figures; nothing where there is nothing to say."""
     return f'<p class="{kind}">{html.escape(printable(text))}</p>\n' if text else ""
 
 
 def _missing(hidden: TimingOnly | None) -> str:
     """Why findings are missing, and what would show them."""
-    return _note(f"{about_statements(hidden)} {about_findings(hidden)}", "missing") if hidden else ""
+    return note(f"{about_statements(hidden)} {about_findings(hidden)}", "missing") if hidden else ""
 
 
 def _verdict(text: str) -> str:
@@ -114,8 +138,8 @@ def _charts() -> str:
 
 
 @cache
-def _script() -> str:
-    return "\n".join(_module(name, _asset(f"{name}.js")) for name in MODULES)
+def _script(modules: tuple[str, ...]) -> str:
+    return "\n".join(_module(name, _asset(f"{name}.js")) for name in modules)
 
 
 def _module(name: str, text: str) -> str:

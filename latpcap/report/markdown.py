@@ -24,12 +24,13 @@ from latpcap.result.analysis import Analysis
 from latpcap.result.chattiness import Chattiness
 from latpcap.result.connections import busiest
 from latpcap.result.errors import ErrorsResult
+from latpcap.result.gates import Gates
 from latpcap.result.minutes import MinutesResult
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import SignOff
 from latpcap.units import counted, format_given_ms, format_ms, format_s, percent, significant
 
-__all__ = ["render"]
+__all__ = ["captures_of", "cell_of", "code_of", "cover_of", "gates_of", "render", "sign_off_of", "table", "text_of"]
 
 MAX_STATEMENT = 300
 PACE_TITLES = ("delta p50 ms", "delta p95 ms", "client p50 ms", "client p95 ms")
@@ -62,15 +63,16 @@ ACTIVE = re.compile(
 """What means something in GitHub's Markdown where it stands (CommonMark 0.31, GFM 0.29)."""
 
 
-def render(result: Analysis) -> str:
-    """Return the result as Markdown."""
+def render(result: Analysis, gates: Gates | None = None) -> str:
+    """Return the result as Markdown, and what became of the gates."""
     shown = tuple(result.connections[place] for place in busiest(result.connections)[:TOP])
     plain = replace(result, statements=result.statements[:TOP], connections=shown).to_dict()
     sections = (
-        _cover(result.sign_off),
+        cover_of(result.sign_off),
         _verdict(plain["summary"]["verdict"]),
         _selection(plain["selection"]),
         _settings(result.settings),
+        gates_of(gates),
         _health(plain["health"]),
         _budget(result.budget.parts(), network_in_all(result), about_budget(result.timing_only, result.connecting)),
         _projection(plain["projection"]),
@@ -80,8 +82,8 @@ def render(result: Analysis) -> str:
         _findings(plain["findings"], about_findings(result.timing_only)),
         _statements(plain["statements"], len(result.statements), about_statements(result.timing_only)),
         _connections(plain["connections"], len(result.connections)),
-        _sign_off(result.sign_off),
-        _captures(plain["captures"]),
+        sign_off_of(result.sign_off),
+        captures_of(plain["captures"]),
     )
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section))) + "\n"
 
@@ -89,12 +91,20 @@ def render(result: Analysis) -> str:
 # --- sections -------------------------------------------------------------------------------------------------------
 
 
-def _cover(told: SignOff) -> Iterator[str]:
+def cover_of(told: SignOff) -> Iterator[str]:
     """What the report was given to say of itself."""
     if told.title:
         yield f"# {text_of(told.title)}"
     lines = [f"{name}: {text_of(text)}" for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
     yield from (f"\n{line}" for line in (*lines, *map(text_of, told.notes)) if line)
+
+
+def gates_of(gates: Gates | None) -> Iterator[str]:
+    """What became of the gates, where there are any."""
+    if gates is not None:
+        yield "## Gates\n"
+        for each in gates.gates:
+            yield f"- {'failed' if each.failed else 'passed'}: {code_of(each.condition)}: {text_of(each.text)}"
 
 
 def _verdict(text: str) -> Iterator[str]:
@@ -124,7 +134,7 @@ def _budget(parts: dict[str, float], *besides: str) -> Iterator[str]:
     total = sum(parts.values())
     if total > 0:
         yield "## Where the time went\n"
-        yield from _table(
+        yield from table(
             ("part", "seconds", "share", "what"),
             (
                 (PARTS[name][1], number(seconds), f"{seconds / total:.1%}", PARTS[name][3])
@@ -145,7 +155,7 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
     names = ("runtime_s", "factor", "optimistic_s", "pessimistic_s", "throughput_per_s")
     points = [(f"now: {format_ms(baseline)}", projection["now"])]
     points += [(format_given_ms(point["rtt_ms"]), point) for point in projection["points"]]
-    yield from _table(
+    yield from table(
         ("RTT", "runtime s", "× now", "optimistic s", "pessimistic s", "statements/s"),
         ((rtt, *("" if point[name] is None else significant(point[name]) for name in names)) for rtt, point in points),
     )
@@ -157,7 +167,7 @@ def _projection(projection: dict[str, Any]) -> Iterator[str]:
 def _chattiness(result: Chattiness) -> Iterator[str]:
     if rows := list(chattiness_rows(result)):
         yield "## Chattiness\n"
-        yield from _table(("ratio", "value", "from"), rows, left=(0, 2))
+        yield from table(("ratio", "value", "from"), rows, left=(0, 2))
 
 
 def _errors(errors: ErrorsResult) -> Iterator[str]:
@@ -165,7 +175,7 @@ def _errors(errors: ErrorsResult) -> Iterator[str]:
         return
     yield f"## {top('Errors', len(errors.found))}\n"
     yield f"{text_of(errors.failed_of_all)}: {counted(errors.round_trips, 'round trip')}.\n"
-    yield from _table(
+    yield from table(
         ("count", "code", "what", "first frame", "message", "statement"),
         (
             (
@@ -187,7 +197,7 @@ def _minutes(result: MinutesResult | None) -> Iterator[str]:
         yield f"## Over time ({format_given_ms(result.every_s * 1000)} each)\n"
         columns = ("baseline_ms", "rtt_min_ms", "fastest_ms", "response_p50_ms", "response_p95_ms")
         counts = ("round_trips", "errors", "retransmissions")
-        yield from _table(
+        yield from table(
             (
                 "from (UTC)",
                 "RTT ms",
@@ -243,7 +253,7 @@ def _statements(costliest: Sequence[dict[str, Any]], count: int, besides: str) -
         yield f"## {top('Statements', count)}\n"
         if besides:
             yield f"{text_of(besides)}\n"
-        yield from _table(
+        yield from table(
             (
                 *("share", "network s", "service s", "runs", "round trips", "p50 ms", "p95 ms"),
                 *(*PACE_TITLES, "statement"),
@@ -276,7 +286,7 @@ def _pace(times: dict[str, Any]) -> Iterator[str]:
 def _connections(shown: Sequence[dict[str, Any]], count: int) -> Iterator[str]:
     if shown:
         yield f"## {top('Connections', count)}\n"
-        yield from _table(
+        yield from table(
             (
                 *("stream", "round trips", "RTT ms", "iRTT ms", "in-stream ms"),
                 *(*PACE_TITLES, "how it is known", "client → server"),
@@ -301,7 +311,7 @@ def _hidden(connection: dict[str, Any]) -> str:
     return f"{version}, timing only" if connection["timing_only"] else version
 
 
-def _sign_off(told: SignOff) -> Iterator[str]:
+def sign_off_of(told: SignOff) -> Iterator[str]:
     """Of what the report is, and how right it may be."""
     yield "## Sign-off\n"
     yield f"- made by {told.program}" + (f" of packets captured on {told.captured} (UTC)" if told.captured else "")
@@ -311,7 +321,8 @@ def _sign_off(told: SignOff) -> Iterator[str]:
     yield from (f"- assumed: {text_of(each)}" for each in told.assumptions)
 
 
-def _captures(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
+def captures_of(captures: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The files, each with what it can be recognised by."""
     yield "## Captures\n"
     for each in captures[:TOP]:
         span = f", {each['first_time']} – {each['last_time']}" if each["first_time"] else ""
@@ -406,7 +417,7 @@ def cell_of(statement: str) -> str:
     return _in_cell(printable(cut).strip())
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = ()) -> Iterator[str]:
     """A table whose columns are right-aligned, but for those of `left`."""
     yield f"| {' | '.join(titles)} |"
     yield f"|{'|'.join('---' if column in left else '---:' for column in range(len(titles)))}|"

@@ -6,7 +6,6 @@ Whatever grows with the recording is bounded here, and the page tells the bound.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
@@ -22,7 +21,7 @@ from latpcap.result.exploration import Exploration
 from latpcap.result.switches import Switch
 from latpcap.tables.values import column_of
 
-__all__ = ["page_data"]
+__all__ = ["STATEMENTS", "bounded", "page_data"]
 
 SCHEMA = "latpcap.report/1"
 
@@ -43,12 +42,13 @@ WHOLE_TEXTS = frozenset({"display_filter", "verdict"})
 def page_data(explored: Exploration) -> dict[str, Any]:
     """Return all that the page shows."""
     switches = explored.switches
-    page: dict[str, Any] = _bounded(
+    page: dict[str, Any] = bounded(
         {
             "schema": SCHEMA,
             "program": explored.analysis.sign_off.program,
             "analysis": _shortened(explored.analysis) | {"findings": _findings(explored)},
             "asked_rtt_ms": explored.first_rtt_ms,
+            "moving": plain(explored.moving),
             "lowest_rtt_ms": explored.lowest_rtt_ms,
             "highest_rtt_ms": explored.highest_rtt_ms,
             "switches": [_with_listed_statements(switch) for switch in switches.switches],
@@ -60,11 +60,6 @@ def page_data(explored: Exploration) -> dict[str, Any]:
         }
     )
     return page
-
-
-def file_name(path: str) -> str:
-    """A file's name alone: a report that is handed on tells nothing of its author's folders."""
-    return re.split(r"[/\\]", path)[-1]
 
 
 def _findings(explored: Exploration) -> list[dict[str, Any]]:
@@ -105,7 +100,7 @@ def _shortened(analysis: Analysis) -> dict[str, Any]:
         "routes_rest": _sums(result["routes"][ROUTES:], ("executions", "round_trips", "network_s", "service_s")),
         "paths": result["paths"][:PATHS],
         "paths_rest": _sums(result["paths"][PATHS:], ("connections",)),
-        "captures": [each | {"path": file_name(each["path"])} for each in result["captures"][:FILES]],
+        "captures": result["captures"][:FILES],
         "captures_rest": _sums(result["captures"][FILES:], ("packets", "bytes")),
     }
 
@@ -134,14 +129,14 @@ def _sums_of_rest(rows: Sequence[Any], rest: Sequence[int], names: Sequence[str]
     return {"count": len(rest)} | {name: sum(column[place] or 0 for place in rest) for name, column in values.items()}
 
 
-def _bounded(value: Any, name: str = "") -> Any:
+def bounded(value: Any, name: str = "") -> Any:
     """`value` with texts cut to `TEXT` characters and unknown numbers as null, all the way down."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):
         return value if name in WHOLE_TEXTS or len(value) <= TEXT else value[: TEXT - 1] + "…"
     if isinstance(value, dict):
-        return {key: _bounded(item, key) for key, item in value.items()}
+        return {key: bounded(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return value if value and isinstance(value[0], int) else [_bounded(item, name) for item in value]
+        return value if value and isinstance(value[0], int) else [bounded(item, name) for item in value]
     return value

@@ -18,6 +18,7 @@ from latpcap.findings.finding import Effect
 from latpcap.findings.savings import FixSet, Saving, Savings
 from latpcap.measures.budget import Timeline
 from latpcap.measures.statements import StatementGroups
+from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS, Basis
 from latpcap.projection.curve import Curve, curves
 from latpcap.tables.values import Column, Fractions, Numbers, Rows
@@ -93,6 +94,7 @@ def switches(
     low_ms: float,
     high_ms: float,
     asked_ms: Sequence[float],
+    conditions: Conditions,
 ) -> Switches:
     """Replay what can be chosen between two RTTs; `asked_ms` are among the points of every curve."""
     base, timeline = savings.base, savings.evidence.timeline
@@ -103,7 +105,7 @@ def switches(
     combined = _affordable(base, len(fixes))
     chosen = list(_combinations(len(fixes), combined))
     sets = [savings.fix_set([fixes[place] for place in places]) for places in chosen]
-    found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms)
+    found = curves(base, [each.variant for each in sets], low_ms, high_ms, asked_ms, conditions)
     removal = Removal(savings, statements)
     return Switches(
         switches=tuple(_switch(fix, one, listed, removal) for fix, one in zip(fixes, made, strict=True)),

@@ -13,7 +13,7 @@ from builder import EPOCH_NS, I64, TEXT, TIME, U32, U64, Conn, Ex, Tables, build
 from conftest import load_fixture, read_fixture
 
 from latpcap import Capture, UsageError
-from latpcap.report import html
+from latpcap.report import before_after_html, html
 from latpcap.report import page as pages
 from latpcap.report.html import MODULES
 from latpcap.report.page import PATHS, ROUTES, STATEMENTS
@@ -93,7 +93,9 @@ def _captures(path: str) -> Table:
 
 def test_every_module_is_part_of_the_page() -> None:
     assets = files("latpcap.report") / "assets"
-    assert sorted(MODULES) == sorted(each.name[:-3] for each in assets.iterdir() if each.name.endswith(".js"))
+    assert sorted({*MODULES, *before_after_html.MODULES}) == sorted(
+        each.name[:-3] for each in assets.iterdir() if each.name.endswith(".js")
+    )
     assert not re.search(r"^(import|export)\b", render(some_capture()), re.MULTILINE)
 
 
@@ -352,3 +354,44 @@ def test_a_capture_writes_its_report(tmp_path: Path) -> None:
 def test_a_report_of_another_kind_is_the_user_s_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"report\.pdf: a report is \.html or \.md"):
         some_capture().report(tmp_path / "report.pdf")
+
+
+# --- where only some servers move ----------------------------------------------------------------------------------
+
+
+def two_servers() -> Capture:
+    """100 statements to each of two servers, one after the other, at 1 ms and at 2 ms."""
+    statements = [Ex(sql="select a from t", service_ms=1, client_ms=1 + number % 7 / 3) for number in range(100)]
+    near = Conn(statements, server="10.0.0.2:3306", rtt_ms=1)
+    return Capture(build([near, Conn(statements, server="10.0.0.3:3306", rtt_ms=2, at_ms=401)]))
+
+
+def moved_page(move: dict[str, float], rtt_ms: list[float] | None = None) -> dict[str, Any]:
+    capture = two_servers()
+    asked, conditions = capture.moved(rtt_ms, move)
+    return pages.page_data(explore(capture.measures, asked, conditions=conditions))
+
+
+def test_the_slider_moves_the_servers_that_are_moved_and_nothing_else() -> None:
+    data = moved_page({"10.0.0.3": 12.0})
+    assert data["moving"]["text"] == "The slider moves 10.0.0.3:3306 alone; all else stays where it is."
+    assert data["moving"]["measured_ms"] == pytest.approx(2, rel=0.01)
+    curve = data["jobs"][0]["curve"]
+    for rtt in (0.5, 2.0, 12.0, 90.0):
+        [point] = two_servers().project(move={"10.0.0.3": rtt}).points
+        assert np.interp(rtt, curve["rtt_ms"], curve["runtime_s"]) == pytest.approx(point.runtime_s, rel=0.005)
+        assert np.interp(rtt, curve["rtt_ms"], curve["pessimistic_s"]) == pytest.approx(point.pessimistic_s, rel=0.005)
+
+
+def test_beside_an_rtt_the_servers_that_are_moved_keep_theirs() -> None:
+    data = moved_page({"10.0.0.3": 12.0}, [5.0])
+    assert data["moving"] == {"text": "10.0.0.3:3306 at 12 ms; the slider moves everything else.", "measured_ms": None}
+    curve = data["jobs"][0]["curve"]
+    for rtt in (1.0, 40.0):
+        [point] = two_servers().project(rtt, move={"10.0.0.3": 12.0}).points
+        assert np.interp(rtt, curve["rtt_ms"], curve["runtime_s"]) == pytest.approx(point.runtime_s, rel=0.005)
+
+
+def test_one_slider_cannot_move_servers_to_two_rtts() -> None:
+    with pytest.raises(UsageError, match="give them one RTT, or write Markdown"):
+        moved_page({"10.0.0.3": 12.0, "10.0.0.2": 5.0})

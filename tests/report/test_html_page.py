@@ -18,8 +18,12 @@ from conftest import load_fixture, read_fixture
 from msgspec.structs import replace
 
 from latpcap import Capture
+from latpcap.report import before_after_html
 from latpcap.report.html import render
+from latpcap.result.before_after import BeforeAfter, before_after
 from latpcap.result.exploration import Exploration, explore
+from latpcap.result.gates import check
+from latpcap.result.signoff import Cover
 from latpcap.tables.recording import Recording
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -139,13 +143,17 @@ def usual_window(browser: Any) -> Window:
 
 @pytest.fixture
 def show(browser: Any, usual_window: Window, folder: Path) -> Iterator[Callable[..., Any]]:
-    """`show(capture)`: its report, freshly loaded from disk; complaints fail the test. Options open a new window."""
+    """`show(capture)`: its report, freshly loaded from disk; complaints fail the test. Options open a new window.
+
+    Two captures that were compared have a report, too.
+    """
     usual_window.complaints.clear()
     windows = [usual_window]
 
-    def opened(capture: Capture, **options: Any) -> Any:
+    def opened(source: Capture | BeforeAfter, **options: Any) -> Any:
         path = folder / "report.html"
-        path.write_text(render(explored(capture)), "utf-8")
+        both = isinstance(source, BeforeAfter)
+        path.write_text(before_after_html.render(source) if both else render(explored(source)), "utf-8")
         if options:
             windows.append(Window(browser, **options))
         return windows[-1].show(path)
@@ -582,6 +590,101 @@ def test_an_exchange_under_the_mouse_is_named(page: Any) -> None:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert page.inner_text("#timeline-hover").startswith("Frame ")
     assert "select salary, from_date from salaries" in page.inner_text("#timeline-hover")
+
+
+# --- before and after ----------------------------------------------------------------------------------------------
+
+
+def compared(before: str = "findings/orm-lazy-pg", after: str = "findings/orm-joined-pg") -> BeforeAfter:
+    return before_after(read_fixture(before).measures, read_fixture(after).measures)
+
+
+def test_two_captures_stand_side_by_side(show: Any) -> None:
+    result = compared()
+    page = show(result)
+    old, new = result.before.summary, result.after.summary
+    rows = {cells[0]: cells[1:] for cells in (row.split("\t") for row in page.inner_text("#figures-table").split("\n"))}
+    assert rows["round trips"][:2] == [f"{old.round_trips:,}", f"{new.round_trips:,}"]
+    assert rows["runtime s"][:2] == [f"{old.runtime_s:,.3f}", f"{new.runtime_s:,.3f}"]
+    assert page.locator("#findings-list h3").all_inner_texts()[-1] == "Gone"
+    assert page.locator("#statements-table tbody tr").count() == len(result.comparison.statements)
+    totals = page.locator("#budget-table tfoot td").all_inner_texts()
+    assert totals[:2] == [f"{old.runtime_s:,.3f}", f"{new.runtime_s:,.3f}"]
+
+
+def test_both_projections_are_read_under_one_crosshair(show: Any) -> None:
+    page = show(compared())
+    over = page.locator("#curve .u-over")
+    for axes in ("logarithmic", "linear"):
+        page.get_by_role("button", name=axes).press("Enter")
+        over.scroll_into_view_if_needed()
+        box = over.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 3, box["y"] + 50)
+        rtt, before, after, ratio = page.locator("#curve .reading div").all_inner_texts()
+        there = float(rtt.removesuffix(" ms"))
+        for name, told in (("lazy", before), ("joined", after)):
+            expected = read_fixture(f"findings/orm-{name}-pg").project(there).points[0]
+            amount, unit = re.search(r"([0-9.]+) (s|ms) ", told).groups()
+            assert float(amount) / (1000 if unit == "ms" else 1) == pytest.approx(expected.runtime_s, rel=0.02)
+        assert ratio.startswith("× 0.")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_page_of_two(show: Any, scheme: str) -> None:
+    page = show(compared(), color_scheme=scheme)
+    page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run()")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
+
+
+@pytest.mark.parametrize("width", [320, 360, 1200])
+def test_nothing_sticks_out_of_the_page_of_two(show: Any, width: int) -> None:
+    encrypted = compared("mysql/tls12-nplus1-50", "mysql/tls13-nplus1-50")
+    for result in (compared(), encrypted):
+        page = show(result, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.locator("#findings .missing").count() == 1
+    assert "Before and after: " in page.inner_text("#findings .missing")
+
+
+def test_the_page_of_two_loads_nothing_and_runs_nothing_of_theirs(show: Any) -> None:
+    other = before_after(read_fixture("findings/orm-lazy-pg").measures, several().measures)
+    page = show(other)
+    assert HOSTILE in page.locator("#statements-table code").all_inner_texts()
+    assert page.evaluate("typeof hostile") == "undefined"
+    assert len(page.asked) == 1
+
+
+# --- for whom, and how it was made -----------------------------------------------------------------------------------
+
+
+def test_a_report_says_for_whom_it_is_and_how_it_was_made(browser: Any, folder: Path) -> None:
+    cover = Cover(title="The nightly job", customer="ACME <b>", notes=("Taken at the client.",), date="2026-11-22")
+    capture = read_fixture("mysql/nplus1-300-client")
+    path = folder / "signed.html"
+    path.write_text(render(explore(capture.measures, cover=cover)), "utf-8")
+    page = Window(browser).show(path)
+    assert page.inner_text("h1") == "The nightly job"
+    assert page.inner_text(".cover") == "For ACME <b>, 2026-11-22"
+    assert "Taken at the client." in page.inner_text(".masthead")
+    made = page.inner_text("#made")
+    assert capture.analyze().captures[0].sha256 in made
+    assert capture.analyze().sign_off.packets.text in made
+    assert page.locator("main > section").last.get_attribute("id") == "how-made"
+    assert page.locator("#gates").is_hidden()
+    page.context.close()
+
+
+def test_gates_are_listed_with_those_that_failed_first(browser: Any, folder: Path) -> None:
+    measures = read_fixture("mysql/nplus1-300-client").measures
+    gates = check(["round_trips > 100000", "finding(n+1)"], measures)
+    path = folder / "gated.html"
+    path.write_text(render(explore(measures), gates), "utf-8")
+    page = Window(browser).show(path)
+    assert page.inner_text("#gates-note") == "1 of 2 gates failed."
+    texts = page.locator("#gates li").all_inner_texts()
+    assert [text.split(":")[0] for text in texts] == ["failed finding(n+1)", "passed round_trips > 100000"]
+    page.context.close()
 
 
 # --- safe, accessible, well set -------------------------------------------------------------------------------------

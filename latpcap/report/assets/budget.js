@@ -1,21 +1,10 @@
 /** The parts of the runtime as stacked bars and as a table: as measured, and at the chosen RTT. */
 
 import { byId, data, fill, make } from "./dom.js";
-import { counted, fixedS, formatGivenMs, formatS, percent } from "./format.js";
+import { counted, fixedS, formatGivenMs, percent } from "./format.js";
 import { budgetAt, isProjected, jobWith } from "./model.js";
+import { PARTS, bar, total } from "./parts.js";
 import { follow } from "./state.js";
-
-export const PARTS = {
-  network: ["network", "round trips, waiting for the network"],
-  service: ["service", "the server works"],
-  transfer: ["transfer", "long requests and responses"],
-  stall: ["stall", "Nagle and delayed ACK, with its round trip"],
-  client: ["client", "the application works"],
-  think: ["think", "long pauses, kept as they are"],
-  setup: ["set-up", "TCP, TLS, authentication"],
-  loss: ["loss", "retransmissions"],
-  unknown: ["unknown", "cannot be divided"],
-};
 
 const { budget, purposes } = data.analysis;
 const DOES = {
@@ -56,22 +45,6 @@ function title({ rtt, fixes }) {
 }
 
 const chosenParts = ({ rtt, fixes }) => budgetAt(jobWith(data, fixes), rtt);
-
-const total = (parts) => Object.values(parts).reduce((sum, seconds) => sum + seconds, 0);
-
-function bar({ title: heading, parts }, names) {
-  const whole = total(parts);
-  const shares = names.map((name) => [name, whole > 0 ? parts[`${name}_s`] / whole : 0]).filter(([, share]) => share > 0);
-  const pieces = shares.map(([name, share]) => {
-    const piece = make("span", { class: `piece part-${name}` }, share > 0.08 ? `${PARTS[name][0]} ${percent(share)}` : "");
-    piece.style.flexGrow = share;
-    return piece;
-  });
-  const words = shares.map(([name, share]) => `${PARTS[name][0]} ${percent(share)}`).join(", ");
-  return make("div", { class: "bar-row" },
-    make("span", { class: "bar-title" }, `${heading}: ${formatS(whole)}`),
-    make("div", { class: "bar", role: "img", "aria-label": `${heading}: ${words}` }, pieces));
-}
 
 function table(columns, names) {
   const head = columns.flatMap(({ title: heading }) => [`${heading}, s`, "share"]);

@@ -83,6 +83,17 @@ function fit({ host, plot, height }) {
 
 const widthOf = (host) => Math.max(Math.floor(host.clientWidth), 200);
 
+/** With points between these: a straight line is bent on logarithmic axes. */
+export const between = (values) => values.flatMap((value, at) =>
+  at + 1 < values.length ? [0, 0.2, 0.4, 0.6, 0.8].map((part) => value * (values[at + 1] / value) ** part) : [value]);
+
+/** Where a linear axis ends: a round number beyond the value of interest, but not beyond `most`. */
+export function reach(value, most) {
+  const least = 1.5 * Math.max(value, 0.1);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return Math.min([1, 2, 3, 5, 10].map((step) => step * power).find((end) => end >= least), most);
+}
+
 /** The powers of ten between two values, times `steps`: the fewer, the more decades there are. */
 export function logTicks(low, high, steps = high / low > 2000 ? [1] : high / low > 100 ? [1, 3] : [1, 2, 5]) {
   const ticks = [];

@@ -1,13 +1,13 @@
 /** Runtime over RTT on logarithmic or linear axes: the range, the measured point, the chosen one, the same with the fixes. */
 
 import { button, byId, data, fill, make } from "./dom.js";
-import { POINTER, axis, chart, colour, logTicks, reading, removeChart } from "./charts.js";
+import { POINTER, axis, between, chart, colour, logTicks, reach, reading, removeChart } from "./charts.js";
 import { formatGivenMs, formatMs, formatS, significant } from "./format.js";
 import { isProjected, jobWith, projectAt, readAt } from "./model.js";
 import { chooseAxes, chooseRtt, follow, state } from "./state.js";
 
 const curve = data.jobs[0]?.curve;
-const baseline = data.analysis.summary.baseline_rtt_ms;
+const baseline = data.moving.measured_ms;
 const measured = data.analysis.summary.runtime_s;
 const LEAST_S = 1e-6;
 const AXES = { logarithmic: false, linear: true };
@@ -40,7 +40,7 @@ function draw(linear) {
 
 function tellCaption(linear) {
   fill(byId("curve-caption"), `Runtime over round-trip time, both ${linear ? "linear" : "logarithmic"}. `,
-    make("span", { class: "key measured-key" }), ` measured: ${formatMs(baseline)}, ${formatS(measured)}. `,
+    ...(baseline === null ? [] : [make("span", { class: "key measured-key" }), ` measured: ${formatMs(baseline)}, ${formatS(measured)}. `]),
     make("span", { class: "key chosen-key" }), " chosen. The bands are the ranges from optimistic to pessimistic; dashed: with the chosen fixes.");
 }
 
@@ -55,10 +55,6 @@ function series() {
   const nothing = rtts.map(() => null);
   return [rtts, ...each(curve), ...(state.fixes.size ? each(fixed) : [nothing, nothing, nothing])];
 }
-
-/** With points between these: a straight line is bent on logarithmic axes. */
-const between = (rtts) => rtts.flatMap((rtt, at) =>
-  at + 1 < rtts.length ? [0, 0.2, 0.4, 0.6, 0.8].map((part) => rtt * (rtts[at + 1] / rtt) ** part) : [rtt]);
 
 function options(linear) {
   const line = (name, more = {}) => ({ stroke: () => colour(name), width: 1, points: { show: false }, pxAlign: 0, ...more });
@@ -87,7 +83,7 @@ function logarithmicAxes() {
 
 function linearAxes() {
   return {
-    scales: { x: { time: false, range: () => [0, reach()] }, y: { range: () => [0, highestTo(reach()) * 1.05] } },
+    scales: { x: { time: false, range: () => [0, end()] }, y: { range: () => [0, highestTo(end()) * 1.05] } },
     axes: [
       axis({ label: "round-trip time", space: 70, values: (_, at) => at.map(formatGivenMs) }),
       axis({ label: "runtime", size: 70, values: (_, at) => at.map(inSeconds) }),
@@ -95,12 +91,8 @@ function linearAxes() {
   };
 }
 
-/** Where the linear axis ends: a round number beyond the RTTs of interest. */
-function reach() {
-  const least = 1.5 * Math.max(state.rtt, baseline, 0.1);
-  const power = 10 ** Math.floor(Math.log10(least));
-  return Math.min([1, 2, 3, 5, 10].map((step) => step * power).find((end) => end >= least), curve.rtt_ms.at(-1));
-}
+/** Where the linear axis ends. */
+const end = () => reach(Math.max(state.rtt, baseline), curve.rtt_ms.at(-1));
 
 const highestTo = (rtt) => Math.max(readAt(curve.rtt_ms, curve.pessimistic_s, rtt), measured, LEAST_S);
 
@@ -139,7 +131,7 @@ function drawPoints(plot) {
   ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
   ctx.stroke();
   ctx.setLineDash([]);
-  dot(plot, baseline, measured, "paper", "ink");
+  if (baseline !== null) dot(plot, baseline, measured, "paper", "ink");
   dot(plot, state.rtt, chosen, "accent", "paper");
   ctx.restore();
 }
@@ -157,7 +149,8 @@ function dot(plot, rtt, seconds, inside, outside) {
 
 function inWords() {
   const there = projectAt(jobWith(data, state.fixes), state.rtt);
-  return `Runtime over round-trip time: measured ${formatS(measured)} at ${formatMs(baseline)}; ` +
+  const here = baseline === null ? "" : ` at ${formatMs(baseline)}`;
+  return `Runtime over round-trip time: measured ${formatS(measured)}${here}; ` +
     `${formatS(there.runtime)} at ${formatGivenMs(state.rtt)}. The table below has the values.`;
 }
 
@@ -172,7 +165,7 @@ function showLadder() {
     return row(formatGivenMs(rtt), there, [...(limited ? [method] : []), ...(state.fixes.size ? fixedCells(rtt) : [])]);
   });
   const { runtime_s: runtime, throughput_per_s: throughput } = data.analysis.projection.now;
-  const now = row(`now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, [...(limited ? ["observed"] : []), ...(state.fixes.size ? ["", ""] : [])]);
+  const now = row(baseline === null ? "now" : `now: ${formatMs(baseline)}`, { runtime, optimistic: runtime, pessimistic: runtime, throughput }, [...(limited ? ["observed"] : []), ...(state.fixes.size ? ["", ""] : [])]);
   fill(byId("ladder"), make("table", { class: "numbers" },
     make("caption", { id: "ladder-title" }, "At other round-trip times"),
     make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),

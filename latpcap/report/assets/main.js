@@ -1,6 +1,7 @@
 /** The page, part by part. */
 
 import { followAddress } from "./address.js";
+import { data } from "./dom.js";
 import { showBudget } from "./budget.js";
 import { showChattiness } from "./chattiness.js";
 import { showConnections } from "./connections.js";
@@ -8,6 +9,7 @@ import { showCurve } from "./curve.js";
 import { showErrors } from "./errors.js";
 import { showFindings } from "./findings.js";
 import { showFixes } from "./fixes.js";
+import { showGates } from "./gates.js";
 import { showHealth } from "./health.js";
 import { showHistograms } from "./histograms.js";
 import { showMethod } from "./method.js";
@@ -15,12 +17,15 @@ import { showMinutes } from "./minutes.js";
 import { showPaths } from "./paths.js";
 import { followPrinting } from "./printing.js";
 import { showRoutes } from "./routes.js";
+import { showSections } from "./sections.js";
+import { showSignOff } from "./signoff.js";
 import { showStatements } from "./statements.js";
 import { showTheme } from "./theme.js";
 import { showTimeline } from "./timeline.js";
 import { showWhatIf } from "./what_if.js";
 
 showTheme();
+showGates(data.gates);
 showFixes();
 showWhatIf();
 showCurve();
@@ -37,5 +42,8 @@ showPaths();
 showConnections();
 showHealth();
 showMethod();
+const { captures, captures_rest: rest, sign_off: told } = data.analysis;
+showSignOff([{ captures, further: rest.count, told }]);
+showSections();
 followPrinting();
 followAddress();

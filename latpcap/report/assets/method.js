@@ -1,13 +1,13 @@
-/** How it was computed: the numbers in the last section's sentences, and what the page is made of. */
+/** How it was computed: the numbers in that section's sentences. */
 
 import { byId, data, fill, make, withCode } from "./dom.js";
-import { bytes, count, counted, formatGivenMs, formatMs, formatS, moment } from "./format.js";
+import { count, counted, formatGivenMs, formatMs, formatS, moment } from "./format.js";
 import { isProjected } from "./model.js";
 
 const { analysis, jobs, timeline } = data;
 const { captures, captures_rest: furtherCaptures, summary } = analysis;
 
-/** Fills the header and the last section. */
+/** Fills the header and the section. */
 export function showMethod() {
   byId("meta").textContent = meta();
   byId("method-rtt").textContent = baseline();
@@ -23,8 +23,6 @@ export function showMethod() {
   byId("method-histograms").textContent = `Histograms have ${data.histograms.bins_per_decade} bins for each power of ten over all exchanges; ` +
     "those that open a connection are left out, and so are responses without a wait.";
   byId("method-lists").textContent = lists();
-  fill(byId("colophon"), ...colophon());
-  showSections();
 }
 
 function meta() {
@@ -62,16 +60,4 @@ function lists() {
   if (analysis.connections_rest.count) parts.push(`the ${count(analysis.connections.length)} connections with the most round trips`);
   if (furtherCaptures.count) parts.push(`the first ${count(captures.length)} files`);
   return parts.length ? `Listed are ${parts.join(" and ")}; the rest is summed, and every total counts everything.` : "Every statement and connection is listed.";
-}
-
-function colophon() {
-  const files = captures.map((file) => `${file.path} (${file.format}, ${counted(file.packets, "packet")}, ${bytes(file.bytes)})`);
-  if (furtherCaptures.count) files.push(`${count(furtherCaptures.count)} further files`);
-  return [`Made by ${data.program} from ${files.join("; ")}. `,
-    "This file loads nothing from anywhere. Charts: uPlot, © 2022 Leon Sorokin, MIT licence, whose text is in the file."];
-}
-
-function showSections() {
-  const sections = [...document.querySelectorAll("main > section")].filter((section) => section.id !== "verdict" && !section.hidden);
-  fill(byId("sections"), ...sections.map((section) => make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
 }

@@ -2,7 +2,7 @@
 
 import { button, byId, data, fill, make } from "./dom.js";
 import { axis, chart, colour } from "./charts.js";
-import { PARTS } from "./budget.js";
+import { PARTS } from "./parts.js";
 import { count, counted, formatGivenMs, formatMs, formatS, given } from "./format.js";
 import { PART_NAMES, blockAt, drawLane, unpack } from "./lanes.js";
 

@@ -8,7 +8,7 @@ import { chooseRtt, follow } from "./state.js";
 const PLACES = [["same rack", 0.1], ["same city", 2], ["next country", 20], ["across an ocean", 90]];
 const SPOKEN_AFTER_MS = 500;
 
-const { lowest_rtt_ms: lowest, highest_rtt_ms: highest } = data;
+const { lowest_rtt_ms: lowest, highest_rtt_ms: highest, moving } = data;
 const summary = data.analysis.summary;
 
 /** Shows the controls and follows them; without a baseline there is nothing to choose. */
@@ -19,6 +19,7 @@ export function showWhatIf() {
     return;
   }
   listen();
+  byId("moving").textContent = moving.text;
   byId("how-projected").textContent = howProjected();
   follow(answer);
   follow(speakLater());
@@ -39,9 +40,9 @@ function listen() {
   number.max = highest;
   number.addEventListener("input", () => typed(number, false));
   number.addEventListener("change", () => typed(number, true));
-  const measured = [["as measured", summary.baseline_rtt_ms]];
+  const measured = moving.measured_ms === null ? [] : [["as measured", moving.measured_ms]];
   fill(byId("places"), ...measured.concat(PLACES).map(([name, rtt]) =>
-    button(`${name} ${(rtt === summary.baseline_rtt_ms ? formatMs : formatGivenMs)(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
+    button(`${name} ${(rtt === moving.measured_ms ? formatMs : formatGivenMs)(rtt)}`, () => chooseRtt(rtt), { "data-rtt": rtt })));
 }
 
 /** Takes over a typed RTT; when the typing is done, one out of range becomes the nearest in range. */
