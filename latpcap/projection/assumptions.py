@@ -43,7 +43,7 @@ LOSS_SIGMA = 2.0
 """Standard deviations of the number of lost packets, which is random (Poisson)."""
 MOST_NAMED = 5
 """Servers that a line names."""
-SLOW_GROWTH = 1.5
+SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 WINDOW_SPREAD = 0.18
 """A small receive window is filled to a part that differs by so much."""
@@ -135,7 +135,8 @@ def _assumptions(may: Spread) -> Iterator[Assumption]:
         "loss", "both", f"the number of lost packets strays by {LOSS_SIGMA:g} standard deviations (`--loss`)"
     )
     yield Assumption("windows kept", "optimistic", "pauses do not make senders start slowly again")
-    yield Assumption("slow windows", "pessimistic", "TCP windows grow by half a round trip, not by doubling")
+    slow = f"TCP windows grow by {SLOW_GROWTH - 1:.0%} a round trip, not by doubling"
+    yield Assumption("slow windows", "pessimistic", slow)
     yield Assumption(
         "small buffers", "both", f"a small receive buffer takes {WINDOW_SPREAD:.0%} more or less elsewhere"
     )
