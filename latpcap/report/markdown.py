@@ -93,10 +93,10 @@ def render(result: Analysis, gates: Gates | None = None) -> str:
 
 def cover_of(told: SignOff) -> Iterator[str]:
     """What the report was given to say of itself."""
-    if told.title:
-        yield f"# {text_of(told.title)}"
-    lines = [f"{name}: {text_of(text)}" for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
-    yield from (f"\n{line}" for line in (*lines, *map(text_of, told.notes)) if line)
+    title = [f"# {text_of(told.title)}"] if told.title else []
+    named = [f"{name}: {text_of(text)}" for name, text in (("Customer", told.customer), ("Date", told.date)) if text]
+    if lines := [*title, *named, *map(text_of, told.notes)]:
+        yield "\n\n".join(lines)
 
 
 def gates_of(gates: Gates | None) -> Iterator[str]:

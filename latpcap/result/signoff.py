@@ -129,9 +129,9 @@ def sign_off(
     cover = cover or Cover()
     first = min((each.first_time for each in captures if each.first_time), default=None)
     return SignOff(
-        title=cover.title,
-        customer=cover.customer,
-        notes=cover.notes,
+        title=cover.title or None,
+        customer=cover.customer or None,
+        notes=tuple(filter(None, cover.notes)),
         date=cover.date,
         program=program(),
         captured=first and first[:10],
