@@ -34,8 +34,9 @@ def commands(folder: Path) -> Iterator[tuple[str, list[str]]]:
         yield f"{name}-rank.json", ["rank", *given, "--by", "server"]
         yield f"{name}-rank.txt", ["rank", *given]
         yield f"{name}-names.md", ["report", *given, "--pseudonymise", "--title", "T", "--date", "2031-05-06"]
-    for suffix in ("json", "txt"):
+    for suffix in ("json", "txt", "html", "md"):
         yield f"compare.{suffix}", ["compare", one, long]
+    for suffix in ("json", "txt"):
         yield f"validate.{suffix}", ["validate", one, "--against", one]
         yield f"sql.{suffix}", ["sql", long, "select command, count(*) n from exchanges group by all order by all"]
     yield "sql.parquet", ["sql", long, "select * from findings"]
