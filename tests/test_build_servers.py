@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,13 @@ def test_sarif_has_the_gates_that_failed_and_all_findings(tmp_path: Path, latpca
         ("gate", "error"),
         ("row-by-row-dml", "warning"),
         ("commit-per-row", "warning"),
+    ]
+    assert run["artifacts"] == [
+        {
+            "location": {"uri": CAPTURE.name},
+            "length": CAPTURE.stat().st_size,
+            "hashes": {"sha-256": sha256(CAPTURE.read_bytes()).hexdigest()},
+        }
     ]
     rules = run["tool"]["driver"]["rules"]
     assert all(rules[each["ruleIndex"]]["id"] == each["ruleId"] for each in results)

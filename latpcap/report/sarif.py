@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import quote
 
 from latpcap.findings import FindingResult
 from latpcap.findings.frames import Frames
 from latpcap.report.text import printable
+from latpcap.result.captures import CaptureFile
 from latpcap.result.checked import Checked
 from latpcap.result.gates import GateResult
 
@@ -49,7 +51,10 @@ def render(checked: Checked) -> str:
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
-        "artifacts": [{"location": _artifact(name)} for name in checked.captures],
+        "artifacts": [
+            {"location": _artifact(name)} | (_contents(file) if file else {})
+            for name, file in zip_longest(checked.captures, checked.files)
+        ],
         "columnKind": "unicodeCodePoints",
         "results": [{"ruleId": code, "ruleIndex": places[code], **result} for code, result in results],
     }
@@ -122,6 +127,13 @@ def _logical(finding: FindingResult, stretch: Frames | None = None) -> Iterator[
 
 def _artifact(name: str) -> Json:
     return {"uri": quote(_text(name))}
+
+
+def _contents(file: CaptureFile) -> Json:
+    """By which a capture is known again wherever it lies."""
+    if file.sha256 is None or file.size_bytes is None:
+        return {}
+    return {"length": file.size_bytes, "hashes": {"sha-256": file.sha256}}
 
 
 def _digest(*parts: str) -> str:

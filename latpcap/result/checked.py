@@ -9,6 +9,7 @@ from msgspec import Struct
 from latpcap.findings import FindingResult
 from latpcap.findings.registry import HEALTHY
 from latpcap.result.analysis import Analysis
+from latpcap.result.captures import CaptureFile
 from latpcap.result.gates import Gates
 
 __all__ = ["Checked", "checked", "checked_rows"]
@@ -24,13 +25,15 @@ class Checked(Struct, frozen=True):
     gates: Gates
     findings: tuple[FindingResult, ...]
     """The costliest first; that there is none is no finding here."""
+    files: tuple[CaptureFile, ...] = ()
+    """The captures, where more is known of them than their names."""
 
 
 def checked(analysis: Analysis, gates: Gates, version: str) -> Checked:
     """Put together what became of `gates` and what was found."""
     names = tuple(_name(each.path) for each in analysis.captures)
     findings = tuple(each for each in analysis.findings if each.code != HEALTHY.code)
-    return Checked(version, names, gates, findings)
+    return Checked(version, names, gates, findings, analysis.captures)
 
 
 def checked_rows(captures: Iterable[str], gates: Gates, version: str) -> Checked:
