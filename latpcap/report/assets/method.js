@@ -1,23 +1,23 @@
 /** How it was computed: the numbers in that section's sentences. */
 
-import { byId, data, fill, make, withCode } from "./dom.js";
+import { byId, data, fill, make } from "./dom.js";
 import { count, counted, formatGivenMs, formatMs, formatS, moment } from "./format.js";
 import { isProjected } from "./model.js";
+import { stack } from "./stacking.js";
 
 const { analysis, jobs, timeline } = data;
 const { captures, captures_rest: furtherCaptures, summary } = analysis;
+const METHODS = ["connections", "RTT from", "capture taken at", "why"];
 
 /** Fills the header and the section. */
 export function showMethod() {
   byId("meta").textContent = meta();
   byId("method-rtt").textContent = baseline();
   fill(byId("method-table"), methods());
+  stack();
   byId("method-grid").textContent = isProjected(data)
     ? `${count(jobs[0].curve.rtt_ms.length)} round-trip times from ${formatGivenMs(data.lowest_rtt_ms)} to ${formatGivenMs(data.highest_rtt_ms)}`
     : "none, as the RTT of the capture is unknown";
-  fill(byId("method-assumptions"), ...(analysis.projection.assumptions ?? []).map(({ name, case: which, text }) =>
-    make("li", {}, make("strong", {}, name), ` (${which}): `, withCode(text))));
-  byId("method-range").textContent = analysis.projection.range_text ?? "";
   byId("method-fixes").hidden = analysis.findings.length === 0;
   byId("method-timeline").textContent = timelineRule();
   byId("method-histograms").textContent = `Histograms have ${data.histograms.bins_per_decade} bins for each power of ten over all exchanges; ` +
@@ -42,10 +42,10 @@ function baseline() {
 
 function methods() {
   const rows = analysis.methods.map(({ connections, method, position, reason }) => make("tr", {},
-    make("td", {}, count(connections)), [method, position, reason].map((text) => make("td", { class: "text" }, text))));
-  const head = ["connections", "RTT from", "capture taken at", "why"].map((text, at) => make("th", { scope: "col", class: at ? "text" : null }, text));
+    [count(connections), method, position, reason].map((text, at) => make("td", { class: at ? "text" : null, "data-label": METHODS[at] }, text))));
+  const head = METHODS.map((text, at) => make("th", { scope: "col", class: at ? "text" : null }, text));
   return make("div", { class: "scroller", role: "region", "aria-label": "How the RTT is known", tabindex: "0" },
-    make("table", { class: "numbers" }, make("caption", {}, "How the RTT is known"), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
+    make("table", { class: "numbers stackable" }, make("caption", {}, "How the RTT is known"), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
 }
 
 function timelineRule() {
