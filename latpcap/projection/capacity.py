@@ -43,9 +43,9 @@ TENDS = 0.5
 """The same power where a capture says nothing of it."""
 PARTS = 8
 """Parts of a capture of which each shows for itself how much longer stays become."""
-LEAST = 0.85
+LEAST = 0.82
 """Where a limit shows, what each other one adds is no less than this part of the central value."""
-WORSE = 0.1, 0.38, 0.0
+WORSE = 0.1, 0.34, 0.0
 """Hosts with too much to do lose up to this part of their rate (switches, collisions, cache misses), by `side` …"""
 WORSE_LOCKS = 0.1, 0.28, 0.0
 """… and transactions that wait for each other this part."""
@@ -55,8 +55,8 @@ UNSEEN = 3.0
 """So many times in all, what was never seen may happen (the rule of three: with 95 % confidence)."""
 LEAST_WAITS = 10
 """Waits for one kind of lock."""
-LOCK_STRAYS = 1.1
-"""How long locks are held is known within this factor."""
+LOCK_STRAYS = 1.05, 1.1
+"""How long locks are held is known within these factors, downwards and upwards."""
 
 
 class Limit(Struct, frozen=True):
@@ -216,7 +216,8 @@ class Crowd(Struct, frozen=True):
         limited_s = np.maximum(there_s, locks.count * locks.at(farther_s) * share)
         if not locks.shown:
             return limited_s
-        return limited_s * (LOCK_STRAYS**side * (self._worse(WORSE_LOCKS, connections, side) if side > 0 else 1.0))
+        strays = (1.0, LOCK_STRAYS[1], 1 / LOCK_STRAYS[0])[side]
+        return limited_s * (strays * self._worse(WORSE_LOCKS, connections, side))
 
     # --- in words -----------------------------------------------------------------------------------------------------
 
@@ -246,8 +247,9 @@ class Crowd(Struct, frozen=True):
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:
         if self.locks is None or not self.locks.shown:
             return
-        per_s = 1 / max(float(self.locks.at(farther_s)) * self.locks.share, 1e-9)
-        low, high = per_s / LOCK_STRAYS / self._worse(WORSE_LOCKS, connections, 1), per_s * LOCK_STRAYS
+        most_s = 1 / max(float(self.locks.at(farther_s)) * self.locks.share, 1e-9)
+        per_s, low, high = (most_s / self._worse(WORSE_LOCKS, connections, side) for side in (0, 1, -1))
+        low, high = low / LOCK_STRAYS[1], high * LOCK_STRAYS[0]
         held = counted(round(self.locks.round_trips), "round trip")
         text = (
             f"Transactions wait for each other's locks, held for {held}: "
@@ -310,9 +312,9 @@ def _hosts(job: Columns, waiters: Ints, holders: Ints) -> tuple[Station | None, 
     tells = max(stations, key=_tells, default=None)
     if tells is None or not tells.shown:
         return tells, None
-    least_s = min(tells.least_s, *(station.each_s for station in stations if station.shown))
+    most_s = max(station.most_s for station in stations)
     server = max((station for station in at_server if station.shown), key=_tells, default=None)
-    return structs.replace(tells, least_s=least_s), server
+    return structs.replace(tells, most_s=most_s), server
 
 
 def _stations(count: int, stretches: _Stretches, kinds: list[slice]) -> list[Station]:
