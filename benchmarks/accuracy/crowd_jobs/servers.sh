@@ -39,7 +39,14 @@ load() {
     psql -q -h /tmp -p $port -U lab -d postgres -c "CREATE DATABASE s$scale"
     pgbench -q -i -s $scale -h /tmp -p $port -U lab s$scale >/dev/null 2>&1
   done; done
+  for scale in 2 20; do # of the lab's PostgreSQL 18
+    from_client psql -q -h "$SERVER_IP" -p 5433 -U lab -d postgres -c "CREATE DATABASE s$scale"
+    from_client pgbench -q -i -s $scale -h "$SERVER_IP" -p 5433 -U lab s$scale >/dev/null 2>&1
+  done
+  from_client "$LAB/venv/bin/python" "$(dirname "$0")/workers.py" load
 }
+
+from_client() { ip netns exec "$CLIENT_NS" env PGPASSWORD=labpw "$@"; }
 
 stop() { for port in $PORTS; do "${as_postgres[@]}" $BIN/pg_ctl -s -m fast -D "$(data $port)" stop; done; }
 
