@@ -11,7 +11,7 @@ use crate::conversation::Hints;
 use crate::exchange::Exchange;
 use crate::ledger::{Kept, Most};
 use crate::side::Side;
-use crate::stream::Chunk;
+use crate::stream::{Chunk, Silence};
 
 /// Room beyond this is given back.
 const USUAL_BYTES: usize = 4 * Most::USUAL.bytes;
@@ -62,8 +62,8 @@ pub enum What {
     HungUp(Side, u64),
     /// What one side sent last had waited so long for a delayed acknowledgment.
     Stalled(Side, i64),
-    /// What one side sends next had waited so long for acknowledgments.
-    Silent(Side, i64),
+    /// What one side sends next had waited so for acknowledgments.
+    Silent(Side, Silence),
     /// What one side sends next it had kept back so long though nothing was in its way.
     Paced(Side, i64),
     /// Secrets of TLS sessions that stand at this place of the capture, of no connection in particular.

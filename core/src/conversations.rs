@@ -87,7 +87,7 @@ impl Conversations<'_> {
             }
             What::HungUp(side, acknowledged) => conversation.hung_up(*side, *acknowledged),
             What::Stalled(side, stalled_ns) => conversation.stalled(*side, *stalled_ns),
-            What::Silent(side, silent_ns) => conversation.silent(*side, *silent_ns),
+            What::Silent(side, silence) => conversation.silent(*side, *silence),
             What::Paced(side, paced_ns) => conversation.paced(*side, *paced_ns),
         }
     }

@@ -112,8 +112,8 @@ impl Flows<'_> {
         if arrival.retransmission {
             batch.add(number, What::Retransmission);
         }
-        if arrival.silent_ns > 0 {
-            batch.add(number, What::Silent(side, arrival.silent_ns));
+        if let Some(silence) = arrival.silence {
+            batch.add(number, What::Silent(side, silence));
         }
         if arrival.paced_ns > 0 {
             batch.add(number, What::Paced(side, arrival.paced_ns));

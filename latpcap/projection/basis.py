@@ -100,6 +100,8 @@ class Basis:
         self.network_s = budget.network_s + timeline.setup_network_s
         """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s
+        self._moving_s = self.transfer_s + float(exchanges.request_silent.sum()) / NS
+        """Transfers, and what clients waited for acknowledgments: a nearer server may leave nothing of it."""
         self._stalls = timeline.stalls
         self.statements = int(exchanges.is_execution.sum()) or int(
             ((exchanges.round_trips > 0) & ~exchanges.is_setup).sum()
@@ -189,11 +191,11 @@ class Basis:
         mean_ms = mean(asked, np.array(self.baseline_ms))
         there = np.array(replay.run((mean_ms * 1e6).tolist(), network))
         kept = self.runtime_s if conditions.loss is None else self.runtime_s - self.loss_s
-        without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self.transfer_s
+        without = self.think_s + figures.own_s if variant.changes else kept - self._of_network_s - self._moving_s
         if self._waits_for_locks:  # which the budget takes for service, and the replay for what others do
             [nearest_ns] = replay.run([0.0], network)
             without = min(without, kept + (nearest_ns - learned.as_it_was_ns) / NS)
-        least = max(without - saved_s, self.bits / network.bandwidth)
+        least = max(without - saved_s, self.bits / network.bandwidth, 0.0)
         replayed: Floats = np.maximum(kept + (there - learned.as_it_was_ns) / NS, least)
         turns = max(figures.seconds_per_ms * 1000, 1.0)
         moving = [(1.0, self.baseline_ms, asked)] if scope is None else scope.rtts_of(asked)

@@ -16,7 +16,7 @@ pub use recognition::{Forced, Hints};
 use crate::layers::tls::KeyLog;
 use crate::side::Side;
 use crate::sql::Statements;
-use crate::stream::Chunk;
+use crate::stream::{Chunk, Silence};
 use recognition::{Recognised, Recognition};
 
 /// What all conversations of a recording share.
@@ -76,10 +76,10 @@ impl Conversation {
     }
 
     /// What one side sends now had to wait for acknowledgments.
-    pub fn silent(&mut self, side: Side, silent_ns: i64) {
+    pub fn silent(&mut self, side: Side, silence: Silence) {
         if let Conversation::Known(dialogue) = self {
             let side = if dialogue.swapped { side.other() } else { side };
-            dialogue.pairing.silent(side, silent_ns);
+            dialogue.pairing.silent(side, silence);
         }
     }
 

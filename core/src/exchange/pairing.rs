@@ -10,7 +10,7 @@ use super::{Exchange, Held, MessageSpan, Span, Wait};
 use crate::protocols::{Awaits, Error, Meaning, Outcome, Purpose, Request};
 use crate::side::Side;
 use crate::sql::Sql;
-use crate::stream::Mark;
+use crate::stream::{Mark, Silence};
 
 /// The exchanges of one connection.
 #[derive(Default)]
@@ -163,9 +163,13 @@ impl Pairing {
     }
 
     /// What one side sends now had to wait for acknowledgments.
-    pub fn silent(&mut self, side: Side, silent_ns: i64) {
+    pub fn silent(&mut self, side: Side, silence: Silence) {
+        let has_its_answer = || self.open.newest().is_none_or(|newest| newest.answered);
+        if silence.answered && (side == Side::Server || has_its_answer()) {
+            return; // it waited for that
+        }
         if let Some(held) = self.sending(side) {
-            held.silent_ns[side as usize] += silent_ns;
+            held.silent_ns[side as usize] += silence.silent_ns;
         }
     }
 

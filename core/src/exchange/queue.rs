@@ -66,6 +66,11 @@ impl Queue {
         self.all.get_mut(self.over)
     }
 
+    /// The one that was asked last.
+    pub fn newest(&self) -> Option<&Open> {
+        if self.is_empty() { None } else { self.all.back() }
+    }
+
     /// The one after the oldest.
     #[inline]
     pub fn second(&self) -> Option<&Open> {

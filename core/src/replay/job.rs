@@ -106,6 +106,11 @@ impl Job<'_> {
         self.silent_ns.get(row).copied().unwrap_or(0.0)
     }
 
+    /// How long the client waited for acknowledgments while it sent a row's request and until it sent the next one.
+    pub fn request_silent(&self, row: usize) -> f64 {
+        self.request_silent_ns.get(row).copied().unwrap_or(0.0)
+    }
+
     /// How long a side that paces kept a row's request, and its response, back.
     pub fn paced(&self, row: usize) -> [f64; 2] {
         [&self.request_paced_ns, &self.response_paced_ns].map(|paced| paced.get(row).copied().unwrap_or(0.0))

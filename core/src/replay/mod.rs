@@ -23,6 +23,7 @@ mod pushes;
 mod quiet;
 mod run;
 mod scope;
+mod silences;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -43,6 +44,7 @@ pub use network::Network;
 use quiet::Quiet;
 use run::{Learned, Run, Walk};
 pub use scope::Scope;
+use silences::Silence;
 use turn::{Order, Starts, Turn, Turns};
 
 /// How often the client's and the server's window was halved in the pause before each of a turn's messages.
@@ -67,12 +69,19 @@ pub struct Replay {
     bulks: Arc<Vec<Bulk>>,
     /// Of turns before which a pause of the capture halved a window, ascending.
     halvings: Arc<Vec<(u32, Halvings)>>,
+    /// What waited as the client's window was full, by row.
+    silences: Arc<Vec<Silence>>,
+    /// The part of that time in which client and server are taken to have worked.
+    hidden: f64,
     /// The fixes that are made.
     left: Option<Arc<Left>>,
     /// What goes its own way.
     scope: Option<Arc<Scope>>,
     quiet: Arc<Quiet>,
 }
+
+/// The part of the silences of a pipeline that may be left without a window that was full.
+const UNEXPLAINED: f64 = 0.1;
 
 impl Replay {
     /// Cut the job into turns, find out who waits for whom and how fast the senders were.
@@ -86,6 +95,8 @@ impl Replay {
             waiters: Arc::new(waiters),
             bulks: Arc::default(),
             halvings: Arc::default(),
+            silences: Arc::new(silences::silences(job)),
+            hidden: 1.0,
             turns: Arc::new(turns),
             order: Arc::default(),
             usage,
@@ -137,7 +148,21 @@ impl Replay {
         walk.all(&mut runs);
         let [run] = runs;
         let Learned { bulks, halvings } = run.learned.unwrap_or_default();
-        Replay { bulks: Arc::new(bulks), halvings: Arc::new(halvings), ..self.clone() }
+        let learned =
+            Replay { bulks: Arc::new(bulks), halvings: Arc::new(halvings), hidden: network.hidden, ..self.clone() };
+        learned.explained(&unlimited)
+    }
+
+    /// The same without its silences, where they are not explained by the windows that the replay has: without the time
+    /// that was silent it would have taken hardly as long as it did.
+    fn explained(self, network: &Network) -> Replay {
+        if self.silences.is_empty() {
+            return self;
+        }
+        let observed = Replay { silences: Arc::default(), ..self.clone() };
+        let silent: f64 = self.silences.iter().map(|silence| silence.gap + silence.request + silence.service).sum();
+        let [with, without] = [&observed, &self].map(|replay| replay.run(&[f64::NAN], network)[0]);
+        if with - without > UNEXPLAINED * (1.0 - self.hidden) * silent { observed } else { self }
     }
 
     /// The job with fixes made.
@@ -190,6 +215,12 @@ impl Replay {
     /// The RTT that a phase has where `asked` is asked for.
     fn rtt_of(&self, phase: usize, asked: f64) -> f64 {
         self.scope.as_ref().map_or(asked, |scope| scope.rtt(phase, asked))
+    }
+
+    /// What of a row was silent.
+    fn silence_of(&self, row: u32) -> Option<&Silence> {
+        let place = self.silences.binary_search_by_key(&row, |silence| silence.row).ok()?;
+        Some(&self.silences[place])
     }
 
     /// The lock that a turn waits for.

@@ -126,6 +126,7 @@ impl Search<'_> {
             && !turn.whole
             && turn.row != HANDSHAKE
             && turn.row != GOODBYE
+            && self.replay.silence_of(turn.row).is_none()
             && turn.stalled_before <= 0.0
             && turn.stalled_within <= 0.0
             && self.holders.binary_search(&number).is_err()

@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::abreast::{ABREAST, Times};
 use super::bulk::{Bulk, Side, Stretch};
 use super::locks::Lock;
+use super::silences::Silence;
 use super::transfer::{Path, Senders};
 use super::turn::{Starts, Turn};
 use super::{Halvings, Network, Replay};
@@ -247,11 +248,12 @@ impl Run {
         let longer = rtt - Times::all(walk.replay.connections.baseline_ns[turn.phase as usize]);
         let held = |stalled: f64| if stalled > 0.0 { longer } else { Times::default() };
         let gap = held(turn.stalled_before) + turn.gap;
+        let silence = self.silence(walk.replay, turn);
         let asked = match turn.starts {
             Starts::AtFirst => gap,
             Starts::After => self.lanes[turn.after as usize] + gap,
             Starts::AfterOther => (self.lanes[turn.after as usize] + gap).max(before.over),
-            Starts::With => before.asked + gap,
+            Starts::With => before.asked + (gap + -silence.gap),
             Starts::Clock => (self.lanes[turn.after as usize] + gap).max(before.over),
             Starts::Told => (self.connections[turn.after as usize].asked + rtt + gap).max(before.over),
             Starts::Tick => {
@@ -269,14 +271,15 @@ impl Run {
         }
         let sent = match turn.whole {
             true => asked,
-            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request),
+            false => asked + self.stretch(walk, walked, Stretch::Request, asked, turn.request - silence.request),
         };
         let over = if turn.whole {
             sent + rtt.times(turn.trips * turn.round_trips)
                 + self.stretch(walk, walked, Stretch::Whole, sent, turn.service)
         } else if turn.answered {
             let free = walked.waits_for.map_or(Times::all(f64::NEG_INFINITY), |lock| self.free[lock]);
-            let response = ((sent + rtt.times(turn.trips)).max(before.answered) + turn.service).max(free);
+            let response =
+                ((sent + rtt.times(turn.trips)).max(before.answered) + (turn.service - silence.service)).max(free);
             self.release(walk.replay, walked, response);
             response + self.stretch(walk, walked, Stretch::Response, response, turn.response)
         } else {
@@ -290,6 +293,21 @@ impl Run {
         self.connections[turn.connection as usize].asked = sent;
         self.over(turn, over);
         self.read_ahead(walk.replay, turn.lane);
+    }
+
+    /// What of a turn is no work of the client's or the server's: a window was full, and is at another RTT as well or not.
+    fn silence(&self, replay: &Replay, turn: &Turn) -> Silence {
+        let Some(silence) = replay.silence_of(turn.row).filter(|_| self.learned.is_none()) else {
+            return Silence::default();
+        };
+        let idle = 1.0 - replay.hidden;
+        let of = |silent: f64, time: f64| idle * silent.min(time).max(0.0);
+        Silence {
+            row: turn.row,
+            gap: of(silence.gap, turn.gap),
+            request: of(silence.request, turn.request),
+            service: of(silence.service, turn.service),
+        }
     }
 
     /// An answer more lies before the lane's worker.

@@ -172,6 +172,23 @@ fn what_a_pace_keeps_back_follows_the_rtt_and_goes_at_once_where_a_millisecond_h
 }
 
 #[test]
+fn a_pipeline_that_waited_for_its_window_waits_for_that_at_another_rtt() {
+    let mut job = job(&[(Some(0), 1.0), (Some(1), 1.0)]);
+    (job.shared, job.round_trips) = (vec![false, true].into(), vec![1, 0].into());
+    job.request_segments = vec![10.0; 2].into();
+    job.set(0, 0, MS);
+    job.set(1, MS, 2 * MS);
+    (job.silent_ns, job.request_silent_ns) = (vec![1e6, 0.0].into(), vec![1e6, 0.0].into());
+    let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+    let nearer = |hidden: f64| {
+        let replay = replay.learned(&Network { hidden, ..NETWORK });
+        (replay.at(1.0) - replay.at(0.5)) / MS as f64
+    };
+    assert!((nearer(0.0) - 1.0).abs() < 0.01, "the answer and the window: {}", nearer(0.0));
+    assert!((nearer(1.0) - 0.5).abs() < 0.01, "the client worked meanwhile: {}", nearer(1.0));
+}
+
+#[test]
 fn what_a_fix_removes_costs_no_round_trip_and_its_share_of_the_time() {
     let replay = Replay::new(&job(&[(Some(0), 1.0), (Some(10), 1.0), (Some(20), 1.0)]), Waiting::Evidence, &NETWORK);
     let mut changes = Changes {

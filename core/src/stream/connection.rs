@@ -5,7 +5,7 @@ use super::anomalies::Anomalies;
 use super::clock::Clocks;
 use super::duplicates::Duplicates;
 use super::handshake::Handshake;
-use super::pace::{self, Pace};
+use super::pace::{self, Pace, Silence};
 use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
@@ -62,8 +62,8 @@ pub struct Arrival<'a> {
     pub retransmission: bool,
     /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
-    /// How long its sender had waited for acknowledgments; 0 for most.
-    pub silent_ns: i64,
+    /// How its sender had waited for acknowledgments.
+    pub silence: Option<Silence>,
     /// How long its sender had kept it back though nothing was in its way; 0 for most.
     pub paced_ns: i64,
     /// What its acknowledgment tells of the RTT to its sender.
@@ -207,11 +207,11 @@ impl Connection {
             }
             None => None,
         };
-        let (silent_ns, paced_ns) = self.held_ns(side, segment, &accepted);
+        let (silence, paced_ns) = self.held(side, segment, &accepted);
         let stalled_ns = self.sent(side, segment, &accepted);
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silent_ns, paced_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silence, paced_ns, sample })
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.
@@ -298,17 +298,17 @@ impl Connection {
 
     /// How long new data waited for acknowledgments, and for their sender's pace.
     #[inline]
-    fn held_ns(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> (i64, i64) {
+    fn held(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> (Option<Silence>, i64) {
         if segment.wire_length == 0 || accepted.sending != Sending::New {
-            return (0, 0);
+            return (None, 0);
         }
         let rtt_ns = self.handshake.rtt_ns();
         let is_full = self.is_full(segment);
         let pace = &mut self.paces[side as usize];
-        let silent_ns = pace.silent_ns(segment.time_ns, rtt_ns);
+        let silence = pace.silent(segment.time_ns, rtt_ns);
         let paced_ns = pace.paced_ns(segment.time_ns, rtt_ns);
         pace.flies(segment.time_ns, is_full);
-        (silent_ns, paced_ns)
+        (silence, paced_ns)
     }
 
     /// As long as segments of the connection can be: its sender had as much to send.

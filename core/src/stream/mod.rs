@@ -21,6 +21,7 @@ pub use anomalies::{Anomalies, Tally};
 pub use connection::{Connection, State};
 pub use connections::Connections;
 pub use handshake::Handshake;
+pub use pace::Silence;
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};

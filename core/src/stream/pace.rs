@@ -11,6 +11,8 @@ const DELAYED_NS: std::ops::RangeInclusive<i64> = 30_000_000..=510_000_000;
 const LEAST_SILENCE_NS: i64 = 1_000_000;
 /// What a host takes to send what it held back, once it may.
 const PROMPT_NS: i64 = 1_000_000;
+/// Segments that fill the window of a new connection (RFC 6928).
+const INITIAL_WINDOW: u32 = 10;
 /// A sender that paces lets about 1 ms pass from burst to burst (Linux); a shorter pause may be the hosts' own.
 const LEAST_PACED_NS: i64 = 200_000;
 /// No acknowledgment of a flight can have come back by then, in tenths of the RTT.
@@ -22,8 +24,9 @@ const LONG_AGO_NS: i64 = i64::MIN;
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     last_sent_ns: Option<i64>,
-    /// When it sent the first of what is under way.
+    /// When it sent the first of what is under way, and how many segments since.
     flight_ns: i64,
+    segments: u32,
     /// What it sent last filled its segments: more was waiting to be sent.
     was_full: bool,
     /// The peer has sent data since.
@@ -32,6 +35,14 @@ pub struct Pace {
     is_heard: bool,
     least_rtt_ns: i64,
     held: Option<Held>,
+}
+
+/// How long one side had to wait for acknowledgments before it could go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    pub silent_ns: i64,
+    /// The peer sent data meanwhile.
+    pub answered: bool,
 }
 
 /// All that was sent has been acknowledged, late.
@@ -46,6 +57,7 @@ impl Default for Pace {
         Pace {
             last_sent_ns: None,
             flight_ns: 0,
+            segments: 0,
             was_full: false,
             is_answered: false,
             is_heard: false,
@@ -90,12 +102,15 @@ impl Pace {
     }
 
     /// How long this side had to wait for acknowledgments before the new data that pass now: its window was full. It
-    /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter.
+    /// goes on a round trip after what filled it, so such a silence is no longer than one, and hardly shorter. Where the
+    /// peer sent data meanwhile it may have waited for that; who had filled no window did.
     #[inline]
-    pub fn silent_ns(&self, time_ns: i64, rtt_ns: Option<i64>) -> i64 {
-        let (Some(before_ns), Some(rtt_ns), false) = (self.last_sent_ns, rtt_ns, self.is_answered) else { return 0 };
+    pub fn silent(&self, time_ns: i64, rtt_ns: Option<i64>) -> Option<Silence> {
+        let answered = self.is_answered;
+        let (before_ns, rtt_ns) = (self.last_sent_ns?, rtt_ns?);
         let silent_ns = time_ns - before_ns;
-        if silent_ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && silent_ns <= rtt_ns + rtt_ns / 2 { silent_ns } else { 0 }
+        let waits = silent_ns >= LEAST_SILENCE_NS.max(rtt_ns / 2) && silent_ns <= rtt_ns + rtt_ns / 2;
+        (waits && (!answered || self.segments >= INITIAL_WINDOW)).then_some(Silence { silent_ns, answered })
     }
 
     /// How long the new data that pass now were kept back though they were ready, as the segment before them was full, and
@@ -112,8 +127,11 @@ impl Pace {
     #[inline]
     pub fn flies(&mut self, time_ns: i64, is_full: bool) {
         self.was_full = is_full;
+        self.segments = self.segments.saturating_add(1);
         if self.last_sent_ns.is_none() || self.is_answered {
-            self.flight_ns = if self.last_sent_ns.is_none() || self.is_heard { time_ns } else { LONG_AGO_NS };
+            let begins = self.last_sent_ns.is_none() || self.is_heard;
+            self.flight_ns = if begins { time_ns } else { LONG_AGO_NS };
+            self.segments = if begins { 1 } else { self.segments };
         }
     }
 
@@ -166,13 +184,28 @@ mod tests {
     #[test]
     fn a_silence_of_about_a_round_trip_waited_for_acknowledgments() {
         let mut pace = Pace::default();
-        assert_eq!(pace.silent_ns(0, Some(10 * MS)), 0);
+        assert_eq!(pace.silent(0, Some(10 * MS)), None);
+        pace.flies(0, true);
         pace.sent_new(0, None);
-        let after = |pace: &Pace, ms: i64| pace.silent_ns(ms * MS, Some(10 * MS)) / MS;
+        let after = |pace: &Pace, ms: i64| {
+            let silence = pace.silent(ms * MS, Some(10 * MS));
+            silence.map_or(0, |silence| silence.silent_ns / MS)
+        };
         assert_eq!([4, 5, 9, 15, 16].map(|ms| after(&pace, ms)), [0, 5, 9, 15, 0]);
-        assert_eq!(pace.silent_ns(9 * MS, None), 0);
+        assert_eq!(pace.silent(9 * MS, None), None);
         pace.peer_sent(true);
-        assert_eq!(after(&pace, 9), 0);
+        assert_eq!(after(&pace, 9), 0, "it waited for the answer");
+    }
+
+    #[test]
+    fn who_had_filled_a_window_may_have_waited_for_acknowledgments_although_it_was_answered() {
+        let mut pace = Pace::default();
+        for _ in 0..10 {
+            pace.flies(1, true);
+            pace.sent_new(1, None);
+        }
+        pace.peer_sent(true);
+        assert_eq!(pace.silent(9 * MS, Some(10 * MS)).map(|silence| silence.answered), Some(true));
     }
 
     /// What is told of the second segment of an answer, 1 ms after the first; the RTT is 10 ms.
