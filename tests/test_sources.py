@@ -94,6 +94,15 @@ def test_packets_of_scapy_say_the_same() -> None:
     assert verdict(scapy.rdpcap(str(path))) == verdict(path)
 
 
+def test_packets_of_which_scapy_knows_no_layer_say_the_same() -> None:
+    packet = pytest.importorskip("scapy.packet")
+    raw = []
+    for time, content in raw_packets():
+        raw.append(packet.Raw(content))
+        raw[-1].time = time
+    assert verdict(raw) == verdict(load_fixture(NPLUS1).path)
+
+
 def test_a_reader_of_dpkt_says_the_same() -> None:
     dpkt = pytest.importorskip("dpkt")
     path = load_fixture(NPLUS1).path

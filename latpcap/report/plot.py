@@ -74,7 +74,12 @@ def _still(kind: Any) -> Any:
         with renderers.enable("svg"):
             return kind._repr_mimebundle_(chart, include, exclude)
 
-    return type(kind.__name__, (kind,), {"_repr_mimebundle_": show, "__module__": kind.__module__})
+    def composed(operator: str) -> Any:
+        """Charts side by side, one above the other or in one: all of them without a network."""
+        return lambda chart, other: still(getattr(kind, operator)(chart, other))
+
+    members = {name: composed(name) for name in ("__add__", "__and__", "__or__")}
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": show, "__module__": kind.__module__, **members})
 
 
 @as_chart.register

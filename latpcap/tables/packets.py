@@ -107,11 +107,11 @@ def _checksum(header: bytes) -> int:
 
 
 def _scapy_packet(packet: Any, link_type: int | None) -> Packet:
-    """One packet of scapy, with the link type of its outermost layer where scapy knows that."""
+    """One packet of scapy, with the link type of its outermost layer; without `scapy.all` scapy knows few of them."""
     from scapy.config import conf
 
     raw = bytes(packet)
-    otherwise = LINK_TYPES["ethernet"] if link_type is None else link_type
+    otherwise = _link_type_by(raw) if link_type is None else link_type
     known = int(conf.l2types.layer2num.get(type(packet), otherwise))
     return known, _nanoseconds(packet.time), raw, max(getattr(packet, "wirelen", None) or 0, len(raw))
 

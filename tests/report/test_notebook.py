@@ -70,8 +70,9 @@ def charts(capture: Capture) -> list[Any]:
 @pytest.mark.usefixtures("no_network")
 def test_charts_show_as_svg_without_a_network() -> None:
     pytest.importorskip("vl_convert")
-    for chart in charts(read_fixture(NESTED)):
-        for each in (chart, chart.properties(width=300)):
+    first, *others = charts(read_fixture(NESTED))
+    for chart in (first, *others, first & first, first | first, first + first):
+        for each in (chart, chart.properties(title="a title")):
             shown = each._repr_mimebundle_()
             [(kind, drawn)] = (shown[0] if isinstance(shown, tuple) else shown).items()
             assert kind == "image/svg+xml"
