@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from functools import cache
 from itertools import zip_longest
@@ -21,7 +22,9 @@ ADDRESSES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
 def texts_of(outputs: list[dict[str, Any]]) -> list[str]:
-    return [str(text) for output in outputs for _, text in sorted(output.items())]
+    """What they say, images as the text that they are."""
+    texts = (str(text) for output in outputs for _, text in sorted(output.items()))
+    return [re.sub(r"base64,([\w+/=]+)", lambda found: base64.b64decode(found[1]).decode(), text) for text in texts]
 
 
 @cache
