@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from latpcap.capture import Capture, read
 from latpcap.errors import UsageError
 from latpcap.given import Duration
+from latpcap.report import BEFORE_AFTER, chosen_format
 from latpcap.result import comparison, validation
+from latpcap.result.before_after import before_after
 from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
 from latpcap.tables.keys import key_log
@@ -16,16 +19,21 @@ from latpcap.tables.pseudonyms import Pseudonyms
 __all__ = ["compare", "validate"]
 
 
-def compare(before: Any, after: Any, **reading: Any) -> Comparison:
+def compare(before: Any, after: Any, *, report: str | Path | None = None, **reading: Any) -> Comparison:
     """Return what is different between two captures of one job: what was added, what is gone, and what explains it.
 
     Each is a `Capture`, or what `read` takes, to which `reading` is passed on (`rtt_baseline_ms` is that of `before`).
+    `report` is a path that ends with `.html` or `.md`: the report of both, before and after, is written there.
 
     >>> latpcap.compare("release-1.pcapng", "release-2.pcapng").explanation  # doctest: +SKIP
 
     Raises `CaptureError` where a file cannot be read, `NoDatabaseTraffic` where there is none in one of them.
     """
+    chosen = None if report is None else chosen_format(["comparison"], report)
     first, second = _both(before, after, None, reading)
+    if report is not None:
+        text: str = BEFORE_AFTER[chosen or ""](before_after(first.measures, second.measures), None)
+        Path(report).write_bytes(text.encode("utf-8", "replace"))
     return comparison.compare(first.analyze(), second.analyze())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,15 @@ def test_two_captures_are_compared_by_their_paths_or_as_they_were_read(capture: 
     by_path = latpcap.compare(path, load_fixture("findings/oltp-my").path)
     assert by_path.to_dict() == latpcap.compare(capture, read_fixture("findings/oltp-my")).to_dict()
     assert by_path.round_trips_before == 32
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_a_comparison_is_written_as_a_report(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"change{suffix}"
+    latpcap.compare(read_fixture(NESTED), read_fixture("findings/oltp-my"), report=path)
+    assert "oltp-my" in path.read_text()
+    with pytest.raises(UsageError, match="name a file that ends with"):
+        latpcap.compare(read_fixture(NESTED), read_fixture(NESTED), report=tmp_path / "change.pdf")
 
 
 def test_a_projection_is_validated_by_their_paths_or_as_they_were_read() -> None:
