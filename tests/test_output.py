@@ -106,7 +106,7 @@ def test_annotate_says_what_it_wrote(latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.pcapng"
     said = json.loads(latpcap("annotate", NPLUS1, path, "--json", "--quiet").stdout)
     secrets = {"decryption_secrets": 0, "secrets_embedded": False, "tls_sessions_added": 0}
-    assert said == {"schema": "latpcap.annotation/1", "path": str(path), "packets_with_comments": 305} | secrets
+    assert said == {"schema": "latpcap.annotation/1", "path": path.name, "packets_with_comments": 305} | secrets
 
 
 # --- width -----------------------------------------------------------------------------------------------------------
