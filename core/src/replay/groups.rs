@@ -18,7 +18,7 @@ const HARDLY_NS: f64 = 2e5;
 const TOO_SOON: f64 = 0.3;
 /// So many reactions tell; how far they stray is not known better than to this, divided by the root of their number.
 const LEAST: usize = 10;
-const UNSURE: f64 = 1.5;
+const UNSURE: f64 = 1.3;
 /// At most this part of the answers was followed by their own connections long before.
 const FOLLOWED: f64 = 0.25;
 /// So many are enough.
@@ -26,14 +26,13 @@ const ENOUGH: usize = 4096;
 /// A group's place is used again after so many.
 const PLACES: u32 = 1 << 16;
 
-/// How far the reactions to others' answers stray at most where it is who waits for them: ln of the third quartile ÷ the
-/// first. By chance it is 1.1 (evenly) to 1.6 (exponentially); tasks that take the connection of a pool that was given
-/// back last came down to 0.8.
+/// How far the reactions to others' answers stray at most where it is who waits for them: ln of the longest ÷ the shortest
+/// of the half that lies closest together (the "shorth"). By chance it is 0.7 (evenly) to 1.5 (exponentially).
 const fn strays(waiting: Waiting) -> f64 {
     match waiting {
-        Waiting::Independent => 0.65,
-        Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => 0.8,
-        Waiting::Chained => 1.0,
+        Waiting::Independent => 0.55,
+        Waiting::Evidence | Waiting::Clocked | Waiting::Unclocked => 0.68,
+        Waiting::Chained => 0.78,
     }
 }
 
@@ -68,6 +67,8 @@ struct Client {
     newest: Answer,
     /// The newest that a turn on another lane has followed.
     followed: f64,
+    /// One of its connections waits for what the server pushes: that is told otherwise.
+    listens: bool,
     /// By what the turns ask.
     reactions: BTreeMap<u32, Reactions>,
 }
@@ -80,11 +81,12 @@ struct Answer {
     asked: f64,
 }
 
-/// How old the newest answer was when a turn began on another lane, longer after that one's own; and how often the
-/// answer's connection had gone on long before.
+/// How old the newest answer was when a turn began on another lane, and how old that lane's own, which is older; and how
+/// often the answer's connection had gone on long before.
 #[derive(Default)]
 struct Reactions {
     ages: Vec<f64>,
+    gaps: Vec<f64>,
     elsewhere: usize,
 }
 
@@ -92,7 +94,7 @@ impl Default for Client {
     fn default() -> Client {
         let never = f64::NEG_INFINITY;
         let newest = Answer { connection: u32::MAX, over: never, asked: f64::INFINITY };
-        Client { running: BinaryHeap::new(), newest, followed: never, reactions: BTreeMap::new() }
+        Client { running: BinaryHeap::new(), newest, followed: never, listens: false, reactions: BTreeMap::new() }
     }
 }
 
@@ -104,10 +106,11 @@ impl Client {
             self.running.pop();
             self.newest = Answer { connection, over, asked: f64::INFINITY };
         }
-        if follows(start) && span.waits && !span.setup && !span.listens {
+        self.listens |= span.listens;
+        if follows(start) && span.waits && !span.setup {
             self.compare(span, start.gap);
         }
-        if span.connection == self.newest.connection {
+        if span.waits && span.connection == self.newest.connection {
             self.newest.asked = self.newest.asked.min(span.begin);
         }
         if span.waits && span.end > span.begin {
@@ -127,27 +130,38 @@ impl Client {
             reactions.elsewhere += 1;
         } else if reactions.ages.len() < ENOUGH {
             reactions.ages.push(age.max(1.0));
+            reactions.gaps.push(gap);
         }
     }
 
     /// The usual reaction, where it waits for others.
     fn reaction(self, waiting: Waiting) -> Option<f64> {
         let steadiest = self.reactions.into_values().filter_map(Reactions::strays).min_by(|a, b| a.0.total_cmp(&b.0));
-        steadiest.filter(|(most, _)| *most <= strays(waiting)).map(|(_, usual)| usual)
+        steadiest.filter(|(most, _)| !self.listens && *most <= strays(waiting)).map(|(_, usual)| usual)
     }
 }
 
 impl Reactions {
-    /// How far they stray at most, and the usual one.
+    /// How far they stray at most, and the usual one; `None` where its own lane explains as well when a turn begins.
     fn strays(mut self) -> Option<(f64, f64)> {
         let count = self.ages.len();
         if count < LEAST || self.elsewhere as f64 > FOLLOWED * count as f64 {
             return None;
         }
         self.ages.sort_unstable_by(f64::total_cmp);
-        let [first, middle, third] = [1, 2, 3].map(|quarter| self.ages[quarter * count / 4]);
-        Some(((third / first).ln() + UNSURE / (count as f64).sqrt(), middle))
+        self.gaps.sort_unstable_by(f64::total_cmp);
+        if closest(&self.ages, |last, first| last - first) >= closest(&self.gaps, |last, first| last - first) {
+            return None;
+        }
+        let strays = closest(&self.ages, |last, first| last / first).ln() + UNSURE / (count as f64).sqrt();
+        Some((strays, self.ages[count / 2]))
     }
+}
+
+/// How far the half that lies closest together is apart.
+fn closest(sorted: &[f64], apart: impl Fn(f64, f64) -> f64) -> f64 {
+    let half = sorted.len() / 2;
+    sorted.windows(half + 1).map(|part| apart(part[half], part[0])).fold(f64::INFINITY, f64::min)
 }
 
 /// A turn that is over and that nobody has followed yet.
@@ -280,10 +294,11 @@ mod tests {
     fn fanned_out() -> Vec<Span> {
         let mut spans = Vec::new();
         for round in 0..40 {
-            let begin = f64::from(round) * 32.5 * MS;
-            spans.push(turn(0, begin, 15.0 * MS));
-            spans.push(turn(1, begin + 15.2 * MS, 15.0 * MS));
-            spans.push(turn(2, begin + 15.3 * MS, 17.0 * MS));
+            let begin = f64::from(round) * 42.5 * MS;
+            let takes = MS * f64::from(15 + round * 7 % 11);
+            spans.push(turn(0, begin, takes));
+            spans.push(turn(1, begin + takes + 0.2 * MS, 15.0 * MS));
+            spans.push(turn(2, begin + takes + 0.3 * MS, 42.2 * MS - takes - 0.3 * MS));
         }
         spans
     }

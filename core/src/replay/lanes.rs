@@ -55,7 +55,8 @@ pub fn assign(
     waiting: Waiting,
 ) -> impl Iterator<Item = Start> {
     let plan = Plan::new(spans, connections, usage, waiting);
-    let mut lanes = Lanes::new(spans, connections, plan, waiting);
+    let abreast = usage.is_some_and(|usage| usage.busy > 1);
+    let mut lanes = Lanes::new(spans, connections, plan, waiting, abreast);
     spans.iter().map(move |span| lanes.start(span))
 }
 
@@ -311,17 +312,24 @@ struct Lanes {
     own: Vec<Option<u32>>,
     /// When each connection is used last.
     last: Vec<f64>,
+    /// When the last answer was there that each client host worked for; empty where nothing ever ran side by side.
+    done: HashMap<u32, f64>,
     /// When each client host opened its newest connection so far, and when any of them did.
     opened: HashMap<u32, f64>,
     last_opened: f64,
 }
 
 impl Lanes {
-    fn new(spans: &[Span], connections: usize, plan: Plan, waiting: Waiting) -> Lanes {
+    fn new(spans: &[Span], connections: usize, plan: Plan, waiting: Waiting, abreast: bool) -> Lanes {
         let mut last = vec![f64::NEG_INFINITY; connections];
         for span in spans {
             let end = &mut last[span.connection as usize];
             *end = end.max(span.end);
+        }
+        let mut done = HashMap::default();
+        for span in spans.iter().filter(|span| abreast && span.waits && !span.setup) {
+            let end = done.entry(span.client).or_insert(span.end);
+            *end = span.end.max(*end);
         }
         Lanes {
             plan,
@@ -330,6 +338,7 @@ impl Lanes {
             planned: HashMap::default(),
             own: vec![None; connections],
             last,
+            done,
             opened: HashMap::default(),
             last_opened: f64::NEG_INFINITY,
         }
@@ -343,7 +352,10 @@ impl Lanes {
         }
         let lane = own.filter(|_| span.follows_own).unwrap_or_else(|| self.lane_for(span));
         let known = self.lanes[lane as usize].connection != u32::MAX;
-        let after = if known { self.filled(lane, span).or(Some(lane)) } else { self.opened_after(span) };
+        let after = match known {
+            true => self.filled(lane, span).or_else(|| self.closed(span)).or(Some(lane)),
+            false => self.opened_after(span),
+        };
         let start = match after.map(|after| (after, self.lanes[after as usize])) {
             None => Start::new(lane, lane, Starts::AtFirst, span.begin),
             Some((after, Lane { connection, free, .. })) => {
@@ -421,6 +433,15 @@ impl Lanes {
         just_over.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
     }
 
+    /// A pool is closed when the slowest of its work is over.
+    fn closed(&self, span: &Span) -> Option<u32> {
+        let done = self.done.get(&span.client).is_some_and(|&done| done <= span.begin);
+        if !done || span.waits || span.follows_own || span.listens || self.waiting == Waiting::Independent {
+            return None;
+        }
+        self.free(span).max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+    }
+
     /// A connection opens after one that is closed, or right after any answer.
     fn opened_after(&self, span: &Span) -> Option<u32> {
         let free = self.free(span).filter(|(_, lane)| {
@@ -428,5 +449,36 @@ impl Lanes {
             closed || self.waiting != Waiting::Independent && span.begin - lane.free <= SOON_NS
         });
         free.max_by(|a, b| a.1.free.total_cmp(&b.1.free)).map(|(number, _)| number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::turn::NOWHERE;
+
+    /// Two connections at work at the same time, and their good-byes.
+    fn closed(goodbyes: [f64; 2], waiting: Waiting) -> Vec<u32> {
+        let turn =
+            |connection: u32, begin: f64, end: f64| Span { connection, begin, end, waits: end > begin, ..NOWHERE };
+        let mut spans = vec![turn(0, 0.0, 10.0), turn(1, 1.0, 12.0), turn(0, 11.0, 20.0), turn(1, 13.0, 40.0)];
+        spans.extend(
+            [0, 1].map(|connection| turn(connection, goodbyes[connection as usize], goodbyes[connection as usize])),
+        );
+        spans.sort_by(|a, b| a.begin.total_cmp(&b.begin));
+        let starts: Vec<Start> = assign(&spans, 2, Usage::of(&spans, 2), waiting).collect();
+        let goodbyes = spans.iter().zip(&starts).filter(|(span, _)| !span.waits);
+        goodbyes.map(|(span, start)| start.after().abs_diff(starts[span.connection as usize].lane)).collect()
+    }
+
+    #[test]
+    fn connections_that_are_closed_when_all_work_is_over_wait_for_the_slowest() {
+        assert_eq!(closed([41.0, 42.0], Waiting::Evidence), [1, 1], "one after the other");
+        assert_eq!(closed([41.0, 42.0], Waiting::Independent), [0, 0], "but that is not proven");
+    }
+
+    #[test]
+    fn who_closes_its_connection_while_others_work_waits_for_nobody() {
+        assert_eq!(closed([21.0, 42.0], Waiting::Evidence), [0, 0]);
     }
 }
