@@ -209,7 +209,7 @@ class Basis:
             runtime = np.maximum(runtime, self._longest * mean_ms / 1000)
         work = min(figures.own_s / self._figures.own_s, 1.0) if self._figures.own_s > 0 else 1.0
         if conditions.connections is None:
-            return runtime if case.crowd is None else self.crowd.elsewhere(runtime, case.crowd, work)
+            return runtime if case.crowd is None or self._alone else self.crowd.elsewhere(runtime, case.crowd, work)
         farther_ms = mean_ms - self.baseline_ms
         if scope is not None:
             farther_ms = sum((part * (rtts - was) for part, was, rtts in moving), np.zeros(len(asked)))
@@ -239,6 +239,13 @@ class Basis:
         return max(self.round_trips / self.effective_round_trips, 1.0) if self.effective_round_trips else 1.0
 
     @cached_property
+    def _alone(self) -> bool:
+        """Whether one connection did all of the work: it meets nobody, at the hosts or at a lock."""
+        assert self.job is not None
+        connection = self.job.columns().connection
+        return bool((connection == connection[:1]).all())
+
+    @cached_property
     def _waits_for_locks(self) -> bool:
         return self.job is not None and len(self._central.replay.locks()[0]) > 0
 
@@ -258,7 +265,7 @@ class Basis:
     def method(self, conditions: Conditions, rtt_ms: float, runtime_s: float) -> str:
         """How a runtime came about: replayed, or limited by what bounds it there."""
         limits_s = {"capacity": 0.0}
-        if self.job is not None:
+        if self.job is not None and not (self._alone and conditions.connections is None):
             farther_s = (rtt_ms - self.baseline_ms) / 1000
             limits_s["capacity"] = NEARLY * self.crowd.limited_s(farther_s, conditions.connections)
         if conditions.bandwidth_bps is not None:
