@@ -77,6 +77,7 @@ again from them.
 - Downwards the network's share of the runtime shrinks by the ratio of the RTTs, and what is left is what the capture
   says least about: *by 3* is up to a fifth of the RTT, *by 15* up to a twentieth.
 - Links that lose packets, are uneven or narrow: [accuracy-conditions.md](accuracy-conditions.md).
+- The worst of these, with the packets that show why: [accuracy-misses.md](accuracy-misses.md).
 """
 
 
