@@ -239,6 +239,7 @@ def test_an_amount_of_time_beside_the_baseline_has_a_unit() -> None:
         (b'{"schema": "latpcap.analysis/1", "summary": "x"}', "the baseline has no `summary.round_trips`"),
         (b'{"schema": "latpcap.analysis/1", "summary": {"round_trips": "5"}}', "is no number"),
         (b'{"schema": "latpcap.analysis/1", "summary": {"round_trips": true}}', "is no number"),
+        (b'{"schema": "latpcap.analysis/1", "summary": {"round_trips": 1%s}}' % (b"0" * 400), "is no number"),
         (b'{"schema": "latpcap.projection/1"}', "the baseline has no `summary.round_trips`"),
     ],
 )

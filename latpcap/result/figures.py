@@ -153,9 +153,13 @@ def at(source: Any, where: str, name: str) -> float | None:
         raise UsageError(f"{name}: the baseline has no `{where}`") from None
     if source is None:
         return None
-    if isinstance(source, bool) or not isinstance(source, int | float) or not math.isfinite(source):
+    try:
+        value = math.nan if isinstance(source, bool) or not isinstance(source, int | float) else float(source)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
         raise UsageError(f"{name}: `{where}` of the baseline is no number")
-    return float(source)
+    return value
 
 
 def _part(source: Any, key: str) -> Any:
