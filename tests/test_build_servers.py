@@ -126,6 +126,16 @@ def test_sarif_has_the_gates_that_failed_and_all_findings(tmp_path: Path, latpca
     assert results[0]["message"]["text"] == "Gate failed: round_trips > 10: it is 103."
 
 
+def test_files_of_one_name_keep_what_tells_them_apart(tmp_path: Path, latpcap: Run) -> None:
+    for folder in "12":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / CAPTURE.name).write_bytes(CAPTURE.read_bytes())
+    files = [tmp_path / folder / CAPTURE.name for folder in "12"]
+    latpcap("analyze", *files, "--quiet", *GATES, "--sarif", tmp_path / "results.sarif")
+    run = valid((tmp_path / "results.sarif").read_text())
+    assert [each["location"]["uri"] for each in run["artifacts"]] == [f"1/{CAPTURE.name}", f"2/{CAPTURE.name}"]
+
+
 def test_a_finding_lies_in_frames_and_in_a_statement(tmp_path: Path, latpcap: Run) -> None:
     path = tmp_path / "results.sarif"
     latpcap("findings", FIXTURES / "mysql" / "nplus1-300-client.pcapng", "--quiet", "--sarif", path)

@@ -11,6 +11,7 @@ from latpcap.findings.registry import HEALTHY
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.gates import Gates
+from latpcap.tables.sources import names
 
 __all__ = ["Checked", "checked", "checked_rows"]
 
@@ -31,16 +32,10 @@ class Checked(Struct, frozen=True):
 
 def checked(analysis: Analysis, gates: Gates, version: str) -> Checked:
     """Put together what became of `gates` and what was found."""
-    names = tuple(_name(each.path) for each in analysis.captures)
     findings = tuple(each for each in analysis.findings if each.code != HEALTHY.code)
-    return Checked(version, names, gates, findings, analysis.captures)
+    return Checked(version, tuple(each.path for each in analysis.captures), gates, findings, analysis.captures)
 
 
 def checked_rows(captures: Iterable[str], gates: Gates, version: str) -> Checked:
     """The same of a command that writes rows: it looks for no findings."""
-    return Checked(version, tuple(map(_name, captures)), gates, ())
-
-
-def _name(path: str) -> str:
-    """The file's name: where it lies on this machine is nobody else's concern."""
-    return path.replace("\\", "/").rpartition("/")[2] or path
+    return Checked(version, tuple(names(list(captures))), gates, ())

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "FIGURES", "PROJECTED", "Figure", "Found", "Measured", "amount", "at", "count", "of_measures"]
 
+LARGEST = 1e15
+"""Nothing that is counted is more, and products of such figures are still numbers."""
 NO_RTT = "the RTT of this capture is unknown, give it with --rtt-baseline"
 
 
@@ -49,7 +51,10 @@ def amount(text: str) -> float:
     digits = text.removesuffix("%").replace(",", "").replace("_", "")
     if not (text[:1].isdigit() and text.isascii() and digits.replace(".", "", 1).isdigit() and digits[-1] != "."):
         raise ValueError(text)
-    return float(digits) / 100 if text.endswith("%") else float(digits)
+    number = float(digits)
+    if number > LARGEST:
+        raise ValueError(text)
+    return number / 100 if text.endswith("%") else number
 
 
 def _seconds(text: str) -> float:
@@ -157,7 +162,7 @@ def at(source: Any, where: str, name: str) -> float | None:
         value = math.nan if isinstance(source, bool) or not isinstance(source, int | float) else float(source)
     except OverflowError:
         value = math.inf
-    if not math.isfinite(value):
+    if not abs(value) <= LARGEST:  # nor is NaN
         raise UsageError(f"{name}: `{where}` of the baseline is no number")
     return value
 
