@@ -6,7 +6,6 @@ import io
 import struct
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -161,36 +160,42 @@ def test_packets_that_do_not_tell_their_link_type_can_be_given_one() -> None:
         latpcap.read(packets, link_type="wifi")
 
 
-@contextmanager
-def pyshark_capture(**options: Any) -> Iterator[Any]:
-    """pyshark's capture of the fixture; what it leaves open is closed here, for no other test to trip over."""
+@pytest.fixture
+def pyshark_capture() -> Iterator[Callable[..., Any]]:
+    """pyshark's captures of a file; what they leave open is closed once nobody holds them: no other test meets it."""
     pyshark = pytest.importorskip("pyshark")
+    made: list[Any] = []
+
+    def capture(**options: Any) -> Any:
+        made.append(pyshark.FileCapture(str(load_fixture(NPLUS1).path), eventloop=loop, **options))
+        return made[-1]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loop = asyncio.new_event_loop()
-        capture = pyshark.FileCapture(str(load_fixture(NPLUS1).path), eventloop=loop, **options)
         yield capture
-        capture.close()
+        for each in made:
+            each.close()
         loop.close()
         asyncio.set_event_loop(None)
-        del capture
+        del each
+        made.clear()
         gc.collect()
 
 
-def test_a_file_capture_of_pyshark_is_read_through_its_file() -> None:
+def test_a_file_capture_of_pyshark_is_read_through_its_file(pyshark_capture: Callable[..., Any]) -> None:
     path = load_fixture(NPLUS1).path
-    with pyshark_capture() as capture:
-        assert verdict(capture) == verdict(path)
-        assert len(latpcap.read([capture, path]).captures) == 2
+    capture = pyshark_capture()
+    assert verdict(capture) == verdict(path)
+    assert len(latpcap.read([capture, path]).captures) == 2
 
 
-def test_what_pyshark_has_no_bytes_of_is_refused() -> None:
-    with pyshark_capture(display_filter="tcp.port == 1") as capture:
-        message = r"leave out the display filter, and use Capture\.select"
-        with pytest.raises(UsageError, match=message):
-            latpcap.read(capture)
-    with pyshark_capture() as capture, pytest.raises(UsageError, match="a Packet of pyshark has no bytes"):
-        latpcap.read(capture[0])
+def test_what_pyshark_has_no_bytes_of_is_refused(pyshark_capture: Callable[..., Any]) -> None:
+    message = r"leave out the display filter, and use Capture\.select"
+    with pytest.raises(UsageError, match=message):
+        latpcap.read(pyshark_capture(display_filter="tcp.port == 1"))
+    with pytest.raises(UsageError, match="a Packet of pyshark has no bytes"):
+        latpcap.read(pyshark_capture()[0])
 
 
 def figures(source: object) -> tuple[object, bytes]:
