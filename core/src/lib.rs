@@ -1,6 +1,6 @@
 //! latpcap's core: capture bytes → packets → TCP segments → stream chunks → messages → exchanges → columns.
 //!
-//! It has no clock, no network and, but for `python/`, no Python.
+//! It has no clock, no network and no Python: that is `extension/`.
 
 mod batch;
 pub mod capture;
@@ -30,6 +30,3 @@ mod stages;
 pub mod stream;
 pub mod table;
 mod unread;
-
-#[cfg(feature = "python")]
-mod python;

@@ -16,13 +16,13 @@ use super::CaptureError;
 use super::keys::KeyLog;
 use super::progress::Progress;
 use super::tables::{Recording, python_error};
-use crate::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
-use crate::conversation::Forced;
-use crate::disk::Room;
-use crate::layers::tls;
-use crate::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
-use crate::pipeline::{self, Options};
-use crate::protocols::{REGISTRY, opaque, protocol_named};
+use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
+use latpcap_core::conversation::Forced;
+use latpcap_core::disk::Room;
+use latpcap_core::layers::tls;
+use latpcap_core::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
+use latpcap_core::pipeline::{self, Options};
+use latpcap_core::protocols::{REGISTRY, opaque, protocol_named};
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
 /// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:

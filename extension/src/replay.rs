@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::replay::{self, Changes, Job, Network, Scope, Waiting};
+use latpcap_core::replay::{self, Changes, Job, Network, Scope, Waiting};
 
 /// The numpy columns of an object, by the names of its attributes; they are not copied.
 struct NumpyColumns<'py>(HashMap<&'static str, Column<'py>>);
@@ -64,7 +64,7 @@ impl replay::Source for NumpyColumns<'_> {
     columns!(bools: Bool of bool);
 }
 
-/// A network to replay on, but for its RTT; see `crate::replay::Network`.
+/// A network to replay on, but for its RTT; see `latpcap_core::replay::Network`.
 #[derive(FromPyObject)]
 pub struct NetworkFields {
     added_ns: f64,
@@ -146,14 +146,14 @@ impl Replay {
         py.detach(|| Replay(self.0.learned(&network.network())))
     }
 
-    /// The job with fixes made: see `crate::replay::Changes`.
+    /// The job with fixes made: see `latpcap_core::replay::Changes`.
     fn changed(&self, py: Python<'_>, changes: &Bound<'_, PyAny>) -> PyResult<Replay> {
         let columns = NumpyColumns::of(changes, Changes::COLUMNS)?;
         let changes = Changes::read(&columns)?;
         py.detach(|| self.0.changed(&changes)).map(Replay).map_err(PyValueError::new_err)
     }
 
-    /// The job where only a part of it is different: see `crate::replay::Scope`.
+    /// The job where only a part of it is different: see `latpcap_core::replay::Scope`.
     fn scoped(
         &self,
         py: Python<'_>,

@@ -10,10 +10,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::capture::Origin;
-use crate::layers::tls::Random;
-use crate::ledger::Limits;
-use crate::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
+use latpcap_core::capture::Origin;
+use latpcap_core::layers::tls::Random;
+use latpcap_core::ledger::Limits;
+use latpcap_core::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables};
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]

@@ -1,4 +1,4 @@
-//! Rows of numpy columns as JSON text: see `crate::json`.
+//! Rows of numpy columns as JSON text: see `latpcap_core::json`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::json::{self, Column, Field, Texts};
+use latpcap_core::json::{self, Column, Field, Texts};
 
 /// A column as Python hands it over: a dictionary, whose keys say of which kind it is.
 #[derive(FromPyObject)]

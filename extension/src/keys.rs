@@ -8,9 +8,9 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::given_keys::{KeyLogError, read_key_log};
-use crate::layers::tls;
-use crate::ledger::{DEFAULT_MEMORY, Limits};
+use latpcap_core::given_keys::{KeyLogError, read_key_log};
+use latpcap_core::layers::tls;
+use latpcap_core::ledger::{DEFAULT_MEMORY, Limits};
 
 /// Secrets of TLS sessions; Python sees how many there are, never one of them.
 #[pyclass(frozen)]

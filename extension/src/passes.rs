@@ -1,10 +1,10 @@
-//! Passes over numpy columns: see `crate::passes`. Columns come without a copy, so they must be contiguous.
+//! Passes over numpy columns: see `latpcap_core::passes`. Columns come without a copy, so they must be contiguous.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::passes::{self, Groups};
+use latpcap_core::passes::{self, Groups};
 
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
 type Bools<'py> = PyReadonlyArray1<'py, bool>;
@@ -49,7 +49,7 @@ pub fn distinct<'py>(py: Python<'py>, numbers: Ints<'py>, count: usize, starts: 
     Ok(py.detach(|| passes::distinct(numbers, count, starts)).into_pyarray(py))
 }
 
-/// The lane of each connection by when it begins and ends: see `crate::passes::lanes`.
+/// The lane of each connection by when it begins and ends: see `latpcap_core::passes::lanes`.
 #[pyfunction]
 pub fn lanes<'py>(py: Python<'py>, start: Ints<'py>, end: Ints<'py>) -> PyResult<NewInts<'py>> {
     let (start, end) = (start.as_slice()?, end.as_slice()?);
@@ -57,7 +57,7 @@ pub fn lanes<'py>(py: Python<'py>, start: Ints<'py>, end: Ints<'py>) -> PyResult
     Ok(py.detach(|| passes::lanes(start, end)).into_pyarray(py))
 }
 
-/// What an instant counts for each of the stretches that share it: see `crate::passes::SharedTime`.
+/// What an instant counts for each of the stretches that share it: see `latpcap_core::passes::SharedTime`.
 #[pyclass(frozen)]
 pub struct SharedTime(passes::SharedTime);
 
@@ -90,7 +90,7 @@ pub fn last_known<'py>(py: Python<'py>, values: Ints<'py>, key: Ints<'py>) -> Py
     Ok(py.detach(|| passes::last_known(values, key)).into_pyarray(py))
 }
 
-/// The execution that each row serves; -1 for none. See `crate::passes::serving`.
+/// The execution that each row serves; -1 for none. See `latpcap_core::passes::serving`.
 #[pyfunction]
 pub fn serving<'py>(
     py: Python<'py>,

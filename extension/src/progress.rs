@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 
-use crate::capture::{Recording, Stop};
+use latpcap_core::capture::{Recording, Stop};
 
 /// How far the reading is; shared with the thread that reads.
 #[pyclass(frozen)]
