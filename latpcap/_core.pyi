@@ -115,6 +115,62 @@ def json_rows(columns: list[tuple[str, dict[str, Any]]], start: int, stop: int, 
     1970), `{"starts": …, "bytes": …, "rows": …}` (texts, and which of them each row has) or `{"object": columns}`.
     """
 
+class Counts:
+    """What one direction of a link has done, in packets; `bytes` are those of whole packets that went out."""
+
+    received: int
+    sent: int
+    bytes: int
+    lost: int
+    """Lost as it was asked for."""
+    queue_full: int
+    """Dropped, since too much waited at the bottleneck."""
+    refused: int
+    """Not taken by the other device: it was down."""
+    mean_late_ms: float
+    """How much later than due they went out."""
+    latest_ms: float
+    most_in_flight: int
+
+class Link:
+    """A link between two TUN devices that it makes; it runs until `stop`, or until this object is gone.
+
+    A device has the path of its network namespace and a name; it is down at first, and has no address. `OSError` where
+    it cannot be made: no Linux, no right to, no such namespace.
+    """
+
+    def __init__(self, first: tuple[str, str], second: tuple[str, str], *, keep_awake: bool = False) -> None:
+        """`keep_awake` lets no processor sleep meanwhile: steadier times, and a busy machine."""
+
+    def set(
+        self,
+        *,
+        rtt_ms: float = 0.0,
+        jitter_ms: float = 0.0,
+        loss: float = 0.0,
+        bits_per_second: int = 0,
+        queue_bytes: int | None = None,
+        compensation_ms: float = 0.0,
+        spin_ms: float = 0.06,
+    ) -> None:
+        """What the link does with packets from now on; those under way keep their time.
+
+        RTT and jitter are those of both ways together; loss (0 to 1), bottleneck (0 for none) and its queue those of
+        each. `compensation_ms` is what a packet takes one way without any delay, `spin_ms` how long before it is due
+        the clock is watched.
+        """
+
+    def counts(self) -> tuple[Counts, Counts]:
+        """From the first device to the second, and back."""
+
+    def reset_counts(self) -> None: ...
+    @property
+    def failure(self) -> str | None:
+        """Why it moves nothing any more: somebody has removed a device."""
+
+    def stop(self) -> None:
+        """End it; the devices go with it."""
+
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""
 

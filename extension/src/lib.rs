@@ -2,6 +2,7 @@
 
 mod json;
 mod keys;
+mod link;
 mod passes;
 mod progress;
 mod read;
@@ -22,6 +23,8 @@ mod _core {
     use super::json::json_rows;
     #[pymodule_export]
     use super::keys::KeyLog;
+    #[pymodule_export]
+    use super::link::{Counts, Link};
     #[pymodule_export]
     use super::passes::{
         SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving,
