@@ -18,14 +18,20 @@ def state() -> Path:
 
 
 def control(message: str) -> dict:
-    """Send one control message to the link and return its settings and counters."""
+    """Send one control message to the link and return its settings and counters; `ValueError` where it refuses."""
     run = state() / "run"
     with tempfile.TemporaryDirectory(dir=run) as own, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(f"{own}/reply")
         sock.settimeout(3)
         sock.sendto(message.encode(), str(run / "dl.sock"))
-        return json.loads(sock.recv(4096))
+        answer = json.loads(sock.recv(4096))
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return answer
 
 
 if __name__ == "__main__":
-    print(json.dumps(control(" ".join(sys.argv[1:]) or "stats")))
+    try:
+        print(json.dumps(control(" ".join(sys.argv[1:]) or "stats")))
+    except (ValueError, OSError) as error:
+        sys.exit(f"the link cannot be set: {error}")

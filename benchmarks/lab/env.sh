@@ -3,6 +3,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB=${LATPCAP_LAB:-$here/state}
 # LATPCAP_CLIENT_NS and LATPCAP_SERVER_NS name a second lab's namespaces.
 CLIENT_NS=${LATPCAP_CLIENT_NS:-labc} SERVER_NS=${LATPCAP_SERVER_NS-labs} CLIENT_DEV=tunc SERVER_DEV=tuns CLIENT_IP=10.77.0.1 SERVER_IP=10.77.0.2
+# The Python that has latpcap, whose link joins the namespaces.
+PYTHON=${LATPCAP_PYTHON:-$here/../../.venv/bin/python}
 # The newest servers (unstable.sh) have an address of their own, so that they use the usual ports beside the others.
 # With an empty LATPCAP_SERVER_NS they run where their caller is.
 NEWEST_IP=${LATPCAP_NEWEST_IP:-10.77.0.3}

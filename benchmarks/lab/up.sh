@@ -1,19 +1,19 @@
 #!/bin/bash
-# Build the link, make the two namespaces, join them. Needs root.
+# Make the two namespaces and join them. Needs root, and latpcap in the repository's .venv.
 set -e
 . "$(dirname "$0")/env.sh"
 mkdir -p "$LAB"/{bin,run,logs,data}
 if [ -s "$LAB/run/dl.pid" ] && kill -0 "$(cat "$LAB/run/dl.pid")" 2>/dev/null; then echo "link already up"; exit 0; fi
-gcc -O2 -Wall -pthread -o "$LAB/bin/delaylink" "$here/delaylink.c"
 gcc -O2 -Wall -o "$LAB/bin/capi" "$here/capi.c" $(mariadb_config --cflags --libs)
 for n in $CLIENT_NS $SERVER_NS; do ip netns list | grep -qw $n || ip netns add $n; ip -n $n link set lo up; done
 
-rm -f "$LAB/logs/delaylink.log" # or the last link's "ready" is taken for this one's
+rm -f "$LAB/logs/link.log" # or the last link's "ready" is taken for this one's
 # 42 µs is what a packet costs without any delay asked for; HOT=-H keeps the CPUs awake for a steadier link.
-setsid "$LAB/bin/delaylink" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
-  -u "$LAB/run/dl.sock" ${HOT-} >"$LAB/logs/delaylink.log" 2>&1 </dev/null &
+setsid "$PYTHON" "$here/link.py" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
+  -u "$LAB/run/dl.sock" ${HOT-} >"$LAB/logs/link.log" 2>&1 </dev/null &
 echo $! >"$LAB/run/dl.pid"
-for _ in $(seq 50); do grep -qs ready "$LAB/logs/delaylink.log" && break; sleep .05; done
+for _ in $(seq 100); do grep -qs ready "$LAB/logs/link.log" && break; sleep .05; done
+grep -qs ready "$LAB/logs/link.log" || { cat "$LAB/logs/link.log" >&2; echo "no link: is latpcap installed for $PYTHON?" >&2; exit 1; }
 
 ip -n $CLIENT_NS addr add $CLIENT_IP peer $SERVER_IP dev $CLIENT_DEV
 ip -n $SERVER_NS addr add $SERVER_IP peer $CLIENT_IP dev $SERVER_DEV
@@ -28,4 +28,4 @@ for n in $CLIENT_NS $SERVER_NS; do ip netns exec $n sh -c '
   echo cubic >/proc/sys/net/ipv4/tcp_congestion_control
   echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save   # one run must not teach the next its RTT
   echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null; true'; done
-cat "$LAB/logs/delaylink.log"
+cat "$LAB/logs/link.log"
