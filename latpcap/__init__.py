@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture, read
     from latpcap.comparing import compare, validate
     from latpcap.errors import CaptureError, DiskFull, LatpcapError, NoDatabaseTraffic, UsageError
+    from latpcap.live.calibrate import calibrate
     from latpcap.measures.budget import Budget
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
@@ -41,6 +42,7 @@ __all__ = [
     "UsageError",
     "Validation",
     "__version__",
+    "calibrate",
     "compare",
     "rank",
     "read",
@@ -62,6 +64,7 @@ WHERE = {
     "Table": "tables.table",
     "UsageError": "errors",
     "Validation": "result.validation",
+    "calibrate": "live.calibrate",
     "compare": "comparing",
     "rank": "ranking",
     "read": "capture",

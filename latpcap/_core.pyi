@@ -83,6 +83,12 @@ def annotate(
 def protocols() -> list[str]:
     """The names that `decode_as` takes."""
 
+def protocol_on(port: int) -> str | None:
+    """Return the protocol whose usual server port this is."""
+
+def greeting_of(server: bytes) -> str | None:
+    """Return the protocol of a server that says this before its client has said anything."""
+
 def ordered(keys: list[_Ints]) -> _Ints: ...
 def grouped(keys: list[_Ints]) -> tuple[_Ints, _Ints]: ...
 def distinct(numbers: _Ints, count: int, starts: _Ints) -> _Ints: ...

@@ -6,6 +6,7 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── UsageError          2    an option, an argument or an output file is not usable
 ├── CaptureError        3    a file cannot be read or is no capture
 ├── DiskFull            5    what does not fit in memory does not fit on the disk either
+├── ServerUnreachable   7    a server does not answer
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
     └── NothingSelected 4    none of those that do is among what was asked for
 ```
@@ -22,6 +23,7 @@ __all__ = [
     "LatpcapError",
     "NoDatabaseTraffic",
     "NothingSelected",
+    "ServerUnreachable",
     "UsageError",
 ]
 
@@ -54,6 +56,12 @@ class DiskFull(LatpcapError):
     """What does not fit in memory does not fit on the disk either."""
 
     exit_status = 5
+
+
+class ServerUnreachable(LatpcapError):
+    """A server cannot be reached: its name, its address or its port."""
+
+    exit_status = 7
 
 
 class NoDatabaseTraffic(LatpcapError):

@@ -27,6 +27,7 @@ from latpcap.findings.what_if import WhatIf
 from latpcap.measures.asked import GROUPINGS
 from latpcap.projection.project import Projection
 from latpcap.result.analysis import Analysis
+from latpcap.result.calibration import Calibration
 from latpcap.result.captures import CaptureFile, Contents
 from latpcap.result.comparison import Comparison
 from latpcap.result.gates import GateResult
@@ -78,6 +79,7 @@ OBJECTS: dict[str, type[Struct]] = {
     "validation": Validation,
     "verification": Verification,
     "annotation": _Annotation,
+    "calibration": Calibration,
 }
 """By the name in `schema`, between `latpcap.` and the version."""
 

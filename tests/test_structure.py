@@ -20,6 +20,7 @@ FLOORS = (
     ("report",),
     ("capture",),
     ("ranking", "comparing"),
+    ("live",),
     ("cli",),
 )
 """From the bottom to the top: a room knows its own floor and those below."""

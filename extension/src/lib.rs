@@ -5,6 +5,7 @@ mod keys;
 mod link;
 mod passes;
 mod progress;
+mod registry;
 mod read;
 mod replay;
 mod tables;
@@ -33,7 +34,9 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::read::{annotate, protocols, read};
+    use super::read::{annotate, read};
+    #[pymodule_export]
+    use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]
     use super::replay::Replay;
     #[pymodule_export]

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::CaptureError;
 use super::keys::KeyLog;
 use super::progress::Progress;
+use super::registry::protocols;
 use super::tables::{Recording, python_error};
 use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
 use latpcap_core::conversation::Forced;
@@ -22,7 +23,7 @@ use latpcap_core::disk::Room;
 use latpcap_core::layers::tls;
 use latpcap_core::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use latpcap_core::pipeline::{self, Options};
-use latpcap_core::protocols::{REGISTRY, opaque, protocol_named};
+use latpcap_core::protocols::{opaque, protocol_named};
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
 /// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
@@ -109,12 +110,6 @@ pub fn annotate(
         AnnotateError::Write(error) => PyErr::from(error),
         error => CaptureError::new_err(error.to_string()),
     })
-}
-
-/// The names that `decode_as` takes.
-#[pyfunction]
-pub fn protocols() -> Vec<&'static str> {
-    REGISTRY.iter().map(|protocol| protocol.name).chain(opaque::NAMES).collect()
 }
 
 fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<Source> {

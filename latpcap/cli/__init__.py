@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from latpcap.cli.analyze import analyze
 from latpcap.cli.annotate import annotate
+from latpcap.cli.calibrate import calibrate
 from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
@@ -54,6 +55,7 @@ COMMANDS = (
     sql,
     verify,
     annotate,
+    calibrate,
     completion,
     help_command,
 )

@@ -13,6 +13,7 @@ EXIT_STATUS = {
     "3": "a file cannot be read, or is no capture",
     "4": "no database traffic in the captures",
     "5": "what does not fit in memory does not fit on the disk either",
+    "7": "a server does not answer",
     "130": "ended by a second Ctrl-C; the first one ends the reading, and what was read is reported",
     "141": "whoever read the output has gone",
 }
@@ -27,12 +28,15 @@ _SHORT = {
 _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference is unexplained"}
 """What 1 means, by an option of the command or by its name."""
 _READS_NOTHING = ("completion", "help")
+_CONNECTS = ("calibrate",)
 
 
 def told(command: click.Command) -> str:
     """The statuses that a command ends with, in a line below its help; the group's are those of all."""
     if command.name in _READS_NOTHING:
         return _line({status: _SHORT[status] for status in ("0", "2")})
+    if command.name in _CONNECTS:
+        return _line({status: EXIT_STATUS[status] for status in ("0", "7")} | {"2": _SHORT["2"], "130": _SHORT["130"]})
     known = (
         ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
     )

@@ -1,7 +1,7 @@
 """Every output format, for every command that can print it: one file here, and one line in `FORMATS`.
 
 ```text
-result   what a command found: an analysis, a projection, a comparison, a validation, a verification
+result   what a command found: an analysis, a projection, a comparison, a validation, a verification, a calibration
 report   a whole analysis, to hand on
 comparison   two captures of one job, to hand on
 rows     a table
@@ -93,7 +93,7 @@ def _rows(name: str) -> Callable[[Table], Iterator[bytes]]:
 
 
 FORMATS = {
-    "terminal": Format(("result",), _by("terminal", "pairs", "verification"), (".txt",)),
+    "terminal": Format(("result",), _by("terminal", "pairs", "verification", "calibration"), (".txt",)),
     "table": Format(("rows",), _by("rows"), (".txt",)),
     "json": Format(("result", "rows"), _by("jsonout"), (".json",)),
     "html": Format(("report", "comparison"), _html, (".html", ".htm")),

@@ -1,0 +1,64 @@
+"""`latpcap calibrate`."""
+
+from __future__ import annotations
+
+import click
+
+from latpcap.cli.io import result_format, write_result
+from latpcap.cli.options import Duration, color_option, json_option, output_option
+
+__all__ = ["calibrate"]
+
+ASKED = ("mysql", "postgresql", "oracle", "firebird", "none")
+
+
+@click.command(short_help="The RTT to a server, without a capture: handshakes and greetings.")
+@click.argument("server", metavar="HOST:PORT")
+@click.option(
+    "--protocol", type=click.Choice(ASKED), help="What it speaks, where its port does not tell; none: handshakes only."
+)
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 10),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many are made, ten at most: MySQL counts each towards max_connect_errors.",
+)
+@click.option("--timeout", type=Duration(), default="15s", show_default=True, metavar="DURATION",
+              help="What all of it may take.")  # fmt: skip
+@json_option
+@click.option("--quiet", is_flag=True, help="Do not say on standard error what is about to be done.")
+@color_option
+@output_option
+def calibrate(
+    server: str,
+    protocol: str | None,
+    connections: int,
+    timeout: float,
+    as_json: bool,
+    quiet: bool,
+    output: str | None,
+) -> None:
+    """Measure the RTT to a server that can be reached, but not yet run on: the --rtt to project onto.
+
+    Makes at most ten connections, without a login: TCP handshakes, timed by the system itself, and the least that the
+    database answers to (MySQL's greeting, PostgreSQL's SSLRequest). What that leaves at the server is said before.
+
+    \b
+    latpcap calibrate db.example:5432
+    latpcap calibrate 10.0.0.5:3306 --connections 3
+    latpcap calibrate [fd00::1]:15432 --protocol postgresql --json
+    """
+    chosen = result_format(as_json, output)
+
+    from latpcap.live.calibrate import calibrate as measure
+    from latpcap.report.text import printable
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(f"latpcap: {printable(text)}", err=True)
+
+    write_result(
+        measure(server, protocol=protocol, connections=connections, timeout_s=timeout / 1000, say=say), chosen, output
+    )
