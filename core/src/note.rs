@@ -91,6 +91,11 @@ pub enum NoteCode {
 }
 
 impl NoteCode {
+    /// Packets of a file could not be read.
+    pub fn is_damage(self) -> bool {
+        matches!(self, Self::FileCut | Self::FileDamaged | Self::FileUnreadable)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FileCut => "file-cut",

@@ -19,6 +19,7 @@ from typing import IO, Any
 from msgspec import Struct, field
 
 from latpcap.errors import CaptureError, UsageError
+from latpcap.units import counted
 
 __all__ = ["Dissection", "Frame", "dissect", "version"]
 
@@ -197,8 +198,9 @@ def dissect(
     found = Dissection(streams=streams)
     with ExitStack() as stack:
         environment = stack.enter_context(_home())
-        source, given = _source(paths, environment, stack)
         errors = stack.enter_context(tempfile.TemporaryFile())
+        merging = _merging(paths, errors, environment, stack) if len(paths) > 1 else None
+        source, given = ("-", merging.stdout) if merging else (os.path.abspath(paths[0]), None)
         command = [_program("tshark"), "-n", "-r", source, *_options(ports, keys)]
         process = stack.enter_context(_run(command, given, errors, environment))
         for line in process.stdout:
@@ -209,10 +211,11 @@ def dissect(
                     for name, cell in zip_longest(FIELDS, cells[: len(FIELDS)], fillvalue="")
                 }
             )
-        if process.wait() != 0:
+        if process.wait() != 0 or (merging and merging.wait() != 0):
             found.complaint = _complaint(errors)
             if found.packets == 0:
-                raise CaptureError(f"tshark cannot read {', '.join(paths)}: {found.complaint}")
+                more = f" and {counted(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
+                raise CaptureError(f"tshark cannot read {paths[0]}{more}: {found.complaint}")
     return found
 
 
@@ -240,13 +243,10 @@ def _options(ports: Mapping[str, set[int]], keys: str | None) -> list[str]:
     ]
 
 
-def _source(paths: Sequence[str], environment: Mapping[str, str], stack: ExitStack) -> tuple[str, IO[bytes] | None]:
-    """What tshark reads: the file, or what `mergecap` makes of several."""
-    if len(paths) == 1:
-        return os.path.abspath(paths[0]), None
+def _merging(paths: Sequence[str], errors: IO[bytes], environment: Mapping[str, str], stack: ExitStack) -> Any:
+    """What makes one capture of several for tshark: `mergecap`, which refuses all where it cannot read one."""
     command = [_program("mergecap"), "-w", "-", *map(os.path.abspath, paths)]
-    merged: IO[bytes] = stack.enter_context(_run(command, None, subprocess.DEVNULL, environment)).stdout
-    return "-", merged
+    return stack.enter_context(_run(command, None, errors, environment))
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 //! Why a capture cannot be read at all. Whatever can be read in part becomes a note instead.
 
-use std::io;
+use std::io::{self, ErrorKind};
+
+use crate::note::NoteCode;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,7 +25,12 @@ pub enum CaptureError {
     #[error(
         "{path}: is no capture but {looks_like}; latpcap reads pcap and pcapng, also compressed with gzip, zstd or lz4"
     )]
-    NotACapture { path: String, looks_like: String },
+    NotACapture {
+        path: String,
+        looks_like: String,
+        /// It looks like nothing in particular: a capture that was damaged may.
+        garbled: bool,
+    },
 
     #[error("{path}: is a {format} capture; convert it: editcap -F pcapng {path} converted.pcapng")]
     OtherCapture { path: String, format: &'static str },
@@ -35,4 +42,35 @@ pub enum CaptureError {
 
     #[error("what was kept on disk cannot be read back: {0}")]
     Kept(io::Error),
+}
+
+impl CaptureError {
+    /// What is told of the file where others can be read; `None` where whoever named it was mistaken.
+    pub(super) fn damage(&self) -> Option<NoteCode> {
+        match self {
+            Self::Empty { .. } | Self::CutHeader { .. } => Some(NoteCode::FileCut),
+            Self::NotACapture { garbled: true, .. } => Some(NoteCode::FileDamaged),
+            Self::CannotRead { .. } => Some(NoteCode::FileUnreadable),
+            // A ring buffer has removed its oldest file.
+            Self::CannotOpen { reason, .. } if reason.kind() == ErrorKind::NotFound => Some(NoteCode::FileUnreadable),
+            _ => None,
+        }
+    }
+
+    /// The same without the file's path.
+    pub(super) fn reason(&self) -> String {
+        let text = self.to_string();
+        let path = match self {
+            Self::CannotOpen { path, .. }
+            | Self::Directory { path }
+            | Self::Empty { path }
+            | Self::CannotRead { path, .. }
+            | Self::CutHeader { path, .. }
+            | Self::NotACapture { path, .. }
+            | Self::OtherCapture { path, .. }
+            | Self::UnknownVersion { path, .. } => path,
+            Self::Kept(_) => return text,
+        };
+        text.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text).to_owned()
+    }
 }

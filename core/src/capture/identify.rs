@@ -4,6 +4,8 @@ pub(super) enum NotPcap {
     /// A capture in a format that Wireshark's tools convert.
     OtherCapture(&'static str),
     Else(&'static str),
+    /// Nothing that is known: what a damaged capture looks like.
+    Unknown(&'static str),
 }
 
 const OTHER_CAPTURES: [(&[u8], &str); 14] = [
@@ -53,7 +55,7 @@ pub(super) fn guess(start: &[u8]) -> NotPcap {
     if let Some((_, kind)) = OTHER_FILES.iter().find(begins) {
         return NotPcap::Else(kind);
     }
-    NotPcap::Else(by_content(start))
+    by_content(start)
 }
 
 const CAPTURES: [(&[u8], &str); 5] = [
@@ -71,24 +73,24 @@ pub fn looks_like(start: &[u8]) -> String {
     }
     match guess(start) {
         NotPcap::OtherCapture(format) => format!("a {format} capture"),
-        NotPcap::Else(kind) => kind.to_owned(),
+        NotPcap::Else(kind) | NotPcap::Unknown(kind) => kind.to_owned(),
     }
 }
 
-fn by_content(start: &[u8]) -> &'static str {
+fn by_content(start: &[u8]) -> NotPcap {
     let tar = start.get(257..262) == Some(b"ustar");
     let lower = start.trim_ascii_start().get(..14).unwrap_or_default();
     let lower = lower.to_ascii_lowercase();
     if tar {
-        "a tar archive (unpack it first)"
+        NotPcap::Else("a tar archive (unpack it first)")
     } else if lower.starts_with(b"<!doctype html") || lower.starts_with(b"<html") {
-        "an HTML page"
+        NotPcap::Else("an HTML page")
     } else if start.iter().all(|&byte| byte == 0) {
-        "all zeros"
+        NotPcap::Unknown("all zeros")
     } else if is_text(start) {
-        "text"
+        NotPcap::Else("text")
     } else {
-        "data of an unknown format"
+        NotPcap::Unknown("data of an unknown format")
     }
 }
 
@@ -109,7 +111,7 @@ mod tests {
     fn told(start: &[u8]) -> &'static str {
         match guess(start) {
             NotPcap::OtherCapture(format) => format,
-            NotPcap::Else(kind) => kind,
+            NotPcap::Else(kind) | NotPcap::Unknown(kind) => kind,
         }
     }
 

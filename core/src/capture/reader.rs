@@ -206,12 +206,16 @@ fn not_a_capture(path: &str, buffer: &mut ReadBuffer, compression: Option<&'stat
             None => CaptureError::Empty { path },
         };
     }
-    let looks_like = match (identify::guess(start), compression) {
-        (NotPcap::OtherCapture(format), _) => return CaptureError::OtherCapture { path, format },
-        (NotPcap::Else(kind), Some(compression)) => format!("{kind}, compressed with {compression}"),
-        (NotPcap::Else(kind), None) => kind.to_owned(),
+    let (kind, garbled) = match identify::guess(start) {
+        NotPcap::OtherCapture(format) => return CaptureError::OtherCapture { path, format },
+        NotPcap::Else(kind) => (kind, false),
+        NotPcap::Unknown(kind) => (kind, true),
     };
-    CaptureError::NotACapture { path, looks_like }
+    let looks_like = match compression {
+        Some(compression) => format!("{kind}, compressed with {compression}"),
+        None => kind.to_owned(),
+    };
+    CaptureError::NotACapture { path, looks_like, garbled }
 }
 
 fn read_failure(buffer: &ReadBuffer, compression: Option<&'static str>) -> Option<io::Error> {

@@ -1,8 +1,8 @@
 //! Several captures as one recording: packets in time order, as `mergecap` would write them.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +19,8 @@ use crate::note::{Note, NoteCode, Notes};
 
 /// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has thousands.
 const KEPT_OPEN: usize = 16;
+/// Files of which the same is told one by one.
+const TOLD: usize = 3;
 
 /// One captured packet, borrowed from the reader until the next one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,8 @@ impl Packet<'_> {
 }
 
 impl Recording {
-    /// Opens all of them and finds each one's first packet; the first that is no capture is an error.
+    /// Opens all of them and finds each one's first packet. What is no capture is an error; of several files one that is
+    /// cut or damaged at its beginning has a note instead, where another can be read.
     pub fn open(sources: Vec<Source>) -> Result<Self, CaptureError> {
         Self::open_until(sources, Stop::default())
     }
@@ -121,26 +124,41 @@ impl Recording {
             consumed: Arc::default(),
             stop,
         };
+        let mut damaged = None;
         for source in sources {
-            recording.add(source, many)?;
+            if let Some(error) = recording.add(source, many)? {
+                damaged.get_or_insert(error);
+            }
         }
-        Ok(recording)
+        let is_capture = |file: &File| !file.summary.format.is_empty();
+        match damaged {
+            Some(error) if !recording.files.iter().any(is_capture) => Err(error),
+            _ => Ok(recording),
+        }
     }
 
-    fn add(&mut self, source: Source, many: bool) -> Result<(), CaptureError> {
+    /// Comes back with what is wrong with a file whose beginning is damaged: nothing of it will be read.
+    fn add(&mut self, source: Source, many: bool) -> Result<Option<CaptureError>, CaptureError> {
         let close = many && source.opens_again();
         let mut file = File::new(source, many);
-        let first = if close {
-            file.look(&self.consumed, &self.stop)?
-        } else {
-            file.open(&self.consumed, &self.stop, &mut self.extras)?
+        let first = match close {
+            true => file.look(&self.consumed, &self.stop),
+            false => file.open(&self.consumed, &self.stop, &mut self.extras),
+        };
+        let damage = first.as_ref().err().and_then(CaptureError::damage);
+        let (first, damaged) = match (first, damage) {
+            (Err(error), Some(code)) => {
+                file.notes.add(code, || error.reason());
+                (None, Some(error))
+            }
+            (first, _) => (first?, None),
         };
         if let Some(Due(time_ns)) = first {
             let turn = Turn::new(time_ns, self.files.len());
             self.waiting.push(Reverse(turn));
         }
         self.files.push(file);
-        Ok(())
+        Ok(damaged)
     }
 
     /// The next packet in time order; frame numbers count from 1.
@@ -260,9 +278,28 @@ impl Recording {
         self.files.into_iter().map(|file| file.origin).collect()
     }
 
-    /// Everything that went wrong so far; each message begins with the file's name.
+    /// Everything that went wrong so far; each message begins with the file's name. What is alike in many files, as those
+    /// of a ring buffer, is told of the first ones; of damage, which costs packets, every file is named.
     pub fn notes(&self) -> Vec<Note> {
-        self.files.iter().flat_map(File::named_notes).collect()
+        let mut told: Vec<Note> = Vec::new();
+        let mut alike: HashMap<NoteCode, Alike> = HashMap::new();
+        for note in self.files.iter().flat_map(File::named_notes) {
+            let alike = alike.entry(note.code).or_default();
+            if alike.files < TOLD || note.code.is_damage() {
+                (alike.files, alike.last) = (alike.files + 1, told.len());
+                told.push(note);
+            } else if let Some(last) = told.get_mut(alike.last) {
+                alike.more += 1;
+                last.count = last.count.saturating_add(note.count);
+            }
+        }
+        for Alike { last, more, .. } in alike.into_values().filter(|alike| alike.more > 0) {
+            if let Some(note) = told.get_mut(last) {
+                let files = if more == 1 { "file" } else { "files" };
+                note.message.push_str(&format!("; likewise in {more} more {files}"));
+            }
+        }
+        told
     }
 
     /// Which frame of which file a frame of the recording is; `None` where there is but one file.
@@ -328,7 +365,9 @@ impl File {
             Ok(first) => first.is_some(),
             Err(error) => {
                 self.state = State::Done;
-                self.notes.add(NoteCode::FileUnreadable, || format!("was readable when the analysis began: {error}"));
+                self.notes.add(NoteCode::FileUnreadable, || {
+                    format!("was readable when the analysis began: {}", error.reason())
+                });
                 false
             }
         }
@@ -389,6 +428,16 @@ fn swap(mut first: PeekMut<'_, Reverse<Turn>>, turn: Turn) -> Turn {
 fn base_name(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     if name.is_empty() { path } else { name }
+}
+
+/// Notes of one code, of several files.
+#[derive(Default)]
+struct Alike {
+    /// Those that are told one by one, and where the last of them stands.
+    files: usize,
+    last: usize,
+    /// The others.
+    more: u64,
 }
 
 /// Where the recording goes from one file to another.

@@ -134,3 +134,61 @@ fn a_packet_that_was_held_at_the_end_of_a_file_is_a_packet_of_that_file() {
     assert!(notes[0].message.starts_with("first.pcap: "), "{}", notes[0].message);
     assert!(notes[0].message.contains("frame 2"), "{}", notes[0].message);
 }
+
+#[test]
+fn a_damaged_file_among_others_costs_its_own_packets_alone() {
+    let named = |name: &str, bytes: Vec<u8>| Source::bytes(name, bytes);
+    let whole = |second, byte| pcap(&[(second, byte)]);
+    for many in [0, KEPT_OPEN] {
+        let mut sources = vec![
+            named("first.pcap", whole(1, b'a')),
+            named("empty.pcap", Vec::new()),
+            named("zeros.pcap", vec![0; 4096]),
+            named("header.pcap", pcap(&[])),
+            named("cut.pcap", whole(2, b'-')[..20].to_vec()),
+            named("damaged.pcap.gz", b"\x1f\x8b\x08\0cut".to_vec()),
+            Source::path("/nowhere/removed.pcap"),
+            named("last.pcap", whole(3, b'b')),
+        ];
+        sources.extend((0..many).map(|_| named("more.pcap", whole(4, b'c'))));
+        let mut recording = Recording::open(sources).unwrap();
+        assert_eq!(order(&mut recording), "ab".to_owned() + &"c".repeat(many));
+        let notes: Vec<_> =
+            recording.notes().into_iter().map(|note| format!("{} {}", note.code.as_str(), note.message)).collect();
+        assert_eq!(notes.len(), 5, "{notes:?}");
+        assert!(notes[0].starts_with("file-cut empty.pcap: is empty (0 bytes)"), "{}", notes[0]);
+        assert!(notes[1].starts_with("file-damaged zeros.pcap: is no capture but all zeros"), "{}", notes[1]);
+        assert!(notes[2].starts_with("file-cut cut.pcap: is cut at byte 20"), "{}", notes[2]);
+        assert!(notes[3].starts_with("file-unreadable damaged.pcap.gz: cannot be read at byte 0"), "{}", notes[3]);
+        assert_eq!(
+            notes[4],
+            "file-unreadable /nowhere/removed.pcap: cannot be opened: No such file or directory (os error 2)"
+        );
+    }
+}
+
+#[test]
+fn what_was_never_a_capture_is_a_mistake_beside_captures_too() {
+    let sources = |other: &[u8]| vec![source(&[(1, b'a')]), Source::bytes("notes.txt", other)];
+    let error = Recording::open(sources(b"hello, world\n")).err().unwrap();
+    assert!(error.to_string().starts_with("notes.txt: is no capture but text;"));
+    let error = Recording::open(vec![Source::bytes("a", &b""[..]), Source::bytes("b", &[0; 64][..])]).err().unwrap();
+    assert!(error.to_string().starts_with("a: is empty"), "where nothing can be read the first one is told");
+}
+
+#[test]
+fn what_is_alike_in_many_files_is_told_of_the_first_ones() {
+    let backwards =
+        |number| Source::bytes(format!("{number}.pcap"), pcap(&[(3, b'a'), (1, b'b'), (2, b'c'), (0, b'd')]));
+    for (files, told, said) in
+        [(3, 3, ""), (4, 3, "; likewise in 1 more file"), (100, 3, "; likewise in 97 more files")]
+    {
+        let mut recording = Recording::open((0..files).map(backwards).collect()).unwrap();
+        order(&mut recording);
+        let mut notes = recording.notes();
+        notes.retain(|note| note.code == NoteCode::ClockBackwards);
+        assert_eq!(notes.len(), told);
+        assert_eq!(notes.iter().map(|note| note.count).sum::<u64>(), files * 2);
+        assert!(notes[2].message.starts_with("2.pcap: ") && notes[2].message.ends_with(&said), "{}", notes[2].message);
+    }
+}
