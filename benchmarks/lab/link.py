@@ -6,6 +6,7 @@ the options, times are in µs, loss in percent, and the jitter is that of each w
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -90,8 +91,9 @@ def obey(message: str, link: Link, asked: dict[str, float]) -> dict[str, object]
 def serve(control: socket.socket, link: Link, asked: dict[str, float]) -> None:
     while True:
         message, sender = control.recvfrom(512)
-        if sender:
-            control.sendto(json.dumps(obey(message.decode(), link, asked)).encode(), sender)
+        answer = obey(message.decode(errors="replace"), link, asked)
+        with contextlib.suppress(OSError):  # whoever asked has gone
+            control.sendto(json.dumps(answer).encode(), sender or "")
 
 
 def main() -> None:

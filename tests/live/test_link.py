@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -174,6 +175,17 @@ def test_what_no_link_can_do_is_refused(lab: Lab, asked: str, told: str) -> None
     done = lab.ask(asked)
     assert (done.returncode, done.stderr) == (1, f"the link cannot be set: {told}\n")
     assert lab.control()["rtt_us"] == 20000
+
+
+def test_whoever_asks_and_leaves_does_no_harm(lab: Lab) -> None:
+    for message in (b"rtt=3000", b"\xff\xfe", b"", b"=,=", b"rate=1e999", b"queue=-1"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
+            asking.bind(str(lab.folder / "gone"))
+            (lab.folder / "gone").unlink()
+            asking.sendto(message, str(lab.folder / "run/dl.sock"))
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as nameless:
+            nameless.sendto(message, str(lab.folder / "run/dl.sock"))
+    assert lab.control()["rtt_us"] == 3000
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
