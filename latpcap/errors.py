@@ -6,7 +6,10 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── UsageError          2    an option, an argument or an output file is not usable
 ├── CaptureError        3    a file cannot be read or is no capture
 ├── DiskFull            5    what does not fit in memory does not fit on the disk either
+├── RecordingError      6    packets cannot be recorded here
 ├── ServerUnreachable   7    a server does not answer
+├── CommandNotExecutable 126 the command of `latpcap record` cannot be run
+├── CommandNotFound   127    there is no such command
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
     └── NothingSelected 4    none of those that do is among what was asked for
 ```
@@ -18,11 +21,14 @@ from __future__ import annotations
 
 __all__ = [
     "CaptureError",
+    "CommandNotExecutable",
+    "CommandNotFound",
     "DiskFull",
     "GateFailed",
     "LatpcapError",
     "NoDatabaseTraffic",
     "NothingSelected",
+    "RecordingError",
     "ServerUnreachable",
     "UsageError",
 ]
@@ -62,6 +68,24 @@ class ServerUnreachable(LatpcapError):
     """A server cannot be reached: its name, its address or its port."""
 
     exit_status = 7
+
+
+class RecordingError(LatpcapError):
+    """Packets cannot be recorded here: no permission, no capturer, no such interface, a port in use."""
+
+    exit_status = 6
+
+
+class CommandNotExecutable(LatpcapError):
+    """What was to be run under a recording is there, but cannot be run."""
+
+    exit_status = 126
+
+
+class CommandNotFound(LatpcapError):
+    """There is no such command."""
+
+    exit_status = 127
 
 
 class NoDatabaseTraffic(LatpcapError):

@@ -19,6 +19,7 @@ FLOORS = (
     ("verify",),
     ("report",),
     ("capture",),
+    ("live",),
     ("ranking", "comparing"),
     ("live",),
     ("cli",),

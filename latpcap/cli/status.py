@@ -13,7 +13,10 @@ EXIT_STATUS = {
     "3": "a file cannot be read, or is no capture",
     "4": "no database traffic in the captures",
     "5": "what does not fit in memory does not fit on the disk either",
+    "6": "packets cannot be recorded here: no permission, no capturer, no such interface",
     "7": "a server does not answer",
+    "126": "the command that was to be run is there, but cannot be run",
+    "127": "there is no such command",
     "130": "ended by a second Ctrl-C; the first one ends the reading, and what was read is reported",
     "141": "whoever read the output has gone",
 }

@@ -1,0 +1,83 @@
+"""A command under a recording or on another link: it has the terminal, latpcap waits and keeps its exit status.
+
+The command stays in latpcap's process group, with the same standard input, output and error. So what a terminal sends
+(Ctrl-C, Ctrl-Z) reaches it as if latpcap were not there, and latpcap takes no notice of it; what somebody
+sends to latpcap alone (`kill`, a build server that gives up) is forwarded.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from latpcap.errors import CommandNotExecutable, CommandNotFound
+
+__all__ = ["Ended", "find", "run"]
+
+FORWARDED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+"""The command shall have these as any other command does."""
+LOOK_S = 0.2
+"""Look so often whether the command has ended, should another thread have got the news."""
+
+
+class Ended(Struct, frozen=True):
+    """What became of the command."""
+
+    status: int
+    """As a shell tells it: its exit status, or 128 + n where signal n ended it."""
+    runtime_s: float
+
+
+def find(command: Sequence[str]) -> str:
+    """The file that the command is; `CommandNotFound` or `CommandNotExecutable` where it cannot be run."""
+    program = command[0]
+    if found := shutil.which(program):
+        return found
+    if "/" in program and os.path.exists(program):
+        what = "is a folder" if os.path.isdir(program) else "is not executable: chmod +x makes it so"
+        raise CommandNotExecutable(f"{program}: {what}")
+    raise CommandNotFound(f"{program}: command not found")
+
+
+def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Ended:
+    """Run the command to its end; `environment` is its own, by default latpcap's."""
+    program = find(command)
+    heard: set[int] = {signal.SIGCHLD, *FORWARDED}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    try:
+        began = time.monotonic()
+        child = _start(program, command, os.environ if environment is None else environment, mask)
+        status = _wait(child, heard)
+        return Ended(status, time.monotonic() - began)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _start(program: str, command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
+    try:
+        return os.posix_spawn(program, [*command], environment, setsigmask=mask, setsigdef=IGNORED_BY_PYTHON)
+    except OSError as error:
+        raise CommandNotExecutable(f"{command[0]}: {error.strerror}") from None
+
+
+def _wait(child: int, heard: set[int]) -> int:
+    """The status of the child once it has ended; what is sent to latpcap alone goes on to the child."""
+    while True:
+        told = signal.sigtimedwait(heard, LOOK_S)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+        if told and told.si_signo in FORWARDED and _sent_by_a_process(told):
+            os.kill(child, told.si_signo)
+
+
+def _sent_by_a_process(told: signal.struct_siginfo) -> bool:
+    """Not by the terminal, which sends to the whole process group: siginfo's code is then above 0."""
+    return told.si_code <= 0
