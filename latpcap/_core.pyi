@@ -176,6 +176,52 @@ class Link:
 
     def stop(self) -> None:
         """End it; the devices go with it."""
+class Relay:
+    """A TCP relay that records what passes; it runs until `stop`, or until this object is gone.
+
+    `OSError`, with one line that says it all, where it cannot listen, find a server or write the file.
+    """
+
+    def __init__(
+        self,
+        routes: list[tuple[tuple[str, int], tuple[str, int]]],
+        path: str | None = None,
+        *,
+        snap_length: int = 0,
+        rtt_ms: float | None = None,
+        jitter_ms: float = 0.0,
+        bits_per_second: int = 0,
+    ) -> None:
+        """Each route is the address to listen on (port 0: any) and the server's; without a path nothing is recorded.
+
+        Where an RTT is given, so much is added to the way to the servers.
+        """
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where it listens, route by route."""
+
+    def flush(self) -> None:
+        """Return when all that passed so far is in the file."""
+
+    def stop(self, *, at_once: bool = False) -> Relayed:
+        """Let in nobody else, and end when all is quiet, or `at_once`. Connections that are still open are cut."""
+
+class Relayed:
+    """What a relay did."""
+
+    connections: int
+    to_clients: int
+    """Bytes that were handed to the applications."""
+    to_servers: int
+    packets: int
+    """Packets in the file."""
+    dropped: int
+    """Packets that are not: the disk was too slow, or full."""
+    ended: str | None
+    """Why the file ends before the traffic did."""
+    problems: dict[str, int]
+    """What went wrong, one line each, and how often."""
 
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""

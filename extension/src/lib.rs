@@ -7,6 +7,7 @@ mod passes;
 mod progress;
 mod registry;
 mod read;
+mod relay;
 mod replay;
 mod tables;
 
@@ -37,6 +38,8 @@ mod _core {
     use super::read::{annotate, read};
     #[pymodule_export]
     use super::registry::{greeting_of, protocol_on, protocols};
+    #[pymodule_export]
+    use super::relay::{Relay, Relayed};
     #[pymodule_export]
     use super::replay::Replay;
     #[pymodule_export]

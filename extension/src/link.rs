@@ -118,6 +118,6 @@ impl Link {
     }
 }
 
-fn duration(what: &str, ms: f64) -> PyResult<Duration> {
+pub(crate) fn duration(what: &str, ms: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(ms / 1e3).map_err(|_| PyValueError::new_err(format!("{ms} ms is no {what} of a link")))
 }

@@ -1,3 +1,5 @@
 //! What latpcap puts between a client and its server. All that has a clock, sockets or namespaces is here, not in `core/`.
 
 pub mod delay;
+pub mod pcapng;
+pub mod relay;

@@ -1,0 +1,115 @@
+//! What the system knows of a TCP socket: how much of what was written the other side has acknowledged, and how far away
+//! it is. Only Linux is asked; elsewhere what was written counts as received.
+
+#![expect(unsafe_code, reason = "the options of sockets that no library knows")]
+
+use std::time::Duration;
+
+use socket2::Socket;
+
+/// What a new connection shows of its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// Of the handshake's own packets, where they passed once.
+    pub rtt: Option<Duration>,
+    /// The SYN was sent again.
+    pub sent_again: bool,
+    /// What each side announces as the largest segment that it takes.
+    pub own_mss: u16,
+    pub other_mss: u16,
+    /// What of that is left for data.
+    pub segment: usize,
+}
+
+/// Ethernet's.
+const USUAL_MSS: u16 = 1460;
+/// TCP's timestamps in each segment.
+const TIMESTAMPS: u16 = 12;
+
+/// How many of the `written` bytes the other side has acknowledged.
+pub fn acknowledged(socket: &Socket, written: u64) -> u64 {
+    written.saturating_sub(unacknowledged(socket).unwrap_or(0))
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::{c_int, c_void};
+    use std::mem;
+    use std::os::fd::AsRawFd;
+    use std::time::Duration;
+
+    use socket2::Socket;
+
+    use super::{TIMESTAMPS, Way};
+
+    /// Bytes that were written and not acknowledged yet, sent or not; a FIN counts one.
+    pub fn unacknowledged(socket: &Socket) -> Option<u64> {
+        let mut bytes: c_int = 0;
+        // SAFETY: SIOCOUTQ (which is TIOCOUTQ) writes one int.
+        let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        (done == 0).then(|| u64::try_from(bytes).unwrap_or(0))
+    }
+
+    pub fn way(socket: &Socket) -> Option<Way> {
+        let info = tcp_info(socket)?;
+        let options = if info.tcpi_options & TIMESTAMPS_USED == 0 { 0 } else { TIMESTAMPS };
+        let segment = u16::try_from(info.tcpi_snd_mss).unwrap_or(u16::MAX);
+        Some(Way {
+            rtt: (info.tcpi_total_retrans == 0 && info.tcpi_rtt > 0)
+                .then(|| Duration::from_micros(info.tcpi_rtt.into())),
+            sent_again: info.tcpi_total_retrans > 0,
+            own_mss: u16::try_from(info.tcpi_advmss).unwrap_or(u16::MAX),
+            other_mss: segment.saturating_add(options),
+            segment: segment.into(),
+        })
+    }
+
+    /// `TCPI_OPT_TIMESTAMPS` of linux/tcp.h.
+    const TIMESTAMPS_USED: u8 = 1;
+
+    fn tcp_info(socket: &Socket) -> Option<libc::tcp_info> {
+        // SAFETY: it holds integers only, for which zero is a value.
+        let mut info: libc::tcp_info = unsafe { mem::zeroed() };
+        let mut length = mem::size_of_val(&info) as libc::socklen_t;
+        let at = (&raw mut info).cast::<c_void>();
+        // SAFETY: the system writes no more than `length` bytes; an older one writes fewer, the others stay zero.
+        let done =
+            unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &raw mut length) };
+        (done == 0).then_some(info)
+    }
+
+    /// Lets the system take hardly more than it can send, so that what was written has mostly left.
+    pub fn take_what_can_be_sent(socket: &Socket) {
+        let bytes: c_int = MOST_UNSENT;
+        let at = (&raw const bytes).cast::<c_void>();
+        let length = mem::size_of_val(&bytes) as libc::socklen_t;
+        // SAFETY: the option is one int. Where the system lacks it, more waits unsent.
+        let _ = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, at, length) };
+    }
+
+    /// A few segments, so that the sender never runs dry.
+    const MOST_UNSENT: c_int = 128 * 1024;
+}
+
+#[cfg(target_os = "linux")]
+pub use linux::take_what_can_be_sent;
+#[cfg(target_os = "linux")]
+use linux::unacknowledged;
+
+#[cfg(not(target_os = "linux"))]
+fn unacknowledged(_: &Socket) -> Option<u64> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn take_what_can_be_sent(_: &Socket) {}
+
+/// What the connection's handshake showed.
+pub fn way(socket: &Socket) -> Way {
+    #[cfg(target_os = "linux")]
+    if let Some(way) = linux::way(socket) {
+        return way;
+    }
+    let segment = usize::from(USUAL_MSS - TIMESTAMPS);
+    Way { own_mss: USUAL_MSS, other_mss: USUAL_MSS, segment, ..Way::default() }
+}
