@@ -176,6 +176,7 @@ class Link:
 
     def stop(self) -> None:
         """End it; the devices go with it."""
+
 class Relay:
     """A TCP relay that records what passes; it runs until `stop`, or until this object is gone.
 

@@ -48,6 +48,8 @@ pub enum NoteCode {
     Timeouts,
     /// Data waited for a delayed acknowledgment.
     DelayedAck,
+    /// A relay wrote the packets.
+    Relayed,
     /// A PROXY protocol header precedes what client and server say.
     ProxyHeader,
     /// The servers of database ports refused connections.
@@ -120,6 +122,7 @@ impl NoteCode {
             Self::ZeroWindow => "zero-window",
             Self::Timeouts => "timeouts",
             Self::DelayedAck => "delayed-ack",
+            Self::Relayed => "relayed",
             Self::ProxyHeader => "proxy-header",
             Self::Refused => "refused",
             Self::Unanswered => "unanswered",

@@ -70,6 +70,11 @@ ADVICE: dict[str, tuple[str, str]] = {
         "no handshake RTT, no login, no text of statements that were prepared before",
         "start the capture before the application",
     ),
+    "relayed": (
+        "round trips, RTT and times are right; how TCP carried large requests and responses is not seen (windows, "
+        "losses, pace), so the projection's range is wider",
+        "nothing; for jobs that move much data capture packets: `latpcap record` with the right to",
+    ),
     "proxy-header": (
         "what is measured is the way from the proxy to the server, not from the client",
         "capture between client and proxy, too",
@@ -257,6 +262,7 @@ GRAVEST_FIRST = (
     *(
         "stopped",
         "selection",
+        "relayed",
         "proxy-header",
         "proxy-legs",
         "replication",

@@ -25,10 +25,13 @@ pub(super) mod kind {
 }
 
 const OPTION_COMMENT: u16 = 1;
+const OPTION_DESCRIPTION: u16 = 3;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 const OPTION_INTERFACE_DROPS: u16 = 5;
 const OPTION_SYSTEM_DROPS: u16 = 7;
+/// How a relay that records describes its interface.
+const RELAYED: &[u8] = b"relayed";
 /// What is kept of the blocks between two packets.
 const MAX_BLOCK_BYTES: usize = 64 * 1024 * 1024;
 /// What is kept of the key logs between two packets: a block of the largest size, and some.
@@ -52,6 +55,8 @@ pub(super) struct Interface {
     pub link_type: u16,
     pub snap_length: u32,
     pub clock: Clock,
+    /// Its packets were written by a relay: they tell what it handed on, and when.
+    pub relayed: bool,
     /// Packets that its statistics say were dropped.
     pub dropped: u64,
 }
@@ -150,13 +155,14 @@ pub(super) fn interface(mut body: Cursor<'_>, order: Order) -> Result<(Interface
     let link_type = order.u16(&mut body, "link type")?;
     order.u16(&mut body, "reserved")?;
     let snap_length = order.u32(&mut body, "snap length")?;
-    let (mut resolution, mut offset) = (6, 0);
+    let (mut resolution, mut offset, mut relayed) = (6, 0, false);
     let read = each_option(body, order, |code, mut value| match code {
         OPTION_RESOLUTION => resolution = value.u8("resolution").unwrap_or(resolution),
+        OPTION_DESCRIPTION => relayed |= value.take(RELAYED.len(), "description").is_ok_and(|word| word == RELAYED),
         OPTION_TIME_OFFSET => offset = order.i64(&mut value, "offset").unwrap_or(offset),
         _ => {}
     });
-    Ok((Interface { link_type, snap_length, clock: Clock::new(resolution, offset), dropped: 0 }, read))
+    Ok((Interface { link_type, snap_length, clock: Clock::new(resolution, offset), relayed, dropped: 0 }, read))
 }
 
 /// The interface that the statistics are of, and how many packets it and the operating system have dropped so far.
@@ -236,6 +242,13 @@ mod tests {
         assert!(extras.keep_key_log(b"one") && !extras.keep_key_log(&text));
         assert_eq!(extras.take_key_log().as_deref(), Some(&b"one\n".to_vec()));
         assert!(extras.take_key_log().is_none() && extras.keep_key_log(&text));
+    }
+
+    #[test]
+    fn a_relay_says_so_in_its_description() {
+        let body = |text: &[u8; 8]| [&[101, 0, 0, 0, 0, 0, 0, 0, 3, 0, 8, 0], &text[..]].concat();
+        let relayed = |text| interface(Cursor::new(&body(text)), Order::Little).unwrap().0.relayed;
+        assert!(relayed(b"relayed:") && !relayed(b"a relay "));
     }
 
     #[test]

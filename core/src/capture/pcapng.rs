@@ -21,6 +21,8 @@ const BODY: usize = 8;
 const PACKET_HEAD: usize = 20;
 /// Wireshark's limit: a longer block is damage.
 const LONGEST_BLOCK: usize = 16 * 1024 * 1024;
+const RELAYED: &str =
+    "a relay recorded what it handed on: RTT and round trips are its own connections', headers and windows are made up";
 /// No machine has more; each costs memory, so a hostile file may not go on.
 const MAX_INTERFACES: usize = 65_536;
 
@@ -178,6 +180,9 @@ impl Pcapng {
             kind::SECTION => return self.begin_section(block, body, at),
             kind::INTERFACE if self.section.interfaces.len() < MAX_INTERFACES => blocks::interface(body, order)
                 .and_then(|(interface, options)| {
+                    if interface.relayed {
+                        notes.add(NoteCode::Relayed, || RELAYED.to_owned());
+                    }
                     self.section.interfaces.push(interface);
                     options
                 }),

@@ -296,6 +296,7 @@ fn severity(note: &Note) -> &'static str {
         | NoteCode::Reordered
         | NoteCode::Offloaded
         | NoteCode::OtherSecrets
+        | NoteCode::Relayed
         | NoteCode::ProxyHeader
         | NoteCode::OtherDatabase => "info",
         _ => "warning",

@@ -1,0 +1,162 @@
+"""A recording TCP relay as a recorder: it needs no rights, but the application must connect to it.
+
+It forwards and writes in threads of the core's own (`link/src/relay/`), and ends with this process at the latest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from latpcap import _core
+from latpcap.errors import RecordingError, UsageError
+from latpcap.live.recorder import Recorded
+from latpcap.units import counted
+
+__all__ = ["Relay", "Route"]
+
+HERE = "127.0.0.1"
+PART = re.compile(r"\[[^\]]*\]|[^:\[\]]*")
+FORM = "write [BIND:]PORT:HOST:PORT, as in 15432:db:5432 (an IPv6 address in brackets)"
+HEADERS = 26
+"""Ethernet's header and TCP's timestamps are in no packet of a relay, so as much less of each is kept."""
+
+
+class Route(Struct, frozen=True):
+    """From where to where."""
+
+    listen: tuple[str, int]
+    """Address and port; port 0: any that is free."""
+    server: tuple[str, int]
+
+    @classmethod
+    def parse(cls, text: str) -> Route:
+        """`15432:db:5432`, `0.0.0.0:15432:db:5432`.
+
+        >>> Route.parse("15432:db:5432")
+        Route(listen=('127.0.0.1', 15432), server=('db', 5432))
+        >>> Route.parse("[::1]:15432:[fd00::5]:5432").server_text
+        '[fd00::5]:5432'
+        """
+        parts = _parts(text)
+        listen, server = parts[:-2], parts[-2:]
+        if len(server) < 2 or not 1 <= len(listen) <= 2 or not all(server):
+            raise UsageError(f"{text!r} is no relay: {FORM}")
+        host = listen[0] or HERE if listen[1:] else HERE
+        return cls((host, _port(listen[-1], text, least=0)), (server[0], _port(server[1], text, least=1)))
+
+    @property
+    def server_text(self) -> str:
+        """The server for people: `db:5432`."""
+        return _told(self.server)
+
+
+class Relay:
+    """Records what passes between the applications that connect to it and their servers."""
+
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        path: str | os.PathLike[str],
+        *,
+        snap_length: int | None = None,
+        rtt_ms: float | None = None,
+        jitter_ms: float = 0.0,
+        bits_per_second: int = 0,
+    ) -> None:
+        """`snap_length` cuts packets as a capturer's does; an RTT, its jitter and a bottleneck are added to the way."""
+        self._routes = tuple(routes)
+        self._path = Path(path)
+        self._snap_length = 0 if snap_length is None else max(snap_length - HEADERS, 1)
+        self._rtt_ms, self._jitter_ms, self._bits_per_second = rtt_ms, jitter_ms, bits_per_second
+        self._running: _core.Relay | None = None
+        self._recorded: Recorded | None = None
+        self._problems: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The pcapng: readable at any time, whole once `stop` has returned."""
+        return self._path
+
+    @property
+    def where(self) -> str:
+        """What is recorded, for people."""
+        listens = self.addresses if self._running else [route.listen for route in self._routes]
+        ways = (f"{_told(at)} to {route.server_text}" for at, route in zip(listens, self._routes, strict=True))
+        return f"what is relayed from {', '.join(ways)}"
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where it listens, route by route: there the applications connect."""
+        return self._started().addresses
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong on the way to the servers, once `stop` has returned."""
+        return self._problems
+
+    def start(self) -> None:
+        """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
+        routes = [(route.listen, route.server) for route in self._routes]
+        try:
+            self._running = _core.Relay(
+                routes,
+                str(self._path),
+                snap_length=self._snap_length,
+                rtt_ms=self._rtt_ms,
+                jitter_ms=self._jitter_ms,
+                bits_per_second=self._bits_per_second,
+            )
+        except OSError as error:
+            raise RecordingError(str(error)) from None
+
+    def flush(self) -> None:
+        """Return when all that passed so far is in the file."""
+        self._started().flush()
+
+    def stop(self, *, at_once: bool = False) -> Recorded:
+        """End the recording after its last packet, or `at_once`; what was recorded so far is kept. May be repeated."""
+        if self._recorded is None:
+            where = self.where
+            did = self._started().stop(at_once=at_once)
+            self._problems = tuple(_often(problem, count) for problem, count in did.problems.items())
+            trouble = did.ended and f"the recording ended early, what passed went on: {did.ended}"
+            self._recorded = Recorded((self._path,), where, did.dropped, trouble)
+        return self._recorded
+
+    def _started(self) -> _core.Relay:
+        if self._running is None:
+            raise RecordingError("the relay was not started")
+        return self._running
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between colons, but for those in brackets."""
+    parts, at = [], 0
+    while at <= len(text):
+        found = PART.match(text, at)
+        end = found.end() if found else at
+        if end < len(text) and text[end] != ":":
+            raise UsageError(f"{text!r} is no relay: {FORM}")
+        parts.append(text[at:end].strip("[]"))
+        at = end + 1
+    return parts
+
+
+def _port(text: str, whole: str, *, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= 65535):
+        raise UsageError(f"{whole!r} is no relay: {text!r} is no port; {FORM}")
+    return int(text)
+
+
+def _told(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _often(problem: str, count: int) -> str:
+    return problem if count == 1 else f"{problem} ({counted(count, 'time')})"
