@@ -15,13 +15,15 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.errors import RecordingError, UsageError
 from latpcap.live.recorder import Recorded
+from latpcap.live.server import Server, written
 from latpcap.units import counted
 
 __all__ = ["Relay", "Route"]
 
 HERE = "127.0.0.1"
-PART = re.compile(r"\[[^\]]*\]|[^:\[\]]*")
-FORM = "write [BIND:]PORT:HOST:PORT, as in 15432:db:5432 (an IPv6 address in brackets)"
+WRITTEN = re.compile(
+    r"(?:(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):)?(?P<port>[0-9]{1,5}):(?P<server>\[.+|[^:]+:[0-9]+)"
+)
 HEADERS = 26
 """Ethernet's header and TCP's timestamps are in no packet of a relay, so as much less of each is kept."""
 
@@ -29,30 +31,23 @@ HEADERS = 26
 class Route(Struct, frozen=True):
     """From where to where."""
 
-    listen: tuple[str, int]
-    """Address and port; port 0: any that is free."""
-    server: tuple[str, int]
+    host: str
+    """The address to listen on."""
+    port: int
+    """0: any that is free."""
+    server: Server
 
     @classmethod
-    def parse(cls, text: str) -> Route:
-        """`15432:db:5432`, `0.0.0.0:15432:db:5432`.
+    def of(cls, text: str) -> Route:
+        """Parse `text`; raises `UsageError`.
 
-        >>> Route.parse("15432:db:5432")
-        Route(listen=('127.0.0.1', 15432), server=('db', 5432))
-        >>> Route.parse("[::1]:15432:[fd00::5]:5432").server_text
-        '[fd00::5]:5432'
+        >>> Route.of("15432:db:5432").host, str(Route.of("[::1]:15432:[fd00::5]:5432").server)
+        ('127.0.0.1', '[fd00::5]:5432')
         """
-        parts = _parts(text)
-        listen, server = parts[:-2], parts[-2:]
-        if len(server) < 2 or not 1 <= len(listen) <= 2 or not all(server):
-            raise UsageError(f"{text!r} is no relay: {FORM}")
-        host = listen[0] or HERE if listen[1:] else HERE
-        return cls((host, _port(listen[-1], text, least=0)), (server[0], _port(server[1], text, least=1)))
-
-    @property
-    def server_text(self) -> str:
-        """The server for people: `db:5432`."""
-        return _told(self.server)
+        found = WRITTEN.fullmatch(text.strip())
+        if found is None or int(found["port"]) > 65535:
+            raise UsageError(f"`{text}` is no relay: write [BIND:]PORT:HOST:PORT, as in 15432:db.example:5432")
+        return cls(found["bracketed"] or found["host"] or HERE, int(found["port"]), Server.of(found["server"]))
 
 
 class Relay:
@@ -85,8 +80,8 @@ class Relay:
     @property
     def where(self) -> str:
         """What is recorded, for people."""
-        listens = self.addresses if self._running else [route.listen for route in self._routes]
-        ways = (f"{_told(at)} to {route.server_text}" for at, route in zip(listens, self._routes, strict=True))
+        listens = self.addresses if self._running else [(route.host, route.port) for route in self._routes]
+        ways = (f"{written(*at)} to {route.server}" for at, route in zip(listens, self._routes, strict=True))
         return f"what is relayed from {', '.join(ways)}"
 
     @property
@@ -101,7 +96,7 @@ class Relay:
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
-        routes = [(route.listen, route.server) for route in self._routes]
+        routes = [((each.host, each.port), (each.server.host, each.server.port)) for each in self._routes]
         try:
             self._running = _core.Relay(
                 routes,
@@ -132,30 +127,6 @@ class Relay:
         if self._running is None:
             raise RecordingError("the relay was not started")
         return self._running
-
-
-def _parts(text: str) -> list[str]:
-    """What stands between colons, but for those in brackets."""
-    parts, at = [], 0
-    while at <= len(text):
-        found = PART.match(text, at)
-        end = found.end() if found else at
-        if end < len(text) and text[end] != ":":
-            raise UsageError(f"{text!r} is no relay: {FORM}")
-        parts.append(text[at:end].strip("[]"))
-        at = end + 1
-    return parts
-
-
-def _port(text: str, whole: str, *, least: int) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text) <= 65535):
-        raise UsageError(f"{whole!r} is no relay: {text!r} is no port; {FORM}")
-    return int(text)
-
-
-def _told(address: tuple[str, int]) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _often(problem: str, count: int) -> str:
