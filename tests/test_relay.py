@@ -109,13 +109,13 @@ def test_a_server_that_refuses_is_told(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
-    with server() as port, pytest.raises(RecordingError, match=f"^127.0.0.1:{port} is in use: [^\n]*$"):
+    with server() as port, pytest.raises(RecordingError, match=rf"^127\.0\.0\.1:{port} is in use: [^\n]*$"):
         Relay([Route.of(f"{port}:127.0.0.1:1")], tmp_path / "relayed.pcapng").start()
     assert not (tmp_path / "relayed.pcapng").exists()
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="missing/relayed.pcapng cannot be written"):
+    with pytest.raises(RecordingError, match="cannot be written"):
         Relay([Route.of("0:127.0.0.1:1")], tmp_path / "missing" / "relayed.pcapng").start()
 
 
