@@ -10,7 +10,7 @@ use super::counts::Counts;
 use super::mover::Mover;
 use super::schedule::Schedule;
 use super::settings::Settings;
-use super::stop::Stop;
+use super::stop::{EndsAll, Stop};
 use super::tun::Tun;
 
 /// It runs until it is dropped.
@@ -68,7 +68,9 @@ impl Link {
 
     /// Why it moves no packets any more: somebody has removed a device. (A namespace is there as long as its device.)
     pub fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        let has_ended = self.stop.asked();
+        let told = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        told.or_else(|| has_ended.then(|| "a thread of the link has ended by a fault of latpcap's own".into()))
     }
 
     fn add_mover(&mut self, direction: usize, from: &Arc<Tun>, to: &Arc<Tun>) -> std::io::Result<()> {
@@ -80,13 +82,13 @@ impl Link {
             stop: self.stop.clone(),
             schedule: Schedule::new(direction as u64),
         };
-        let (stop, failure) = (self.stop.clone(), self.failure.clone());
+        let (ends_all, failure) = (EndsAll(self.stop.clone()), self.failure.clone());
         self.threads.push(Builder::new().name(["link-there", "link-back"][direction].into()).spawn(move || {
+            let _ends_all = ends_all;
             if let Err(why) = mover.run() {
                 let mut failure = failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 failure.get_or_insert(format!("a device of the link is gone: {why}"));
             }
-            stop.ask();
         })?);
         Ok(())
     }
