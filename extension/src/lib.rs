@@ -3,6 +3,8 @@
 mod json;
 mod keys;
 mod link;
+#[cfg(target_os = "linux")]
+mod network;
 mod passes;
 mod progress;
 mod registry;
@@ -27,6 +29,9 @@ mod _core {
     use super::keys::KeyLog;
     #[pymodule_export]
     use super::link::{Counts, Link};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::network::{JobNetwork, enter_namespaces, keep_namespaces};
     #[pymodule_export]
     use super::passes::{
         SharedTime, distinct, first_alike, first_like, grouped, holding, lanes, last_known, ordered, quantile, serving,

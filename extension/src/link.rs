@@ -75,19 +75,10 @@ impl Link {
         compensation_ms: f64,
         spin_ms: f64,
     ) -> PyResult<()> {
-        if !(0.0..=1.0).contains(&loss) {
-            return Err(PyValueError::new_err(format!(
-                "the share of packets lost lies between 0 and 1, not at {loss}"
-            )));
-        }
         let settings = delay::Settings {
-            rtt: duration("RTT", rtt_ms)?,
-            jitter: duration("jitter", jitter_ms)?,
-            loss,
-            bits_per_second: NonZeroU64::new(bits_per_second),
-            queue_bytes,
             compensation: duration("compensation", compensation_ms)?,
             spin: duration("spin", spin_ms)?,
+            ..conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes)?
         };
         self.running(|link| link.set(settings))
     }
@@ -116,6 +107,27 @@ impl Link {
         let link = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         link.as_ref().map(ask).ok_or_else(|| PyValueError::new_err("the link was stopped"))
     }
+}
+
+/// What is asked of a link, in Python's words.
+pub fn conditions(
+    rtt_ms: f64,
+    jitter_ms: f64,
+    loss: f64,
+    bits_per_second: u64,
+    queue_bytes: Option<u64>,
+) -> PyResult<delay::Settings> {
+    if !(0.0..=1.0).contains(&loss) {
+        return Err(PyValueError::new_err(format!("the share of packets lost lies between 0 and 1, not at {loss}")));
+    }
+    Ok(delay::Settings {
+        rtt: duration("RTT", rtt_ms)?,
+        jitter: duration("jitter", jitter_ms)?,
+        loss,
+        bits_per_second: NonZeroU64::new(bits_per_second),
+        queue_bytes,
+        ..Default::default()
+    })
 }
 
 pub(crate) fn duration(what: &str, ms: f64) -> PyResult<Duration> {

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{Builder, JoinHandle};
 
-use super::LinkError;
 use super::awake::keep_awake;
 use super::counters::Counters;
 use super::counts::Counts;
@@ -12,6 +11,7 @@ use super::schedule::Schedule;
 use super::settings::Settings;
 use super::stop::{EndsAll, Stop};
 use super::tun::Tun;
+use super::{LinkError, Outlet};
 
 /// It runs until it is dropped.
 pub struct Link {
@@ -26,6 +26,16 @@ pub struct Link {
 impl Link {
     /// Move packets between two devices from now on.
     pub fn start(first: Tun, second: Tun, settings: Settings) -> Result<Self, LinkError> {
+        let (first, second) = (Arc::new(first), Arc::new(second));
+        Self::between([first.clone(), second.clone()], [Box::new(second), Box::new(first)], settings)
+    }
+
+    /// The same where packets from the first device leave by the first outlet, those from the second by the second.
+    pub fn between(
+        devices: [Arc<Tun>; 2],
+        outlets: [Box<dyn Outlet>; 2],
+        settings: Settings,
+    ) -> Result<Self, LinkError> {
         let failed = |why| LinkError::System { what: "threads of the link".into(), why };
         let mut link = Self {
             settings: Arc::new(RwLock::new(settings)),
@@ -34,9 +44,9 @@ impl Link {
             failure: Arc::default(),
             threads: Vec::new(),
         };
-        let (first, second) = (Arc::new(first), Arc::new(second));
-        link.add_mover(0, &first, &second).map_err(failed)?;
-        link.add_mover(1, &second, &first).map_err(failed)?;
+        for (direction, (from, to)) in devices.into_iter().zip(outlets).enumerate() {
+            link.add_mover(direction, from, to).map_err(failed)?;
+        }
         Ok(link)
     }
 
@@ -73,10 +83,10 @@ impl Link {
         told.or_else(|| has_ended.then(|| "a thread of the link has ended by a fault of latpcap's own".into()))
     }
 
-    fn add_mover(&mut self, direction: usize, from: &Arc<Tun>, to: &Arc<Tun>) -> std::io::Result<()> {
+    fn add_mover(&mut self, direction: usize, from: Arc<Tun>, to: Box<dyn Outlet>) -> std::io::Result<()> {
         let mover = Mover {
-            from: from.clone(),
-            to: to.clone(),
+            from,
+            to,
             settings: self.settings.clone(),
             counters: self.counters[direction].clone(),
             stop: self.stop.clone(),

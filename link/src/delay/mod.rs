@@ -42,6 +42,12 @@ mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{Link, Tun};
 
+/// Where packets leave a link: a device, or what stands before it.
+pub trait Outlet: Send {
+    /// Hand over one packet.
+    fn send(&self, packet: &[u8]) -> std::io::Result<()>;
+}
+
 /// Why there is no link.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {

@@ -10,12 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read, write};
+use rustix::io::{Errno, read};
 use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id,
 };
 
+use super::Outlet;
 use super::counters::Counters;
 use super::flight::Flight;
 use super::schedule::{Fate, Schedule};
@@ -37,7 +38,7 @@ const PRIORITY: u8 = 50;
 
 pub struct Mover {
     pub from: Arc<Tun>,
-    pub to: Arc<Tun>,
+    pub to: Box<dyn Outlet>,
     pub settings: Arc<RwLock<Settings>>,
     pub counters: Arc<Counters>,
     pub stop: Arc<Stop>,
@@ -89,8 +90,8 @@ impl Mover {
             let now = started.elapsed();
             sent = flight.send_due(now, |due, packet| {
                 self.counters.late(now - due);
-                match write(&*self.to, packet) {
-                    Ok(_) => self.counters.sent(packet.len()),
+                match self.to.send(packet) {
+                    Ok(()) => self.counters.sent(packet.len()),
                     Err(_) => self.counters.refused(),
                 }
             });

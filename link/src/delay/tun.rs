@@ -9,13 +9,14 @@ use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use rustix::ioctl::{Updater, ioctl, opcode};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::LinkError;
+use super::{LinkError, Outlet};
 
 const TUN: i16 = 0x0001;
 const NO_PACKET_INFORMATION: i16 = 0x1000;
@@ -68,6 +69,13 @@ impl TryFrom<OwnedFd> for Tun {
     fn try_from(device: OwnedFd) -> io::Result<Self> {
         fcntl_setfl(&device, fcntl_getfl(&device)? | OFlags::NONBLOCK)?;
         Ok(Self(device))
+    }
+}
+
+impl Outlet for Arc<Tun> {
+    fn send(&self, packet: &[u8]) -> io::Result<()> {
+        rustix::io::write(&**self, packet)?;
+        Ok(())
     }
 }
 

@@ -1,0 +1,105 @@
+//! No connection of the job is opened before the real one to its server is: a refusal is a refusal, and the handshake
+//! takes the link's time and that to the server.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::outlets::Door;
+use super::packets::{Flow, Seen, look};
+use crate::delay::Outlet;
+
+/// What became of an opening.
+enum State {
+    Connecting,
+    /// The server has accepted; the job's own handshake is under way.
+    Connected(TcpStream),
+    /// Bytes are copied both ways.
+    Open,
+}
+
+/// A SYN that waits for the server.
+pub struct Opening {
+    pub flow: Flow,
+    pub packet: Vec<u8>,
+    pub way: Way,
+}
+
+/// By which of the two ways a packet came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Delayed,
+    Direct,
+}
+
+#[derive(Default)]
+pub struct Flows(Mutex<HashMap<Flow, State>>);
+
+impl Flows {
+    fn states(&self) -> MutexGuard<'_, HashMap<Flow, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn connected(&self, flow: Flow, server: TcpStream) {
+        self.states().insert(flow, State::Connected(server));
+    }
+
+    /// The job's handshake is over: hand out the connection to its server.
+    pub fn open(&self, flow: Flow) -> Option<TcpStream> {
+        match self.states().insert(flow, State::Open) {
+            Some(State::Connected(server)) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// Its handshake never ended.
+    pub fn give_up(&self, flow: Flow) {
+        let mut states = self.states();
+        if matches!(states.get(&flow), Some(State::Connected(_))) {
+            states.remove(&flow);
+        }
+    }
+
+    pub fn forget(&self, flow: Flow) {
+        self.states().remove(&flow);
+    }
+}
+
+/// The end of a way: packets for `door` pass, openings wait.
+pub struct Gate {
+    pub flows: Arc<Flows>,
+    pub openings: UnboundedSender<Opening>,
+    pub door: Door,
+    pub way: Way,
+}
+
+impl Outlet for Gate {
+    fn send(&self, packet: &[u8]) -> io::Result<()> {
+        match look(packet) {
+            Seen::Opening(flow, _) if self.holds(flow, packet) => Ok(()),
+            _ => self.door.send(packet),
+        }
+    }
+}
+
+impl Gate {
+    /// Its copies, which TCP sends when nothing comes back, wait with it.
+    fn holds(&self, flow: Flow, packet: &[u8]) -> bool {
+        let mut states = self.flows.states();
+        match states.get(&flow) {
+            Some(State::Connecting) => true,
+            Some(_) => false,
+            None => {
+                let opening = Opening { flow, packet: packet.to_vec(), way: self.way };
+                let taken = self.openings.send(opening).is_ok();
+                if taken {
+                    states.insert(flow, State::Connecting);
+                }
+                taken
+            }
+        }
+    }
+}
