@@ -224,6 +224,47 @@ class Relayed:
     problems: dict[str, int]
     """What went wrong, one line each, and how often."""
 
+class JobNetwork:
+    """What moves the packets of a rehearsed job from its namespaces to this machine's own network, until `end`.
+
+    There, and in the two functions below, only on Linux. `OSError` where it cannot be: one line says why.
+    """
+
+    def __init__(self, keeper: int) -> None:
+        """`keeper`: a socket (SOCK_SEQPACKET), taken over, at whose other end is `keep_namespaces`."""
+
+    def set(
+        self,
+        *,
+        rtt_ms: float = 0.0,
+        jitter_ms: float = 0.0,
+        loss: float = 0.0,
+        bits_per_second: int = 0,
+        queue_bytes: int | None = None,
+    ) -> None:
+        """As `Link.set`."""
+
+    def counts(self) -> tuple[Counts, Counts]:
+        """From the job to its servers, and back."""
+
+    @property
+    def failure(self) -> str | None: ...
+    @property
+    def namespaces(self) -> tuple[int, int | None]:
+        """Files: the job's network namespace, and the user namespace where one was needed."""
+
+    def end(self) -> int:
+        """End what still runs in the job's namespace, then the network; return how many processes there were."""
+
+def keep_namespaces(socket: int, servers: list[str], congestion_control: str) -> None:
+    """Make the namespaces for a job with these servers (ADDRESS:PORT), and keep them until `socket` has no other end.
+
+    For a process of its own with a single thread.
+    """
+
+def enter_namespaces(network: str, user: str | None = None, *, may_capture: bool = False) -> None:
+    """Bring this process into the namespaces at these paths; `may_capture`: with the right to capture there."""
+
 class Recording:
     """The tables of one recording; each method returns an Arrow stream."""
 

@@ -17,6 +17,10 @@ pub fn end_processes_in(namespace: &File) -> usize {
     let Ok(namespace) = namespace.metadata().map(|file| file.ino()) else {
         return 0;
     };
+    // Never those of this machine's own.
+    if network_of("self").is_none_or(|own| own == namespace) {
+        return 0;
+    }
     let found = signal(namespace, Signal::TERM);
     let asked = Instant::now();
     while asked.elapsed() < PATIENCE && !inside(namespace).is_empty() {
@@ -38,16 +42,20 @@ fn signal(namespace: u64, signal: Signal) -> usize {
 }
 
 fn inside(namespace: u64) -> Vec<Pid> {
-    let own = rustix::process::getpid();
     let Ok(processes) = read_dir("/proc") else {
         return Vec::new();
     };
     processes
         .filter_map(|process| {
             let process = process.ok()?;
-            let id = Pid::from_raw(process.file_name().to_str()?.parse().ok()?)?;
-            let its = Path::new("/proc").join(process.file_name()).join("ns/net").metadata().ok()?.ino();
-            (its == namespace && id != own).then_some(id)
+            let name = process.file_name();
+            let id = Pid::from_raw(name.to_str()?.parse().ok()?)?;
+            (network_of(name.to_str()?)? == namespace).then_some(id)
         })
         .collect()
+}
+
+/// The network namespace of a process; none where it has ended, or is another user's.
+fn network_of(process: &str) -> Option<u64> {
+    Some(Path::new("/proc").join(process).join("ns/net").metadata().ok()?.ino())
 }
