@@ -56,12 +56,26 @@ def read(
     in_memory: int | None = None,
     threads: int | None = None,
     keylog: KeyLog | None = None,
+    part: tuple[int, int] | None = None,
     progress: Progress | None = None,
 ) -> Recording:
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content.
 
     `disk`: a folder, and how many bytes may go to temporary files there; `in_memory`: beyond how many bytes rows do,
-    where they need not. `names`: what results call each source.
+    where they need not. `names`: what results call each source. `part`: part k (from 0) of n of the client groups
+    (all connections between two hosts) alone; connections and frames keep the numbers that they have in the whole.
+    """
+
+def client_groups(
+    sources: list[str | bytes | _Readable],
+    *,
+    names: list[str] | None = None,
+    memory: int = 1_000_000_000,
+    progress: Progress | None = None,
+) -> _ArrowStream:
+    """Return the client groups of captures, the largest first, from the packets' headers alone.
+
+    `hash` modulo n is the part of n that holds the group.
     """
 
 def annotate(

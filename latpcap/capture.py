@@ -89,6 +89,7 @@ def read(
     threads: int | None = None,
     keylog: Any = None,
     link_type: int | str | None = None,
+    part: tuple[int, int] | None = None,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -105,7 +106,8 @@ def read(
     that is; reading takes as many `threads` as there are processors (what is read does not depend on it); `keylog` is a
     path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a file object, or a list of
     these), with which their statements are read as if nobody had encrypted them; `link_type` is that of packets that do
-    not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's number); `progress` (a
+    not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's number); `part=(k, n)` reads only
+    part k (from 0) of n of the recording, which is made of whole client groups: docs/long-recordings.md; `progress` (a
     `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
@@ -141,6 +143,7 @@ def read(
             disk=(scratch.folder, scratch.most) if scratch else None,
             threads=threads,
             keylog=keys,
+            part=part,
             progress=progress,
         )
     except _core.CaptureError as error:

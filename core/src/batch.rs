@@ -50,8 +50,8 @@ pub struct Event {
 
 #[derive(Clone)]
 pub enum What {
-    /// It is a new connection.
-    Begins(Hints),
+    /// It is a new connection, which Wireshark calls by this number.
+    Begins(Hints, u32),
     /// The capture's clock was set between what was read and what comes.
     ClockStepped,
     /// A packet was sent again.

@@ -14,6 +14,8 @@ use crate::stream::{Chunk, Connection};
 pub struct Conversations<'a> {
     limits: &'a Limits,
     pub all: Vec<Conversation>,
+    /// What Wireshark calls their connections.
+    streams: Vec<u32>,
     pub common: Common,
     pub notes: Notes,
     kept: Kept,
@@ -29,6 +31,7 @@ impl Conversations<'_> {
         Conversations {
             limits: &options.limits,
             all: Vec::new(),
+            streams: Vec::new(),
             common: Common {
                 statements: Statements::within(options.show_literals, options.limits.statements),
                 keys: KeyLog::clone(&options.keys),
@@ -71,14 +74,15 @@ impl Conversations<'_> {
 
     #[inline]
     fn event(&mut self, number: usize, what: &What, bytes: &[u8]) {
-        if let What::Begins(hints) = what {
+        if let What::Begins(hints, stream) = what {
             self.all.push(Conversation::new(*hints));
+            self.streams.push(*stream);
             self.counted.push(Share::default());
             return;
         }
         let conversation = &mut self.all[number];
         match what {
-            What::Begins(_) | What::Secrets(_) => {}
+            What::Begins(..) | What::Secrets(_) => {}
             What::ClockStepped => conversation.clock_stepped(),
             What::Retransmission => conversation.retransmission(),
             What::Chunk(chunk, range) => {
@@ -101,7 +105,7 @@ impl Conversations<'_> {
         let before = finished.len();
         dialogue.pairing.take_finished(finished);
         for exchange in &mut finished[before..] {
-            exchange.connection = number as u32;
+            exchange.connection = self.streams[number];
             if let Some(error) = &mut exchange.error {
                 error.message = self.common.statements.error(exchange.sql, &error.code, &error.message);
                 error.code = Statements::error_code(&error.code);

@@ -56,7 +56,7 @@ impl Ending<'_> {
 
     /// What a connection begins with is certain; what the user says of its port is not.
     fn refusal(&self) -> Option<String> {
-        self.flows.connections.iter().zip(&self.conversations.all).enumerate().find_map(|(stream, (connection, conversation))| {
+        self.flows.connections.numbered().zip(&self.conversations.all).find_map(|((stream, connection), conversation)| {
             let dialogue = conversation.dialogue()?;
             let (port, spoken) = (connection.server.port, dialogue.contradicts?.name);
             Some(format!(
@@ -80,9 +80,7 @@ impl Ending<'_> {
     /// TCP anomalies of the connections that are database traffic, and what the others are.
     fn notes_of_connections(&mut self) {
         let (mut health, mut unread) = (Health::default(), Unread::default());
-        for (stream, (connection, conversation)) in
-            self.flows.connections.iter().zip(&self.conversations.all).enumerate()
-        {
+        for ((stream, connection), conversation) in self.flows.connections.numbered().zip(&self.conversations.all) {
             if conversation.dialogue().is_some() {
                 health.add(stream, connection);
             } else {
@@ -128,7 +126,7 @@ impl Ending<'_> {
 
     /// Connections that were out of sync for a while: one note, with the first case.
     fn notes_of_losses(&mut self) {
-        for (stream, conversation) in self.conversations.all.iter().enumerate() {
+        for ((stream, _), conversation) in self.flows.connections.numbered().zip(&self.conversations.all) {
             let Some(dialogue) = conversation.dialogue() else { continue };
             if dialogue.proxied {
                 self.notes.add(NoteCode::ProxyHeader, || {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::batch::{Batch, What};
 use crate::capture::{Packet, possible_time};
+use crate::client_groups::Hosts;
 use crate::conversation::{Conversation, Hints};
 use crate::disk::{Overflow, Room};
 use crate::ledger::{Kept, Round, Share};
@@ -12,7 +13,7 @@ use crate::options::Options;
 use crate::packet::{Dissected, Flags, Segment};
 use crate::protocols::protocol_on;
 use crate::side::Side;
-use crate::stream::{Connection, Connections, RttSample};
+use crate::stream::{Connections, Followed, NoRoom, RttSample};
 
 /// What one RTT sample takes where it is analysed; here it is kept in less.
 const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
@@ -26,14 +27,13 @@ struct Clock {
 }
 
 impl Clock {
-    /// What to add to the segment's time, and to the later ones.
+    /// What a connection says of the clock is added to all times from here on.
     #[inline]
-    fn correction(&mut self, side: Side, segment: &Segment<'_>, fresh: bool, connection: &mut Connection) -> i64 {
-        if let Some(more_ns) = connection.clock_step(side, segment, self.offset_ns, fresh) {
+    fn step(&mut self, by_ns: Option<i64>) {
+        if let Some(more_ns) = by_ns {
             self.steps += 1;
             self.offset_ns = self.offset_ns.saturating_add(more_ns);
         }
-        self.offset_ns
     }
 }
 
@@ -41,6 +41,8 @@ impl Clock {
 pub struct Flows<'a> {
     options: &'a Options,
     pub connections: Connections,
+    /// Those of other parts of the recording.
+    followed: Followed,
     pub notes: Notes,
     /// Packets by LINKTYPE.
     pub unknown_link_types: BTreeMap<u16, u64>,
@@ -60,6 +62,7 @@ impl Flows<'_> {
         Flows {
             options,
             connections: Connections::default(),
+            followed: Followed::default(),
             notes: Notes::default(),
             unknown_link_types: BTreeMap::new(),
             clock: Clock::default(),
@@ -80,9 +83,13 @@ impl Flows<'_> {
     /// A batch is full.
     pub fn end(&mut self, batch: &mut Batch) {
         batch.connections = self.kept;
+        batch.connections.connections += self.followed.kept_bytes();
     }
 
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
+        if self.options.part.is_some_and(|part| !part.holds(Hosts::of(segment))) {
+            return self.follow(segment);
+        }
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();
         let (known, has_room) = (self.connections.len(), self.has_room());
         let Some((number, side)) = self.connections.number_of(segment, &has_room, &is_server_port) else {
@@ -91,12 +98,17 @@ impl Flows<'_> {
         batch.next_turn();
         let is_new = number == known;
         if is_new {
-            batch.add(number, What::Begins(self.hints(number, segment)));
+            if self.options.part.is_some() {
+                self.connections.number_newest(number + self.followed.begun());
+            }
+            let hints = self.hints(number, segment);
+            batch.add(number, What::Begins(hints, self.connections.stream(number)));
         }
         let connection = self.connections.get_mut(number);
         let fresh = connection.is_fresh(side, segment);
         let corrected;
-        let offset_ns = self.clock.correction(side, segment, fresh, connection);
+        self.clock.step(connection.clock_step(side, segment, self.clock.offset_ns, fresh));
+        let offset_ns = self.clock.offset_ns;
         let segment = match offset_ns {
             0 => segment,
             _ => {
@@ -139,12 +151,22 @@ impl Flows<'_> {
         }
     }
 
+    /// A segment of another part of the recording.
+    #[inline(never)]
+    fn follow(&mut self, segment: &Segment<'_>) {
+        let has_room = self.has_room()(self.connections.len());
+        match self.followed.pass(segment, self.clock.offset_ns, has_room) {
+            Ok(step) => self.clock.step(step),
+            Err(NoRoom) => self.no_room_for_a_connection(),
+        }
+    }
+
     /// Is there room for one more connection than so many? Those whose conversations were not heard of yet count as if
     /// they spoke.
     #[inline]
     fn has_room(&self) -> impl Fn(usize) -> bool + use<> {
         let (heard, conversed) = (self.kept.connections + self.conversations.connections, self.conversed);
-        let most = self.options.limits.connections;
+        let most = self.options.limits.connections.saturating_sub(self.followed.kept_bytes());
         move |connections| heard + (connections - conversed) * Conversation::MOST < most
     }
 
@@ -220,7 +242,7 @@ impl Flows<'_> {
     }
 
     fn no_room_for_a_connection(&mut self) {
-        let most = self.connections.len();
+        let most = self.connections.len() + self.followed.begun();
         self.notes.add(NoteCode::TooManyConnections, || {
             format!(
                 "there are more than {most} connections: the packets of further ones are left out; give more --memory, or split the capture"

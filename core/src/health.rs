@@ -10,12 +10,12 @@ pub struct Health {
     anomalies: Anomalies,
     /// Connections of which one side was not captured, and the first of them.
     one_sided: u64,
-    first_one_sided: usize,
+    first_one_sided: u32,
 }
 
 impl Health {
     /// Takes in a database connection.
-    pub fn add(&mut self, stream: usize, connection: &Connection) {
+    pub fn add(&mut self, stream: u32, connection: &Connection) {
         self.anomalies.join(&connection.anomalies());
         if is_one_sided(connection) {
             if self.one_sided == 0 {

@@ -4,6 +4,7 @@
 
 mod batch;
 pub mod capture;
+pub mod client_groups;
 pub mod conversation;
 mod conversations;
 pub mod cursor;

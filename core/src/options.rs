@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use crate::client_groups::Part;
 use crate::conversation::Forced;
 use crate::disk::Room;
 use crate::layers::tls::KeyLog;
@@ -17,6 +18,8 @@ pub struct Options {
     pub show_literals: bool,
     /// Server port → what to read it as.
     pub decode_as: BTreeMap<u16, Forced>,
+    /// Only the connections of this part of the recording; all of them unless said. Their numbers stay as they are.
+    pub part: Option<Part>,
     /// Set from outside to stop early; what was read so far comes back.
     pub cancel: Arc<AtomicBool>,
     pub limits: Limits,

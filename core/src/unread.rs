@@ -16,7 +16,7 @@ const TOLD: usize = 3;
 #[derive(Clone, Copy, Debug)]
 struct Group {
     count: u64,
-    first: usize,
+    first: u32,
 }
 
 /// By name and server port.
@@ -33,7 +33,7 @@ pub struct Unread {
 
 impl Unread {
     /// Takes in a connection; `named`: the user says that a database listens on its port.
-    pub fn add(&mut self, stream: usize, connection: &Connection, conversation: &Conversation, named: bool) {
+    pub fn add(&mut self, stream: u32, connection: &Connection, conversation: &Conversation, named: bool) {
         let mut port = connection.server.port;
         let usual = protocol_on(port).map(|protocol: &Protocol| protocol.name);
         let expected = usual.or(named.then_some(""));

@@ -40,7 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::progress::Progress;
     #[pymodule_export]
-    use super::read::{annotate, read};
+    use super::read::{annotate, client_groups, read};
     #[pymodule_export]
     use super::registry::{greeting_of, protocol_on, protocols};
     #[pymodule_export]

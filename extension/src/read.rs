@@ -16,20 +16,22 @@ use super::CaptureError;
 use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
-use super::tables::{Recording, python_error};
+use super::tables::{ArrowTable, Recording, python_error};
 use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
+use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
 use latpcap_core::disk::Room;
 use latpcap_core::layers::tls;
 use latpcap_core::ledger::{DEFAULT_MEMORY, LEAST_MEMORY, Limits};
 use latpcap_core::pipeline::{self, Options};
 use latpcap_core::protocols::{opaque, protocol_named};
+use latpcap_core::table;
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
 /// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
-/// what results call each source.
+/// what results call each source. `part`: part k (from 0) of n of the client groups alone.
 #[pyfunction]
-#[pyo3(signature = (sources, *, names=None, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, progress=None))]
+#[pyo3(signature = (sources, *, names=None, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, part=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
 pub fn read(
     py: Python<'_>,
@@ -42,30 +44,22 @@ pub fn read(
     in_memory: Option<usize>,
     threads: Option<NonZeroUsize>,
     keylog: Option<Bound<'_, KeyLog>>,
+    part: Option<(u32, u32)>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
     if memory < LEAST_MEMORY {
         return Err(PyValueError::new_err(format!("{memory} bytes of memory are too few: give at least 64 MB")));
     }
-    let cancel = progress.as_ref().map_or_else(Arc::default, |progress| progress.get().cancel.clone());
-    let interruption = Interruption { error: Arc::default(), cancel: Arc::clone(&cancel) };
-    let mut sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
-    if let Some(names) = names {
-        sources = sources.into_iter().zip(names).map(|(source, name)| source.called(name)).collect();
-    }
+    let part = part.map(|(number, of)| Part::new(number, of).ok_or((number, of))).transpose();
+    let part = part.map_err(|(number, of)| PyValueError::new_err(format!("there is no part {number} of {of}")))?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
     let mut limits = Limits::of(memory);
     limits.rows = in_memory.unwrap_or(limits.rows);
     let keys = keylog.map_or_else(|| Arc::new(tls::KeyLog::within(limits.keys)), |log| Arc::clone(&log.get().0));
-    let options = Options { show_literals, decode_as, cancel, limits, keys, disk, threads };
-    let stop = progress.as_ref().map_or_else(Stop::default, |progress| progress.get().stop.clone());
-    let packets = py.detach(|| Packets::open_until(sources, stop));
-    interruption.raise()?;
-    let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
-    if let Some(progress) = &progress {
-        progress.get().watch(&packets);
-    }
+    let (packets, interruption) = opened(py, &sources, names, progress.as_ref())?;
+    let cancel = Arc::clone(&interruption.cancel);
+    let options = Options { show_literals, decode_as, part, cancel, limits, keys, disk, threads };
     let recording = py.detach(|| {
         let mut tables = pipeline::read(packets, &options)?;
         Ok(tables.refusal.take().map_or_else(|| Ok(Recording::new(tables, &options.limits)), Err))
@@ -73,6 +67,50 @@ pub fn read(
     interruption.raise()?;
     let recording = recording.map_err(|error: io::Error| PyErr::from(error))?.map_err(PyValueError::new_err)?;
     recording.map_err(python_error)
+}
+
+/// The recording of `sources`, before its first packet, and what interrupts the reading.
+fn opened(
+    py: Python<'_>,
+    sources: &[Bound<'_, PyAny>],
+    names: Option<Vec<String>>,
+    progress: Option<&Bound<'_, Progress>>,
+) -> PyResult<(Packets, Interruption)> {
+    let cancel = progress.map_or_else(Arc::default, |progress| progress.get().cancel.clone());
+    let interruption = Interruption { error: Arc::default(), cancel };
+    let mut sources = sources.iter().map(|object| source(object, &interruption)).collect::<PyResult<Vec<_>>>()?;
+    if let Some(names) = names {
+        sources = sources.into_iter().zip(names).map(|(source, name)| source.called(name)).collect();
+    }
+    let stop = progress.map_or_else(Stop::default, |progress| progress.get().stop.clone());
+    let packets = py.detach(|| Packets::open_until(sources, stop));
+    interruption.raise()?;
+    let packets = packets.map_err(|error| CaptureError::new_err(error.to_string()))?;
+    if let Some(progress) = progress {
+        progress.get().watch(&packets);
+    }
+    Ok((packets, interruption))
+}
+
+/// The client groups of captures, the largest first, from the packets' headers alone.
+#[pyfunction]
+#[pyo3(signature = (sources, *, names=None, memory=DEFAULT_MEMORY, progress=None))]
+pub fn client_groups(
+    py: Python<'_>,
+    sources: Vec<Bound<'_, PyAny>>,
+    names: Option<Vec<String>>,
+    memory: usize,
+    progress: Option<Bound<'_, Progress>>,
+) -> PyResult<ArrowTable> {
+    let (packets, interruption) = opened(py, &sources, names, progress.as_ref())?;
+    let limits = Limits::of(memory);
+    let most = limits.connections / size_of::<Group>() / 2;
+    let groups = py.detach(|| groups(packets, most, limits.fragments, &interruption.cancel));
+    interruption.raise()?;
+    let groups = groups.ok_or_else(|| {
+        PyValueError::new_err(format!("more than {most} pairs of hosts talk to each other: give more --memory"))
+    })?;
+    table::groups(&groups).map(ArrowTable).map_err(python_error)
 }
 
 /// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs, and how

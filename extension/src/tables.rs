@@ -17,7 +17,7 @@ use latpcap_core::table::{ExchangeColumns, SampleBatches, SampleColumns, Tables}
 
 /// A table that speaks the Arrow PyCapsule interface.
 #[pyclass(frozen)]
-pub struct ArrowTable(RecordBatch);
+pub struct ArrowTable(pub(super) RecordBatch);
 
 #[pymethods]
 impl ArrowTable {

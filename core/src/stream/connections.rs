@@ -11,6 +11,8 @@ use crate::side::Side;
 #[derive(Default)]
 pub struct Connections {
     all: Vec<Connection>,
+    /// Of each its number in the recording, ascending, where some are not kept; otherwise that is its place.
+    numbers: Vec<u32>,
     newest: HashMap<Ends, u32, ahash::RandomState>,
     /// The connection of the last segment: most often the next one's too.
     last: usize,
@@ -63,6 +65,27 @@ impl Connections {
         &mut self.all[number]
     }
 
+    /// The newest one has this number in the recording, as others are not kept.
+    pub fn number_newest(&mut self, number: usize) {
+        self.numbers.push(number as u32);
+    }
+
+    /// What Wireshark calls the connection at a place.
+    #[inline]
+    pub fn stream(&self, place: usize) -> u32 {
+        self.numbers.get(place).copied().unwrap_or(place as u32)
+    }
+
+    /// Where the connection is that Wireshark calls so.
+    pub fn place(&self, stream: u32) -> usize {
+        if self.numbers.is_empty() { stream as usize } else { self.numbers.partition_point(|&number| number < stream) }
+    }
+
+    /// All of them with what Wireshark calls them.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &Connection)> {
+        self.all.iter().enumerate().map(|(place, connection)| (self.stream(place), connection))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Connection> {
         self.all.iter()
     }
@@ -78,21 +101,30 @@ impl Connections {
 
 /// The two ends of a connection, whoever of them sent: equal for both directions, and quick to hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Ends {
+pub(super) struct Ends {
     addresses: [u128; 2],
     /// Both ports, and whether each address is one of IPv6.
     ports: u64,
 }
 
 impl Ends {
-    fn of(segment: &Segment<'_>) -> Ends {
-        let number = |end: Endpoint| match end.address {
-            IpAddr::V4(address) => (u128::from(address.to_bits()), u64::from(end.port)),
-            IpAddr::V6(address) => (address.to_bits(), u64::from(end.port) | 1 << 16),
-        };
-        let (source, destination) = (number(segment.source), number(segment.destination));
+    pub(super) fn of(segment: &Segment<'_>) -> Ends {
+        let (source, destination) = (Ends::number(segment.source), Ends::number(segment.destination));
         let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
         Ends { addresses: [low.0, high.0], ports: low.1 << 32 | high.1 }
+    }
+
+    /// Which of them sent the segment, whoever is the client.
+    pub(super) fn side(segment: &Segment<'_>) -> Side {
+        if Ends::number(segment.source) <= Ends::number(segment.destination) { Side::Client } else { Side::Server }
+    }
+
+    #[inline]
+    fn number(end: Endpoint) -> (u128, u64) {
+        match end.address {
+            IpAddr::V4(address) => (u128::from(address.to_bits()), u64::from(end.port)),
+            IpAddr::V6(address) => (address.to_bits(), u64::from(end.port) | 1 << 16),
+        }
     }
 }
 

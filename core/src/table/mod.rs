@@ -2,12 +2,14 @@
 
 mod columns;
 mod exchanges;
+mod groups;
 mod packed;
 mod rows;
 mod samples;
 mod words;
 
 pub use exchanges::{Column, ExchangeColumns};
+pub use groups::groups;
 pub use samples::{SampleBatches, SampleColumns};
 
 use std::collections::HashMap;
@@ -126,7 +128,7 @@ impl Tables {
             optional::<Int64Type>(rows.iter().map(|row| row.connection.fastest_answer_ns[asked as usize]))
         };
         batch(vec![
-            ("stream", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32))),
+            ("stream", Arc::new(UInt32Array::from_iter_values(self.streams()))),
             ("client", strings(rows.iter().map(|row| Some(address(row.connection.client))))),
             ("server", strings(rows.iter().map(|row| Some(address(row.connection.server))))),
             ("protocol", strings(rows.iter().map(Row::protocol))),
@@ -208,7 +210,7 @@ impl Tables {
     /// One row a reading of a sender's clock, in its own ticks.
     pub fn clock_readings(&self) -> Result<RecordBatch, ArrowError> {
         let readings = || {
-            (0u32..).zip(self.connections.iter()).flat_map(|(stream, connection)| {
+            self.connections.numbered().flat_map(|(stream, connection)| {
                 let of =
                     |side: Side| connection.readings[side as usize].iter().map(move |reading| (stream, side, reading));
                 of(Side::Client).chain(of(Side::Server))
@@ -228,22 +230,29 @@ impl Tables {
             self.conversations.iter().map(move |conversation| conversation.dialogue().and_then(get))
         };
         let victims: HashMap<u64, u32> = keys(|dialogue| dialogue.session.cancel_key)
-            .zip(0..)
+            .zip(self.streams())
             .filter_map(|(key, stream)| Some((key?, stream)))
             .collect();
         keys(|dialogue| dialogue.session.cancels).map(move |key| victims.get(&key?).copied())
     }
 
+    /// What Wireshark calls each connection.
+    fn streams(&self) -> impl Iterator<Item = u32> {
+        self.connections.numbered().map(|(stream, _)| stream)
+    }
+
     fn exchanges_per_connection(&self) -> io::Result<Vec<u32>> {
         let mut counts = vec![0; self.connections.len()];
-        self.exchanges.each([Column::stream], |[stream]| counts[stream as usize] += 1)?;
+        self.exchanges.each([Column::stream], |[stream]| counts[self.connections.place(stream as u32)] += 1)?;
         Ok(counts)
     }
 
     fn round_trips_per_connection(&self) -> io::Result<Vec<u64>> {
         let mut counts = vec![0; self.connections.len()];
         let columns = [Column::stream, Column::round_trips];
-        self.exchanges.each(columns, |[stream, round_trips]| counts[stream as usize] += round_trips as u64)?;
+        self.exchanges.each(columns, |[stream, round_trips]| {
+            counts[self.connections.place(stream as u32)] += round_trips as u64;
+        })?;
         Ok(counts)
     }
 }

@@ -25,8 +25,9 @@ pub struct SampleColumns {
 impl SampleColumns {
     /// Those that the connections have; some may have overflowed.
     pub fn of(connections: &mut Connections, overflow: Overflow) -> SampleColumns {
-        let streams = 0..connections.len();
-        let samples = streams.map(|number| (number as u32, std::mem::take(&mut connections.get_mut(number).samples)));
+        let places = 0..connections.len();
+        let samples =
+            places.map(|place| (connections.stream(place), std::mem::take(&mut connections.get_mut(place).samples)));
         SampleColumns { samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(), overflow }
     }
 

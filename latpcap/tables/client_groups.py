@@ -1,0 +1,41 @@
+"""Client groups: all connections of one client host to one server host, which a projection needs together.
+
+A reading takes part k of n of them (`part=(k, n)`), and each of them is a `Recording` of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from latpcap.tables import sources
+from latpcap.tables.endpoints import host_of
+from latpcap.tables.groups import grouped
+from latpcap.tables.recording import Recording
+from latpcap.tables.table import Table
+from latpcap.units import DEFAULT_MEMORY
+
+__all__ = ["client_groups", "each_client_group"]
+
+
+def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = None) -> Table:
+    """Return which hosts talk to each other in the captures, those with most bytes first, from the headers alone.
+
+    `hash` modulo n is the part of n that holds a group.
+    """
+    from latpcap import _core
+
+    resolved = sources.resolve(source)
+    found = _core.client_groups(resolved, names=sources.names(resolved), memory=memory, progress=progress)
+    return Table(found, "client groups")
+
+
+def each_client_group(recording: Recording) -> Iterator[tuple[str, Recording]]:
+    """Yield the database connections of each client host to each server host, in the order in which they appear.
+
+    Each comes with its name: `10.0.0.1 → 10.0.0.2`.
+    """
+    ends = (recording.said(side).renamed(host_of).texts() for side in ("client", "server"))
+    names = [f"{client} → {server}" for client, server in zip(*ends, strict=True)]
+    for name, group in grouped(recording, names):
+        yield name or "", group
