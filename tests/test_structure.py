@@ -22,7 +22,7 @@ FLOORS = (
     ("live",),
     ("ranking", "comparing"),
     ("live",),
-    ("cli",),
+    ("cli", "pytest_plugin", "pytest_round_trips"),
 )
 """From the bottom to the top: a room knows its own floor and those below."""
 

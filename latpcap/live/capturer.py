@@ -37,6 +37,7 @@ QUIET_S = 0.5
 """No new packet for so long: all are in the file. The kernel hands packets to dumpcap every 250 ms at least."""
 GRACE_S = 5.0
 """Where packets never cease, those of others: wait no longer."""
+MARK_BYTES = 32
 ENDS_S = 10.0
 """How long the capturer may take to write what it has."""
 GUARD = 'read -r _; kill -TERM "$1"'
@@ -55,10 +56,15 @@ class Capturer:
         interfaces: Sequence[str] = (ANY,),
         snap_length: int | None = None,
         ring: Ring | None = None,
+        marks: int | None = None,
     ) -> None:
-        """`capture_filter` is one of libpcap's; `where` says the same to people; `snap_length` cuts packets."""
+        """`capture_filter` is one of libpcap's; `where` says the same to people; `snap_length` cuts packets.
+
+        `marks`: a UDP port of this machine to which `flush` sends what it waits for; nobody needs to listen there.
+        """
         self._path = Path(path)
-        self._filter = capture_filter
+        self._filter = capture_filter if marks is None else f"({capture_filter}) or (udp port {marks})"
+        self._marks = marks
         self._where = where
         self._interfaces = tuple(interfaces)
         self._snap_length = snap_length
@@ -84,7 +90,8 @@ class Capturer:
             known = ", ".join(name for _, name in socket.if_nameindex())
             raise RecordingError(f"{min(unknown)}: no such network interface; there are {known}")
         refused = []
-        for tool in _tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None):
+        tools = list(_tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None))
+        for tool in reversed(tools) if self._marks else tools:  # tcpdump hands packets on at once
             try:
                 self._running = _Running(tool, self._arguments(tool), None if self._ring else self._path)
                 self._tool = tool
@@ -103,6 +110,18 @@ class Capturer:
         snap = [] if self._snap_length is None else ["-s", str(self._snap_length)]
         ring = ["-w", str(self._path.absolute()), *self._ring.options()] if self._ring else ["-w", "-"]
         return [tool.path, *tool.options, *interfaces, *snap, *ring, *tool.before_filter, self._filter]
+
+    def flush(self) -> None:
+        """Return when all that passed so far is in the file: a datagram of our own, sent now, is in it."""
+        if self._running is None:
+            raise RecordingError("the recording was not started")
+        if self._marks is None:
+            self._running.wait_until_quiet(self._size)
+            return
+        mark, before = os.urandom(MARK_BYTES), self._size()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(mark, ("127.0.0.1", self._marks))
+        self._running.wait_for(mark, self._path, max(before - MARK_BYTES, 0))
 
     def stop(self, *, at_once: bool = False) -> Recorded:
         """End the recording after its last packet, or `at_once`; what was recorded so far is kept. May be repeated."""
@@ -251,6 +270,16 @@ class _Running:
             time.sleep(0.02)
             if (after := size()) != before:
                 quiet_since, before = now, after
+
+    def wait_for(self, mark: bytes, path: Path, place: int) -> None:
+        """Wait until the file holds this behind that place; not for ever, as a busy kernel may drop it."""
+        end = time.monotonic() + GRACE_S
+        while self._process.poll() is None and time.monotonic() < end:
+            with open(path, "rb") as file:
+                file.seek(place)
+                if mark in file.read():
+                    return
+            time.sleep(0.001)
 
     def end(self) -> str | None:
         """End the capturer and its guard; return what was wrong where the capturer had ended before."""

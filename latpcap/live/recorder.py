@@ -42,5 +42,8 @@ class Recorder(Protocol):
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
 
+    def flush(self) -> None:
+        """Return when all that passed so far is in the file."""
+
     def stop(self, *, at_once: bool = False) -> Recorded:
         """End the recording after its last packet, or `at_once`; what was recorded so far is kept. May be repeated."""

@@ -1,0 +1,156 @@
+"""A recording under way, cut into sections: what each test cost is told as soon as it is over.
+
+Each section is read by itself, so all of them together cost what the recording costs: the file's head (interfaces,
+notes) and the packets since the last cut. Connections that were open before go on in the middle of their stream; what
+the first section of a port showed of its protocol is known from there on.
+
+```text
+file      head | packets | packets | packets …
+sections  head + packets · head + packets · head + packets …
+```
+"""
+
+from __future__ import annotations
+
+import struct
+
+from msgspec import Struct
+
+from latpcap.capture import Capture, read
+from latpcap.errors import NoDatabaseTraffic
+from latpcap.live.questions import QUESTIONS
+from latpcap.live.recorder import Recorder
+
+__all__ = ["Counted", "Failure", "Ran", "Sections"]
+
+SECTION_HEADER, PACKETS = 0x0A0D0D0A, (2, 3, 6)
+"""Types of pcapng's blocks."""
+STATISTICS = 5
+PCAP_HEAD, PCAP_RECORD = 24, 16
+N_PLUS_ONE = "n+1"
+FEWEST_OF_A_LOOP = 6
+"""Round trips below which no statement is run for each row of another one."""
+
+
+class Ran(Struct, frozen=True):
+    """A statement, or what else was asked (`authenticate`), and how often."""
+
+    text: str
+    executions: int
+    round_trips: int
+
+
+class Failure(Struct, frozen=True):
+    """An error that the database answered with."""
+
+    code: str
+    message: str
+    count: int
+
+
+class Counted(Struct, frozen=True):
+    """What a section holds."""
+
+    round_trips: int = 0
+    statements: tuple[Ran, ...] = ()
+    """The costliest first."""
+    failures: tuple[Failure, ...] = ()
+    loops: tuple[str, ...] = ()
+    """The statements of each N+1."""
+
+    @property
+    def errors(self) -> int:
+        """How often the database answered with an error."""
+        return sum(failure.count for failure in self.failures)
+
+
+class Sections:
+    """The sections of what a recorder writes."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        """`recorder` has been started, or will be before the first section is asked for."""
+        self._recorder = recorder
+        self._head = b""
+        self._done = 0
+        self._known: dict[int, str] = {}
+        self._is_pcap = False
+
+    def so_far(self) -> Counted:
+        """Return what the section holds that has begun with the last cut."""
+        return self._counted(self._new()[0])
+
+    def cut(self) -> Counted:
+        """Return the same; the next section begins here."""
+        content, self._head, self._done = self._new()
+        return self._counted(content)
+
+    def _new(self) -> tuple[bytes, bytes, int]:
+        """The section, and the head and the place that the next one begins with."""
+        self._recorder.flush()
+        with open(self._recorder.path, "rb") as file:
+            file.seek(self._done)
+            data = file.read()
+        if self._done == 0:
+            self._is_pcap = len(data) >= 4 and struct.unpack_from("=I", data)[0] != SECTION_HEADER
+        head, length = (_whole_records if self._is_pcap else _whole_blocks)(data, self._done == 0)
+        content = b"" if length == len(head) else self._head + data[:length]
+        return content, self._head + head, self._done + length
+
+    def _counted(self, content: bytes) -> Counted:
+        if not content:
+            return Counted()
+        capture = read(content, decode_as=self._known)
+        try:
+            counted = _of(capture)
+        except NoDatabaseTraffic:
+            return Counted()
+        self._learn(capture)
+        return counted
+
+    def _learn(self, capture: Capture) -> None:
+        """The next section of a connection begins in mid-stream, where its protocol may not show."""
+        for row in capture.connections[["server", "protocol", "timing_only"]]:
+            port = int(str(row["server"]).rpartition(":")[2])
+            is_read = row["protocol"] in QUESTIONS and not row["timing_only"]
+            self._known.setdefault(port, str(row["protocol"]) if is_read else "opaque")
+
+
+def _of(capture: Capture) -> Counted:
+    ran = [
+        Ran(str(row["text"]), int(row["executions"]), int(row["round_trips"]))
+        for row in capture.statements[["text", "executions", "round_trips"]]
+    ]
+    round_trips = sum(each.round_trips for each in ran)
+    loops = capture.findings[["code", "statement"]] if round_trips >= FEWEST_OF_A_LOOP else ()
+    return Counted(
+        round_trips,
+        tuple(sorted(ran, key=lambda each: (-each.round_trips, each.text))),
+        tuple(Failure(str(row["code"]), str(row["message"]), int(row["count"])) for row in capture.errors),
+        tuple(str(row["statement"]) for row in loops if row["code"] == N_PLUS_ONE),
+    )
+
+
+def _whole_blocks(data: bytes, first: bool) -> tuple[bytes, int]:
+    """What of `data` belongs to a pcapng's head, and how long the whole blocks are that it begins with."""
+    at, head = 0, []
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("=II", data, at)
+        if length < 12 or at + length > len(data):
+            break
+        if kind not in (*PACKETS, STATISTICS):
+            head.append(data[at : at + length])
+        at += length
+    return b"".join(head), at
+
+
+def _whole_records(data: bytes, first: bool) -> tuple[bytes, int]:
+    """The same of a pcap: `times u32 u32 | captured u32 | original u32` before each packet."""
+    at = head = PCAP_HEAD if first else 0
+    if len(data) < head:
+        return b"", 0
+    while at + PCAP_RECORD <= len(data):
+        end = at + PCAP_RECORD + struct.unpack_from("=I", data, at + 8)[0]
+        if end > len(data):
+            break
+        at = end
+    return data[:head], at

@@ -1,0 +1,189 @@
+"""`pytest --latpcap-…`: the example's tests against a PostgreSQL of their own, by capture and through the relay."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from conftest import ROOT
+from mariadb_server import free_port
+from postgresql_server import is_installed, postgresql
+
+import latpcap
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("psycopg")
+
+EXAMPLE = ROOT / "examples" / "pytest"
+PLANTED, FIXED = "select(Author).order_by", "select(Author).options(joinedload(Author.books)).order_by"
+BOOKS = "select books.id, books.title, books.author_id from books where"
+
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a database."""
+    if not is_installed():
+        pytest.skip("not installed: postgresql")
+    with postgresql(free_port()) as url:
+        yield url
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The example where it may be changed."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "project"))
+
+
+def run(folder: Path, *arguments: object, url: str = "") -> Done:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, arguments)]
+    environment = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTEST_ADDOPTS", None)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(params=["capture", "relay"])
+def counted(request: pytest.FixtureRequest, server: str) -> Run:
+    """`counted(folder, …)`: pytest, and what passes to the server recorded in one of the two ways."""
+    port = int(re.search(r":(\d+)/", server)[1])  # type: ignore[index]
+    if request.param == "capture":
+        if os.geteuid() != 0:
+            pytest.skip("capturing packets needs root")
+        return lambda folder, *more: run(folder, "--latpcap-port", port, *more, url=server)
+
+    def relayed(folder: Path, *more: object) -> Done:
+        here = free_port()
+        url = server.replace(f":{port}/", f":{here}/")
+        return run(folder, "--latpcap-relay", f"{here}:127.0.0.1:{port}", *more, url=url)
+
+    return relayed
+
+
+def test_a_planted_n_plus_one_fails_its_test_by_name_count_and_limit(counted: Run, project: Path) -> None:
+    done = counted(project, "--junitxml", project / "junit.xml", "--latpcap-output", project / "tests.pcapng")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 2 passed" in done.stdout
+    failure = done.stdout.partition("___ test_catalogue ___")[2]
+    assert "23 round trips to the database, and at most 5 may be" in failure
+    assert re.search(rf"  20 × {re.escape(BOOKS)}", failure)
+    assert "N+1 in 1 test" in done.stdout
+
+    cases = ElementTree.parse(project / "junit.xml").iter("testcase")
+    told = {case.get("name"): {each.get("name"): each.get("value") for each in case.iter("property")} for case in cases}
+    assert told["test_catalogue"]["latpcap_round_trips"] == "23"
+    assert told["test_catalogue"]["latpcap_n_plus_one"] == "1"
+    assert told["test_count"]["latpcap_round_trips"] == "2"
+
+    whole = sum(row["round_trips"] for row in latpcap.read(project / "tests.pcapng").connections)
+    parts = ("latpcap_round_trips", "latpcap_fixture_round_trips")
+    assert sum(int(case[part] or "") for case in told.values() for part in parts) == whole
+
+
+def test_it_is_green_after_the_fix(counted: Run, project: Path) -> None:
+    library = project / "library.py"
+    text = library.read_text()
+    assert text.count(PLANTED) == 1
+    library.write_text(text.replace(PLANTED, FIXED))
+    done = counted(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+    assert "N+1 in 0 tests" in done.stdout
+
+
+def test_a_test_may_ask_what_it_has_cost_so_far(counted: Run, project: Path) -> None:
+    (project / "test_library.py").write_text(
+        "from sqlalchemy import text\n"
+        "def test_asks(session, latpcap_session):\n"
+        "    assert latpcap_session.round_trips == 0\n"
+        "    session.execute(text('select 1'))\n"
+        "    assert [ran.text for ran in latpcap_session.statements] == ['begin', 'select ?']\n"
+        "    assert (latpcap_session.round_trips, latpcap_session.loops) == (2, ())\n"
+        "def test_fails(session, latpcap_session):\n"
+        "    try:\n"
+        "        session.execute(text('selekt 1'))\n"
+        "    except Exception:\n"
+        "        session.rollback()\n"
+        "    assert latpcap_session.failures[0].code == '42601'\n"
+    )
+    done = counted(project)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 error of the database" in done.stdout
+    assert 'error 42601: syntax error at or near "selekt"' in done.stdout
+
+
+# --- without a database -----------------------------------------------------------------------------------------------
+
+
+def a_test(folder: Path, text: str) -> Path:
+    (folder / "test_one.py").write_text(text)
+    return folder
+
+
+PASSES = "import pytest\n@pytest.mark.round_trips(max=1)\ndef test_passes():\n    pass\n"
+
+
+def test_without_its_options_pytest_is_as_it_was(tmp_path: Path) -> None:
+    done = run(a_test(tmp_path, PASSES), "--strict-markers", "-W", "error")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "latpcap: " not in done.stdout
+
+
+def test_the_options_are_told_in_a_group_and_the_marker_is_known(tmp_path: Path) -> None:
+    told = run(tmp_path, "--help").stdout
+    assert "latpcap: round trips to a database:" in told
+    assert "--latpcap-relay=" in told
+    assert "@pytest.mark.round_trips(max)" in run(tmp_path, "--markers").stdout
+
+
+def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
+    code = "import sys, latpcap.pytest_plugin\nprint(*sys.modules, sep='\\n')"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "msgspec", "rich", "click", "latpcap._core"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--latpcap-relay", "nonsense"], "is no relay"),
+        (["--latpcap-server", "db"], "is no HOST:PORT"),
+        (["--latpcap-port", "70000"], "70000 is no TCP port"),
+        (["--latpcap-port", "5432", "--latpcap-relay", "1:db:2"], "ask for one of --latpcap-port, --latpcap-relay"),
+        (["--latpcap-port", "5432", "-n", "2"], "must not run side by side: leave out -n"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = run(a_test(tmp_path, PASSES), *arguments)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert [line for line in done.stderr.splitlines() if message in line]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run(a_test(tmp_path, PASSES), "--latpcap-relay", f"{taken.getsockname()[1]}:127.0.0.1:1")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_limit_that_is_none_fails_the_test(tmp_path: Path) -> None:
+    markers = ("round_trips", "round_trips(max='5')", "round_trips(least=5)", "round_trips(-1)")
+    tests = (f"@pytest.mark.{marker}\ndef test_{each}():\n    pass\n" for each, marker in enumerate(markers))
+    done = run(a_test(tmp_path, "import pytest\n" + "".join(tests)), "--latpcap-relay", f"{free_port()}:127.0.0.1:1")
+    assert "4 failed" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("write @pytest.mark.round_trips(max=20)") >= 4
+
+
+def test_that_nothing_was_seen_is_told(tmp_path: Path) -> None:
+    done = run(a_test(tmp_path, PASSES), "--latpcap-relay", f"{free_port()}:127.0.0.1:1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "do the tests connect to that port" in done.stdout
