@@ -67,11 +67,16 @@ fn setting(name: &str) -> Option<String> {
 
 fn addresses() -> io::Result<Vec<IpAddr>> {
     let output = Command::new("ip").args(["-brief", "address"]).output().map_err(without_ip)?;
-    Ok(String::from_utf8_lossy(&output.stdout)
-        .split_whitespace()
-        .filter_map(|word| word.split('/').next()?.parse().ok())
+    Ok(own_addresses(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// `eth0 UP 192.0.2.2/24 2001:db8::2/64`, `tun0 UNKNOWN 198.51.100.1 peer 198.51.100.2/32`: that of a peer is another's.
+fn own_addresses(table: &str) -> Vec<IpAddr> {
+    let words: Vec<&str> = table.split_whitespace().collect();
+    let own = words.iter().enumerate().filter(|&(at, _)| at == 0 || words[at - 1] != "peer");
+    own.filter_map(|(_, word)| word.split('/').next()?.parse().ok())
         .filter(|address: &IpAddr| !address.is_loopback() && !is_link_local(*address))
-        .collect())
+        .collect()
 }
 
 fn is_link_local(address: IpAddr) -> bool {
@@ -143,6 +148,14 @@ mod tests {
    1: 00000000000000000000000000000000:0CEA 00000000000000000000000000000000:0000 0A 0
    2: 0000000000000000FFFF00000100007F:0CEB 00000000000000000000000000000000:0000 0A 0
 ";
+
+    #[test]
+    fn addresses_that_others_reach_are_this_machine_s() {
+        let table = "lo UNKNOWN 127.0.0.1/8 ::1/128\neth0 UP 192.0.2.2/24 2001:db8::2/64 fe80::1/64\n\
+                     tun0 UNKNOWN 198.51.100.1 peer 198.51.100.2/32\n";
+        let own: Vec<String> = own_addresses(table).iter().map(IpAddr::to_string).collect();
+        assert_eq!(own, ["192.0.2.2", "2001:db8::2", "198.51.100.1"]);
+    }
 
     #[test]
     fn what_listens_on_the_loopback_device_or_everywhere_is_found() {
