@@ -46,6 +46,7 @@ __all__ = [
     "compare",
     "rank",
     "read",
+    "record",
     "validate",
 ]
 
@@ -68,6 +69,7 @@ WHERE = {
     "compare": "comparing",
     "rank": "ranking",
     "read": "capture",
+    "record": "live.record",
     "validate": "comparing",
 }
 """The module of each public name: `latpcap --help` must not wait for numpy."""

@@ -25,6 +25,7 @@ from latpcap.cli.io import INTERRUPTED
 from latpcap.cli.minutes import minutes
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
+from latpcap.cli.record import record
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
 from latpcap.cli.status import told
@@ -38,6 +39,7 @@ __all__ = ["cli", "main"]
 
 COMMANDS = (
     analyze,
+    record,
     project,
     rank,
     findings,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from latpcap.cli.gates import gate_options, gating_of
+from latpcap.cli.gates import Gating, gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write, write_result
 from latpcap.cli.options import (
     Duration,
@@ -18,7 +18,11 @@ from latpcap.cli.options import (
     sign_off_options,
 )
 
-__all__ = ["analyze"]
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.result.signoff import Cover
+
+__all__ = ["analyze", "write_analysis"]
 
 
 @click.command(short_help="What the network cost, why, and what it costs elsewhere.")
@@ -51,22 +55,36 @@ def analyze(
     latpcap analyze nightly.pcapng --fail-if 'round_trips > 500' --fail-if 'finding(n+1)'
     latpcap analyze 'ring/*.pcapng' -o result.json
     """
-    from latpcap.report import FORMATS, formats_of
     from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "report")
     gating = gating_of(reading, output)
     capture = read_capture(reading, output)
-    asked, conditions = capture.moved(flat(rtt), dict(move))
-    cover = Cover(title, customer, notes, date)
+    asked = {**reading, "rtt": rtt, "move": move, "within": within}
+    write_analysis(capture, gating, chosen, output, asked, Cover(title, customer, notes, date))
+
+
+def write_analysis(
+    capture: Capture,
+    gating: Gating,
+    chosen: str,
+    output: str | None,
+    options: dict[str, Any],
+    cover: Cover | None = None,
+) -> None:
+    """Write all that is known of a capture in the chosen format, and end with status 1 where a gate fails."""
+    from latpcap.report import FORMATS, formats_of
+
+    asked, conditions = capture.moved(flat(options["rtt"]), dict(options["move"]))
+    within_s = in_seconds(options["within"])
     if chosen in formats_of("report"):
         gates = gating.judge(capture, None, conditions)
-        text = FORMATS[chosen](capture.measures, asked, in_seconds(within), conditions, cover, gates)
-        warn(capture, reading["quiet"])
+        text = FORMATS[chosen](capture.measures, asked, within_s, conditions, cover, gates)
+        warn(capture, options["quiet"])
         write([text], output)
         gating.end(gates, capture)
         return
-    result = capture.measures.analyze(asked, in_seconds(within), conditions, cover)
+    result = capture.measures.analyze(asked, within_s, conditions, cover)
     gates = gating.judge(capture, result, conditions)
     write_result(result, chosen, output, gates)
     gating.end(gates, capture, result)

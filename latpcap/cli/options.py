@@ -48,6 +48,7 @@ __all__ = [
     "output_option",
     "output_options",
     "reading_options",
+    "recording_options",
     "rtt_is_option",
     "rtt_option",
     "sign_off_options",
@@ -203,10 +204,7 @@ keylog_option = click.option(
     help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
 )
 
-_reading_options = (
-    *selection_options,
-    decode_as_option,
-    keylog_option,
+_analysing_options = (
     memory_option,
     disk_options,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
@@ -220,10 +218,14 @@ _reading_options = (
     color_option,
 )  # fmt: skip
 
+_reading_options = (*selection_options, decode_as_option, keylog_option, *_analysing_options)
+
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=PATH)
 
 reading_options = _all_of(captures_argument, *_reading_options)
 two_captures_options = _all_of(*_reading_options)
+recording_options = _all_of(decode_as_option, *_analysing_options)
+"""Those of a recording of one's own: there is nothing to select, and its keys come from the command."""
 
 rtt_is_option = click.option(
     "--rtt-is",

@@ -1,0 +1,152 @@
+"""`latpcap.record()`: what a block of code, or a process, asks of databases while it is recorded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
+from latpcap.live.capturer import ANY, Capturer
+from latpcap.live.recorder import Recorded, Recorder
+from latpcap.live.ring import Ring
+from latpcap.live.watched import Watched, watched
+from latpcap.tables.scratch import USUAL_FOLDER
+
+if TYPE_CHECKING:
+    from latpcap.capture import Capture
+    from latpcap.result.analysis import Analysis
+
+__all__ = ["HEADERS", "Session", "capturing", "nothing_seen", "record", "temporary_folder"]
+
+HEADERS = 160
+"""Bytes of each packet where only counts are wanted: docs/record.md says what that leaves."""
+REASONS = (
+    "a client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
+    "and a server may have another port or address (--port, --server)"
+)
+
+
+def record(
+    port: int | Iterable[int] = (),
+    *,
+    server: str | Iterable[str] = (),
+    pid: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    privacy: bool = False,
+    recorder: Recorder | None = None,
+    **reading: Any,
+) -> Session:
+    """Record what a block of code asks of databases, on these ports or servers (`"db.example:5432"`).
+
+    Without any it is the usual ports of databases; with `pid` the servers that this process is connected to. `output`
+    keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the headers of packets and
+    little more. Another `recorder` may do it. All else is what `latpcap.read` takes.
+
+    Raises `RecordingError` where packets cannot be recorded: without the right to, or without dumpcap and tcpdump.
+
+    >>> with latpcap.record(port=5432) as session:  # doctest: +SKIP
+    ...     load_orders()
+    >>> assert session.round_trips <= 20  # doctest: +SKIP
+    """
+    folder = None if output is not None or recorder is not None else temporary_folder()
+    if recorder is None:
+        ports = [port] if isinstance(port, int) else list(port)
+        what = watched(ports, [server] if isinstance(server, str) else list(server), pid)
+        recorder = capturing(what, Path(output if folder is None else folder / "recording.pcapng"), privacy=privacy)  # type: ignore[arg-type]
+    session = Session(recorder, reading)
+    if folder is not None:
+        weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
+    return session
+
+
+def capturing(
+    what: Watched, path: Path, *, interfaces: Iterable[str] = (), privacy: bool = False, ring: Ring | None = None
+) -> Capturer:
+    """The capturer of what is watched; on all interfaces where nobody knows where it passes."""
+    return Capturer(
+        path,
+        capture_filter=what.capture_filter,
+        where=what.text,
+        interfaces=[*interfaces] or what.interfaces or (ANY,),
+        snap_length=HEADERS if privacy else None,
+        ring=ring,
+    )
+
+
+def temporary_folder(within: str | os.PathLike[str] | None = None) -> Path:
+    """A new folder that only this user may read; by default where temporary files are large."""
+    usual = USUAL_FOLDER if os.path.isdir(USUAL_FOLDER) else None
+    try:
+        return Path(tempfile.mkdtemp(prefix="latpcap-", dir=within or os.environ.get("TMPDIR") or usual))
+    except OSError as error:
+        raise UsageError(f"{error.filename}: cannot be written: {error.strerror}") from None
+
+
+def nothing_seen(error: NoDatabaseTraffic, where: str) -> NoDatabaseTraffic:
+    """The same error with what was recorded, and why that is usually not what the client used."""
+    return NoDatabaseTraffic(f"{error} (recorded: {where}): {REASONS}")
+
+
+class Session:
+    """A recording that runs while its block does; then what it has recorded."""
+
+    def __init__(self, recorder: Recorder, reading: dict[str, Any]) -> None:
+        """Use `latpcap.record`."""
+        self._recorder = recorder
+        self._reading = reading
+        self._recorded: Recorded | None = None
+
+    def __enter__(self) -> Session:
+        self._recorder.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        at_once = isinstance(error, KeyboardInterrupt)
+        self._recorded = self._recorder.stop(at_once=at_once)
+
+    def __repr__(self) -> str:
+        return f"<latpcap.record of {self._recorder.where}: {'recorded' if self._recorded else 'not ended'}>"
+
+    @property
+    def path(self) -> Path:
+        """The recording: a pcapng, readable at any time, whole after the block."""
+        return self._recorder.path
+
+    @property
+    def recorded(self) -> Recorded:
+        """What is known of the recording: its files, dropped packets, and why it ended if that was too soon."""
+        if self._recorded is None:
+            raise UsageError("the recording has not ended: ask for this after the `with` block")
+        return self._recorded
+
+    @cached_property
+    def capture(self) -> Capture:
+        """The recording as `latpcap.read` gives it; `RecordingError` where it ended too soon."""
+        from latpcap.capture import read
+
+        if self.recorded.trouble:
+            raise RecordingError(self.recorded.trouble)
+        return read([str(path) for path in self.recorded.paths], **self._reading)
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The whole result; `NoDatabaseTraffic` where the block asked no database on what was recorded."""
+        capture = self.capture
+        try:
+            return capture.analyze()
+        except NoDatabaseTraffic as error:
+            raise nothing_seen(error, self.recorded.where) from None
+
+    @property
+    def round_trips(self) -> int:
+        """How often the block waited for a database."""
+        return self.analysis.summary.round_trips
