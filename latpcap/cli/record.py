@@ -79,7 +79,7 @@ def _ring(text: str) -> Ring:
 @click.option(
     "--privacy",
     is_flag=True,
-    help="Record the first 160 bytes of each packet: enough to count, not to keep what rows hold.",
+    help="Record the first 100 bytes of packets, headers and little more, and count by who sends when: no statements.",
 )
 @click.option(
     "--keylog",
@@ -124,18 +124,22 @@ def record(
     latpcap record --pid 4711 --duration 60s -o service.pcapng
     latpcap record --port 3306 --ring 10x100MB -o /var/tmp/app.pcapng
     """
+    if not (command or output or ports or servers or pid or duration):
+        raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
     _check(command, output, pid, duration, ring, keylog, result)
     chosen = result_format(False, result, "result", "report")
     options["captures"] = []
     gating = gating_of(options, result)
 
     from latpcap.live import job
-    from latpcap.live.record import capturing
+    from latpcap.live.record import by_turns, capturing
     from latpcap.live.watched import watched
 
     if command:
         job.find(command)
     what = watched(ports, servers, pid)
+    if privacy:
+        options["decode_as"] = by_turns(what.ports) | dict(options["decode_as"])
     say = _say(options["quiet"])
     with _folder(options["temp_folder"]) as folder:
         path = Path(output) if output else folder / "recording.pcapng"
@@ -171,8 +175,6 @@ def _check(
         raise UsageError("`latpcap record` needs Linux: capture with dumpcap here, and `latpcap analyze` the file")
     if command and (pid is not None or duration is not None):
         raise UsageError("--pid and --duration record what runs already: leave the command out")
-    if not command and pid is None and duration is None and not output:
-        raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --pid, --duration or -o")
     if keylog and not command:
         raise UsageError("--keylog is told to a command when it starts: a process that runs cannot be told any more")
     if ring and (not output or keylog):
@@ -257,7 +259,7 @@ def _read(
         capture = read_capture(reading, None)
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
-        raise nothing_seen(error, recorded.where) from None
+        raise nothing_seen(error, recorded) from None
     if logged is not None:
         count = embed(logged, recording, path)
         say(f"{path} holds the secrets of {count} TLS sessions: whoever has the file can read them")

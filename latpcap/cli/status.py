@@ -32,6 +32,7 @@ _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference i
 """What 1 means, by an option of the command or by its name."""
 _READS_NOTHING = ("completion", "help")
 _CONNECTS = ("calibrate",)
+_RECORDS = ("record",)
 
 
 def told(command: click.Command) -> str:
@@ -43,8 +44,10 @@ def told(command: click.Command) -> str:
     known = (
         ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
     )
+    recording = {"6": "cannot record", "126": "cannot run", "127": "no such command"}
+    short = _SHORT | (recording if command.name in _RECORDS else {})
     fails = [meaning for key, meaning in _FAILS.items() if key in known]
-    return _line(_SHORT | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
+    return _line(short | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
 
 
 def _line(meanings: dict[str, str]) -> str:

@@ -212,6 +212,7 @@ class _Running:
         """Return once it captures."""
         self._name = Path(tool.path).name
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (kept while it runs)
+        self._last_words = ""
         self._process = self._begin(arguments, output)
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", GUARD, "sh", str(self._process.pid)],
@@ -253,12 +254,16 @@ class _Running:
 
     def told(self) -> str:
         """What the capturer has said on standard error."""
+        if self._said.closed:
+            return self._last_words
         length = os.fstat(self._said.fileno()).st_size
         return os.pread(self._said.fileno(), length, 0).decode(errors="replace")
 
     def _why(self, said: str) -> str:
         """The line that tells of what went wrong."""
         lines = [line.strip() for line in said.splitlines() if line.strip()]
+        if "no space left" in said.lower():
+            return f"{self._name}: no space left on the disk"
         own = [line for line in lines if line.startswith(f"{self._name}: ")]
         return own[0] if own else lines[-1] if lines else f"{self._name} ended and said nothing"
 
@@ -295,6 +300,8 @@ class _Running:
             guard.kill()
             guard.wait()
             guard.stdin.close()
+        self._last_words = self.told()
+        self._said.close()
         if before is None and self._process.returncode == 0:
             return None
         if self._process.returncode == 0:
@@ -306,8 +313,9 @@ class _Running:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    """A capture may hold anything: nobody else may read a new file."""
     try:
-        return open(path, "wb")
+        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -330,11 +338,12 @@ def _as_pcapng(path: Path, dropped: int) -> str | None:
 
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        _opened(fresh).close()
         _core.annotate([str(path)], {}, str(fresh))
         with open(fresh, "ab") as file:
             file.write(_statistics(dropped))
         os.replace(fresh, path)
-    except (OSError, _core.CaptureError) as error:
+    except (OSError, RecordingError, _core.CaptureError) as error:
         with suppress(OSError):
             fresh.unlink()
         return f"the recording stays a pcap, as it could not be written as pcapng: {error}"

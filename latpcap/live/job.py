@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -53,7 +55,8 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     try:
         began = time.monotonic()
         child = _start(program, command, os.environ if environment is None else environment, mask)
-        status = _wait(child, heard)
+        with _heard_by_other_threads(child):
+            status = _wait(child, heard)
         return Ended(status, time.monotonic() - began)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -76,6 +79,28 @@ def _wait(child: int, heard: set[int]) -> int:
             return code if code >= 0 else 128 - code
         if told and told.si_signo in FORWARDED and _sent_by_a_process(told):
             os.kill(child, told.si_signo)
+
+
+@contextmanager
+def _heard_by_other_threads(child: int) -> Iterator[None]:
+    """What another thread is given, as it blocks no signal: nobody knows who sent it, and Ctrl-C is the terminal's."""
+
+    def heard(number: int, _frame: object) -> None:
+        if number not in (signal.SIGINT, signal.SIGQUIT):
+            os.kill(child, number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in FORWARDED}
+    changed = {each: handler for each, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    try:
+        for each in changed:
+            signal.signal(each, heard)
+        yield
+    finally:
+        for each, handler in changed.items():
+            signal.signal(each, handler)
 
 
 def _sent_by_a_process(told: signal.struct_siginfo) -> bool:

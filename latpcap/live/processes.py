@@ -29,7 +29,7 @@ def servers_of(pid: int) -> list[Server]:
             raise UsageError(f"--pid {pid}: it has a network of its own (a container): record there: `{inside}`")
         own = set(_sockets(process / "fd"))
     except PermissionError:
-        raise RecordingError(f"--pid {pid}: its sockets may be seen by its user and by root: use sudo") from None
+        raise RecordingError(f"--pid {pid}: only its own user and root may see its sockets: use sudo") from None
     rows = [row for table in ("tcp", "tcp6") for row in _rows(process / "net" / table)]
     serves = {_port(row[1]) for row in rows if row[3] == LISTENING}
     ours = (row for row in rows if row[3] == ESTABLISHED and row[9] in own and _port(row[1]) not in serves)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.result.analysis import Analysis
 
-__all__ = ["HEADERS", "Session", "capturing", "nothing_seen", "record", "temporary_folder"]
+__all__ = ["HEADERS", "Session", "by_turns", "capturing", "nothing_seen", "record", "temporary_folder"]
 
-HEADERS = 160
-"""Bytes of each packet where only counts are wanted: docs/record.md says what that leaves."""
+HEADERS = 100
+"""Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
 REASONS = (
-    "a client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
+    "A client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
     "and a server may have another port or address (--port, --server)"
 )
 
@@ -46,8 +46,9 @@ def record(
     """Record what a block of code asks of databases, on these ports or servers (`"db.example:5432"`).
 
     Without any it is the usual ports of databases; with `pid` the servers that this process is connected to. `output`
-    keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the headers of packets and
-    little more. Another `recorder` may do it. All else is what `latpcap.read` takes.
+    keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the first 100 bytes of
+    packets, headers and little more, by which round trips are counted. Another `recorder` may do it. All else is what
+    `latpcap.read` takes.
 
     Raises `RecordingError` where packets cannot be recorded: without the right to, or without dumpcap and tcpdump.
 
@@ -59,7 +60,10 @@ def record(
     if recorder is None:
         ports = [port] if isinstance(port, int) else list(port)
         what = watched(ports, [server] if isinstance(server, str) else list(server), pid)
-        recorder = capturing(what, Path(output if folder is None else folder / "recording.pcapng"), privacy=privacy)  # type: ignore[arg-type]
+        path = folder / "recording.pcapng" if folder is not None else Path(output or "")
+        recorder = capturing(what, path, privacy=privacy)
+        if privacy:
+            reading.setdefault("decode_as", by_turns(what.ports))
     session = Session(recorder, reading)
     if folder is not None:
         weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
@@ -89,9 +93,15 @@ def temporary_folder(within: str | os.PathLike[str] | None = None) -> Path:
         raise UsageError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
-def nothing_seen(error: NoDatabaseTraffic, where: str) -> NoDatabaseTraffic:
+def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
     """The same error with what was recorded, and why that is usually not what the client used."""
-    return NoDatabaseTraffic(f"{error} (recorded: {where}): {REASONS}")
+    told = str(error).replace(str(recorded.path), "the recording")
+    return NoDatabaseTraffic(f"{told} (recorded: {recorded.where}). {REASONS}")
+
+
+def by_turns(ports: Iterable[int]) -> dict[int, str]:
+    """What `decode_as` is for a recording of headers: round trips are counted by who sends when."""
+    return dict.fromkeys(ports, "opaque")
 
 
 class Session:
@@ -144,7 +154,7 @@ class Session:
         try:
             return capture.analyze()
         except NoDatabaseTraffic as error:
-            raise nothing_seen(error, self.recorded.where) from None
+            raise nothing_seen(error, self.recorded) from None
 
     @property
     def round_trips(self) -> int:

@@ -22,6 +22,7 @@ class Watched(Struct, frozen=True):
     capture_filter: str
     text: str
     """The same for people."""
+    ports: tuple[int, ...]
     interfaces: tuple[str, ...] = ()
     """Where it passes; empty where that is not known."""
 
@@ -45,7 +46,8 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
     parts += [f"(tcp port {server.port} and ({_any_host(at)}))" for server, at in hosts.items()]
     texts = [*(f"TCP port {port}" for port in ports), *map(str, named)]
     reached = [address for at in hosts.values() for address in at]
-    return Watched(" or ".join(parts), ", ".join(texts), () if ports else interfaces_to(reached))
+    all_ports = (*ports, *(server.port for server in named))
+    return Watched(" or ".join(parts), ", ".join(texts), all_ports, () if ports else interfaces_to(reached))
 
 
 def _any_host(hosts: Iterable[str]) -> str:
@@ -54,7 +56,22 @@ def _any_host(hosts: Iterable[str]) -> str:
 
 def _of_usual_ports(text: str) -> Watched:
     ports = usual_ports()
-    return Watched(" or ".join(f"tcp port {port}" for port in ports), f"{text} ({', '.join(map(str, ports))})")
+    return Watched(" or ".join(f"tcp port {port}" for port in ports), f"{text} ({_ranges(ports)})", tuple(ports))
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in rising order, in few words.
+
+    >>> _ranges([1521, 3306, 3307, 3308])
+    '1521, 3306-3308'
+    """
+    told: list[list[int]] = []
+    for number in numbers:
+        if told and told[-1][-1] + 1 == number:
+            told[-1].append(number)
+        else:
+            told.append([number])
+    return ", ".join(str(each[0]) if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in told)
 
 
 def usual_ports() -> list[int]:

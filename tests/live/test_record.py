@@ -1,0 +1,243 @@
+"""`latpcap record` around a real client of a real server, beside tcpdump, and however any part of it ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from loopback import captured, wait_until
+from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_capture
+
+import latpcap
+from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
+from latpcap.live import capturer
+from latpcap.live.capturer import Capturer
+from latpcap.live.processes import servers_of
+
+pytest.importorskip("pymysql")
+pytestmark = needs_server_and_capture
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+JOB = f"""
+import os, pymysql, signal, sys, time
+port, times, then = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+database = pymysql.connect(host="127.0.0.1", port=port, user="app", password={PASSWORD!r}, database="live")
+cursor = database.cursor()
+for number in range(times):
+    cursor.execute("SELECT salary FROM pay WHERE emp = %s", (number,))
+    cursor.fetchall()
+print("asked", flush=True)
+if then == ["wait"]:
+    time.sleep(60)
+database.close()
+"""
+LOGIN = 3
+"""Round trips of PyMySQL beside the statements: login, character set, autocommit."""
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    home = Path(tempfile.mkdtemp(prefix="latpcap-record-"))  # the folders of pytest are root's alone
+    number = free_port()
+    try:
+        with mariadb(home, number, ["app"]):
+            yield number
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def job(port: int, times: int, *then: str) -> list[str]:
+    return [sys.executable, "-c", JOB, str(port), str(times), *then]
+
+
+@contextmanager
+def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    """`latpcap record` in a process of its own, once the command has asked."""
+    command = [sys.executable, "-m", "latpcap", "record", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"asked\n"
+        yield process
+
+
+def children_of(process: subprocess.Popen[bytes]) -> dict[str, int]:
+    """Its children by the names of their programs."""
+    done = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)], capture_output=True, text=True)
+    return {name: int(pid) for pid, name in (line.split(None, 1) for line in done.stdout.splitlines())}
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def round_trips(path: Path) -> int:
+    return latpcap.read(path).analyze().summary.round_trips
+
+
+@pytest.mark.parametrize("tool", ["dumpcap", "tcpdump"])
+def test_it_counts_what_tcpdump_counts_at_the_same_time(
+    tool: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, latpcap: Run
+) -> None:
+    path = shutil.which(tool)
+    assert path is not None
+    monkeypatch.setattr(capturer, "_installed", lambda name: path if name == tool else None)
+    ours, theirs = tmp_path / "ours.pcapng", tmp_path / "theirs.pcap"
+    with captured(theirs, port):
+        done = latpcap("record", "--port", port, "-o", ours, "--", *job(port, 40))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.decode().startswith(f"latpcap: recorded TCP port {port} into {ours}\n{40 + LOGIN} round trips")
+    assert ours.read_bytes()[:4] == b"\n\r\r\n"  # pcapng, whoever captured
+    assert ours.stat().st_mode & 0o077 == 0
+    assert round_trips(ours) == round_trips(theirs) == 40 + LOGIN
+    assert packets(ours) == packets(theirs)
+
+
+def packets(path: Path) -> int:
+    """Of TCP: tcpdump's own last datagram is not among them."""
+    done = subprocess.run(["tcpdump", "-r", str(path), "tcp"], capture_output=True, check=True)
+    return len(done.stdout.splitlines())
+
+
+def test_the_command_has_standard_output_and_the_result_standard_error(port: int, process: Run) -> None:
+    done = process("record", "--server", f"127.0.0.1:{port}", "--", *job(port, 5))
+    assert (done.returncode, done.stdout) == (0, b"asked\n")
+    assert b"Where the time went" in done.stderr
+    assert f"recorded 127.0.0.1:{port}; -o FILE.pcapng keeps the recording".encode() in done.stderr
+
+
+def test_the_exit_status_is_the_commands_then_the_gates(port: int, latpcap: Run, tmp_path: Path) -> None:
+    asks, too_many = (
+        job(port, 5),
+        ("--port", port, "--report", tmp_path / "result.json", "--fail-if", "round_trips > 5"),
+    )
+    assert latpcap("record", *too_many, "--", *asks).returncode == 1
+    failing = latpcap("record", *too_many, "--", "sh", "-c", '"$@"; exit 42', "sh", *asks)
+    assert (failing.returncode, b"gate failed: round_trips > 5: it is 8" in failing.stderr) == (42, True)
+    nothing = latpcap("record", "--port", port, "--", "true")
+    assert nothing.returncode == 4
+    assert b"the recording: no TCP connection in it" in nothing.stderr
+    assert b"Unix socket" in nothing.stderr
+    assert latpcap("record", "--port", port, "--", "no-such-command").returncode == 127
+
+
+def test_headers_alone_are_enough_to_count(port: int, latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "headers.pcapng"
+    done = latpcap("record", "--port", port, "--privacy", "-o", path, "--", *job(port, 30))
+    assert f"\n{30 + LOGIN} round trips" in done.stderr.decode()
+    assert b"WHERE emp" not in path.read_bytes()  # of each packet 34 bytes behind the headers are kept
+
+
+def test_a_session_in_python(port: int, tmp_path: Path) -> None:
+    with latpcap.record(port=port, output=tmp_path / "session.pcapng") as session:
+        subprocess.run(job(port, 10), check=True, capture_output=True)
+        with pytest.raises(UsageError, match="has not ended"):
+            _ = session.round_trips
+    assert session.round_trips == 10 + LOGIN
+    assert session.analysis.summary.connections == 1
+    assert session.recorded.dropped == 0
+    assert session.path == tmp_path / "session.pcapng"
+    with latpcap.record(port=port) as silent:
+        pass
+    with pytest.raises(NoDatabaseTraffic, match="Unix socket"):
+        _ = silent.round_trips
+    folder = silent.path.parent
+    assert folder.is_dir()
+    del silent
+    assert not folder.exists()
+
+
+def test_a_process_that_runs_is_recorded_until_it_ends(port: int, latpcap: Run) -> None:
+    asks_later = JOB.replace("for number", "time.sleep(2.5)\nfor number", 1)
+    with subprocess.Popen([sys.executable, "-c", asks_later, str(port), "20"], stdout=subprocess.DEVNULL) as service:
+        wait_until(lambda: bool(servers_of(service.pid)))
+        done = latpcap("record", "--pid", service.pid)
+    assert done.returncode == 0, done.stderr
+    assert f"recording 127.0.0.1:{port}; Ctrl-C ends that" in done.stderr.decode()
+    assert done.stdout.startswith(b"20 round trips")
+
+
+def command_of(process: subprocess.Popen[bytes]) -> int:
+    return next(pid for name, pid in children_of(process).items() if name not in ("dumpcap", "sh"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_interrupted_is_analysed(number: signal.Signals, port: int) -> None:
+    with started("--port", port, "--", *job(port, 5, "wait")) as process:
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert f"{5 + LOGIN} round trips".encode() in said
+
+
+def test_after_kill_9_of_latpcap_the_recording_is_readable_and_the_command_goes_on(port: int, tmp_path: Path) -> None:
+    path = tmp_path / "killed.pcapng"
+    with started("--port", port, "-o", path, "--", *job(port, 5, "wait")) as process:
+        children, command = children_of(process), command_of(process)
+        time.sleep(0.5)  # the kernel hands packets over within 0.25 s
+        process.kill()
+        wait_until(lambda: not runs(children["dumpcap"]))
+        assert runs(command)
+        os.kill(command, signal.SIGTERM)
+    assert round_trips(path) == 5 + LOGIN
+
+
+def test_after_kill_9_of_the_capturer_the_command_goes_on_and_the_rest_is_told(port: int) -> None:
+    with started("--port", port, "--", *job(port, 5, "wait")) as process:
+        time.sleep(0.5)
+        os.kill(children_of(process)["dumpcap"], signal.SIGKILL)
+        os.kill(command_of(process), signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"dumpcap was ended by SIGKILL: what passed after that is not recorded" in said
+    assert f"{5 + LOGIN} round trips".encode() in said
+
+
+def test_after_kill_9_of_the_command_what_it_asked_is_analysed(port: int) -> None:
+    with started("--port", port, "--", *job(port, 5, "wait")) as process:
+        os.kill(command_of(process), signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGKILL
+    assert f"{5 + LOGIN} round trips".encode() in said
+
+
+def test_who_may_not_capture_is_told_what_to_do(process: Run) -> None:
+    without = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
+    command = [*without, sys.executable, "-m", "latpcap", "record", "--port", "5432", "--", "true"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == RecordingError.exit_status
+    assert done.stderr.count(b"\n") == 1
+    assert b"CAP_NET_RAW" in done.stderr
+    assert b"--relay" in done.stderr
+
+
+def test_where_it_cannot_record_it_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RecordingError, match="nosuch0: no such network interface; there are lo"):
+        Capturer(tmp_path / "x", capture_filter="tcp", where="TCP", interfaces=["nosuch0"]).start()
+    monkeypatch.setattr(capturer, "_installed", lambda name: None)
+    with pytest.raises(RecordingError, match="neither dumpcap nor tcpdump is installed"):
+        Capturer(tmp_path / "x", capture_filter="tcp", where="TCP").start()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told_and_the_command_goes_on(port: int, latpcap: Run) -> None:
+    done = latpcap("record", "--port", port, "-o", "/dev/full", "--", *job(port, 5))
+    assert b"warning: dumpcap: no space left on the disk: what passed after that is not recorded" in done.stderr
+    assert (done.returncode, done.stdout) == (3, b"")
+
+
+def test_a_ring_keeps_the_last_files(port: int, latpcap: Run, tmp_path: Path) -> None:
+    done = latpcap("record", "--port", port, "--ring", "2x20kB", "-o", tmp_path / "app.pcapng", "--", *job(port, 200))
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("app_*.pcapng"))) == 2

@@ -1,0 +1,106 @@
+"""What is to be recorded, and what a recording is made of: all that needs no packets."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES
+from test_cli import failed
+
+import latpcap
+from latpcap.live.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
+from latpcap.live.keylog import embed, told_to_log
+from latpcap.live.ring import Ring, parse_ring
+from latpcap.live.routes import interfaces_to
+from latpcap.live.watched import usual_ports, watched
+from latpcap.tables.keys import key_log
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def test_ports_and_servers_become_a_capture_filter() -> None:
+    assert watched(ports=[5432]).capture_filter == "tcp port 5432"
+    both = watched(ports=[5432], servers=["127.0.0.1:3306", "[::1]:3306"])
+    assert both.capture_filter == (
+        "tcp port 5432 or (tcp port 3306 and (host 127.0.0.1)) or (tcp port 3306 and (host ::1))"
+    )
+    assert both.text == "TCP port 5432, 127.0.0.1:3306, [::1]:3306"
+    assert both.interfaces == ()  # a port may be anywhere
+    assert {3306, 5432, 1521, 3050} <= set(usual_ports()) == set(watched().ports)
+
+
+def test_an_address_of_this_machine_is_reached_by_loopback() -> None:
+    if shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+        pytest.skip("not installed: ip")
+    assert interfaces_to(["127.0.0.1"]) == watched(servers=["127.0.0.1:3306"]).interfaces == ("lo",)
+    assert interfaces_to(["not-an-address"]) == ()
+
+
+def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run, tmp_path: Path) -> None:
+    refused: dict[str, tuple[object, ...]] = {
+        "what is to be recorded?": (),
+        "leave the command out": ("--duration", "1s", "--", "true"),
+        "cannot be told any more": ("--keylog", "--port", 1),
+        "--ring keeps files": ("--ring", "10x1MB", "--port", 1),
+        "write 10x100MB": ("--ring", "100MB", "--port", 1),
+        "each output needs a file of its own": ("-o", "x.json", "--report", "x.json", "--", "true"),
+        "no such directory": ("-o", tmp_path / "no/x.pcapng", "--", "true"),
+        "is no HOST:PORT": ("--server", "db", "--", "true"),
+        "there is no such process": ("--pid", 1 << 30),
+        "--pid names the servers itself": ("--pid", 1, "--port", 1),
+    }
+    for message, arguments in refused.items():
+        status, line = failed(latpcap("record", *arguments))
+        assert (status, message in line) == (2, True), line
+    assert failed(latpcap("record", "--server", "no.such.invalid:1", "--", "true"))[0] == 7
+
+
+def test_drops_are_what_the_capturers_say() -> None:
+    said = "Packets: 5\nPackets received/dropped on interface '{}': 12/3 (pcap:2/dumpcap:1/flushed:0/ps_ifdrop:0) (80%)"
+    assert _dropped_by_dumpcap(f"{said.format('lo')}\n{said.format('it is 1/2')}") == 6
+    assert _dropped_by_dumpcap("killed") is None
+    assert _dropped_by_tcpdump("12 packets captured\n3 packets dropped by kernel\n1 packet dropped by interface\n") == 4
+    assert _dropped_by_tcpdump("12 packets captured") is None
+
+
+def test_drops_that_tcpdump_told_are_a_health_note(tmp_path: Path) -> None:
+    path = tmp_path / "dropped.pcapng"
+    full = FIXTURES / "mysql/nplus1-300-client.pcapng"
+    subprocess.run(["editcap", "-F", "pcap", str(full), str(path)], check=True)
+    assert _as_pcapng(path, 7) is None
+    capture = latpcap.read(path)
+    assert capture.analyze().summary.round_trips == latpcap.read(full).analyze().summary.round_trips
+    notes = {note["code"]: note["count"] for note in capture.health.to_dicts()}
+    assert notes["capture-drops"] == 7
+
+
+def test_a_command_is_told_where_to_log_its_secrets(tmp_path: Path) -> None:
+    told = told_to_log(tmp_path / "keys", {"NODE_OPTIONS": "--trace-warnings", "HOME": "/root"})
+    assert told["SSLKEYLOGFILE"] == str(tmp_path / "keys")
+    assert told["NODE_OPTIONS"] == f"--trace-warnings --tls-keylog={tmp_path / 'keys'}"
+    assert told["HOME"] == "/root"
+
+
+def test_the_secrets_of_the_recording_go_into_its_file(tmp_path: Path) -> None:
+    path, name = tmp_path / "sealed.pcapng", "pymysql-tlsv12"
+    packed, keys = FIXTURES / f"keys/{name}.pcapng.zst", FIXTURES / f"keys/{name}.keys"
+    subprocess.run(["zstd", "-dq", str(packed), "-o", str(path)], check=True)
+    log = key_log(str(keys))
+    assert log is not None
+    sealed = latpcap.read(path)
+    assert sealed.analyze().timing_only
+    assert embed(log, latpcap.read(path, keylog=log).measures.recording.core, path) > 0
+    assert not latpcap.read(path).analyze().timing_only
+    assert [each.name for each in tmp_path.iterdir()] == ["sealed.pcapng"]
+
+
+def test_a_ring_takes_dumpcaps_files_oldest_first(tmp_path: Path) -> None:
+    for name in ("app_00010_20261122101530.pcapng", "app_00009_20261122101500.pcapng", "app_1.pcapng", "app.pcapng"):
+        (tmp_path / name).touch()
+    found = parse_ring("10x100MB").files(tmp_path / "app.pcapng")
+    assert [path.name[4:9] for path in found] == ["00009", "00010"]
+    assert Ring(10, 100_000_000).options() == ["-b", "files:10", "-b", "filesize:100000"]
