@@ -30,7 +30,7 @@ RECORDED = ("mariadb", "postgresql", "mariadb-tls", "postgresql-tls")
 """Real servers' messages about secrets, two of them encrypted and read with keys: see record_secrets.py."""
 of_encrypted = pytest.mark.parametrize("capture", ["recorded-mariadb-tls", "recorded-postgresql-tls"], indirect=True)
 WITHOUT_CAPTURE = {"calibrate", "completion", "help", "record", "verify", "annotate"}
-"""Commands that read no capture, or make one as `analyze` reads it; that show what Wireshark says; that hand on packets."""
+"""Commands that read no capture, or make their own; that show what Wireshark says of it; that hand on the packets."""
 RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],
     "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
