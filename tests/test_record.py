@@ -52,6 +52,8 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run,
         "is no HOST:PORT": ("--server", "db", "--", "true"),
         "there is no such process": ("--pid", 1 << 30),
         "--pid names the servers itself": ("--pid", 1, "--port", 1),
+        "is no relay: write": ("--relay", "5432", "--", "true"),
+        "--relay records what connects to it": ("--relay", "1:db:2", "--port", 1, "--", "true"),
     }
     for message, arguments in refused.items():
         status, line = failed(latpcap("record", *arguments))

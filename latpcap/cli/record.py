@@ -24,6 +24,7 @@ from latpcap.cli.options import (
     rtt_option,
 )
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
+from latpcap.units import counted
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -59,6 +60,13 @@ def _ring(text: str) -> Ring:
     multiple=True,
     metavar="HOST:PORT",
     help="Record this server, on the interface that leads to it; repeatable.",
+)
+@click.option(
+    "--relay",
+    "relays",
+    multiple=True,
+    metavar="[BIND:]PORT:HOST:PORT",
+    help="Without any rights: listen on PORT, pass everything on to HOST, and record it; repeatable.",
 )
 @click.option(
     "--pid",
@@ -103,6 +111,7 @@ def record(
     output: str | None,
     ports: tuple[int, ...],
     servers: tuple[str, ...],
+    relays: tuple[str, ...],
     pid: int | None,
     interfaces: tuple[str, ...],
     duration: float | None,
@@ -121,10 +130,11 @@ def record(
     latpcap record -- python job.py
     latpcap record -o job.pcapng --server db.example:5432 --rtt 15ms -- ./nightly.sh
     latpcap record --port 5432 --fail-if 'round_trips > 500' -- make test
+    latpcap record --relay 15432:db.example:5432 -- ./job --port 15432
     latpcap record --pid 4711 --duration 60s -o service.pcapng
     latpcap record --port 3306 --ring 10x100MB -o /var/tmp/app.pcapng
     """
-    if not (command or output or ports or servers or pid or duration):
+    if not (command or output or ports or servers or relays or pid or duration):
         raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
     _check(command, output, pid, duration, ring, keylog, result)
     chosen = result_format(False, result, "result", "report")
@@ -132,20 +142,20 @@ def record(
     gating = gating_of(options, result)
 
     from latpcap.live import job
-    from latpcap.live.record import by_turns, capturing
-    from latpcap.live.watched import watched
+    from latpcap.live.record import by_turns, recorder_of
 
     if command:
         job.find(command)
-    what = watched(ports, servers, pid)
-    if privacy:
-        options["decode_as"] = by_turns(what.ports) | dict(options["decode_as"])
     say = _say(options["quiet"])
     with _folder(options["temp_folder"]) as folder:
         path = Path(output) if output else folder / "recording.pcapng"
         keys = folder / "keys" if keylog else None
-        recorder = capturing(what, path, interfaces=interfaces, privacy=privacy, ring=ring)
-        status, recorded = _recorded(recorder, command, keys, duration, pid, say)
+        recorder, of_servers = recorder_of(
+            path, ports, servers, relays, pid, interfaces=interfaces, privacy=privacy, ring=ring
+        )
+        if privacy:
+            options["decode_as"] = by_turns(of_servers) | dict(options["decode_as"])
+        status, recorded = _recorded(recorder, command, keys, duration, pid, say, kept=bool(output))
         say(_told(recorded, output))
         if recorded.trouble:
             click.echo(f"latpcap: warning: {recorded.trouble}", err=True)
@@ -213,13 +223,15 @@ def _recorded(
     duration: float | None,
     pid: int | None,
     say: Callable[[str], None],
+    *,
+    kept: bool,
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
     from latpcap.live import job, keylog, until
 
     status = 0
+    recorder.start()
     try:
-        recorder.start()
         if command:
             environment = keylog.told_to_log(keys, os.environ) if keys else None
             status = job.run(command, environment).status
@@ -228,7 +240,8 @@ def _recorded(
             until.wait(None if duration is None else duration / 1000, pid)
         return status, recorder.stop()
     except KeyboardInterrupt:
-        say(f"ended at once; what was recorded is in {recorder.stop(at_once=True).path}")
+        path = recorder.stop(at_once=True).path
+        say(f"ended at once; what was recorded is in {path}" if kept else "ended at once, and nothing is kept")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 
@@ -262,7 +275,7 @@ def _read(
         raise nothing_seen(error, recorded) from None
     if logged is not None:
         count = embed(logged, recording, path)
-        say(f"{path} holds the secrets of {count} TLS sessions: whoever has the file can read them")
+        say(f"{path} holds the secrets of {counted(count, 'TLS session')}: whoever has the file can read them")
     return capture
 
 

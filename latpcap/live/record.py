@@ -6,24 +6,26 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
 from latpcap.live.capturer import ANY, Capturer
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.ring import Ring
-from latpcap.live.watched import Watched, watched
+from latpcap.live.watched import watched
 from latpcap.tables.scratch import USUAL_FOLDER
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.result.analysis import Analysis
 
-__all__ = ["HEADERS", "Session", "by_turns", "capturing", "nothing_seen", "record", "temporary_folder"]
+__all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of", "temporary_folder"]
+
+T = TypeVar("T", int, str)
 
 HEADERS = 100
 """Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
@@ -37,6 +39,7 @@ def record(
     port: int | Iterable[int] = (),
     *,
     server: str | Iterable[str] = (),
+    relay: str | Iterable[str] = (),
     pid: int | None = None,
     output: str | os.PathLike[str] | None = None,
     privacy: bool = False,
@@ -45,7 +48,8 @@ def record(
 ) -> Session:
     """Record what a block of code asks of databases, on these ports or servers (`"db.example:5432"`).
 
-    Without any it is the usual ports of databases; with `pid` the servers that this process is connected to. `output`
+    Without any it is the usual ports of databases; with `pid` the servers that this process is connected to; with
+    `relay` (`"15432:db.example:5432"`), which needs no rights, what connects to that port of this machine. `output`
     keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the first 100 bytes of
     packets, headers and little more, by which round trips are counted. Another `recorder` may do it. All else is what
     `latpcap.read` takes.
@@ -58,30 +62,58 @@ def record(
     """
     folder = None if output is not None or recorder is not None else temporary_folder()
     if recorder is None:
-        ports = [port] if isinstance(port, int) else list(port)
-        what = watched(ports, [server] if isinstance(server, str) else list(server), pid)
         path = folder / "recording.pcapng" if folder is not None else Path(output or "")
-        recorder = capturing(what, path, privacy=privacy)
+        try:
+            recorder, ports = recorder_of(path, _each(port), _each(server), _each(relay), pid, privacy=privacy)
+        except BaseException:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
         if privacy:
-            reading.setdefault("decode_as", by_turns(what.ports))
+            reading.setdefault("decode_as", by_turns(ports))
     session = Session(recorder, reading)
     if folder is not None:
         weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
     return session
 
 
-def capturing(
-    what: Watched, path: Path, *, interfaces: Iterable[str] = (), privacy: bool = False, ring: Ring | None = None
-) -> Capturer:
-    """The capturer of what is watched; on all interfaces where nobody knows where it passes."""
-    return Capturer(
+def recorder_of(
+    path: Path,
+    ports: Sequence[int] = (),
+    servers: Sequence[str] = (),
+    relays: Sequence[str] = (),
+    pid: int | None = None,
+    *,
+    interfaces: Sequence[str] = (),
+    privacy: bool = False,
+    ring: Ring | None = None,
+) -> tuple[Recorder, tuple[int, ...]]:
+    """Who records what these ask for, and the ports of its servers; on all interfaces where nobody knows better."""
+    snap_length = HEADERS if privacy else None
+    if relays:
+        from latpcap.live.relay import Relay, Route
+
+        if ports or servers or pid is not None or interfaces or ring:
+            raise UsageError(
+                "--relay records what connects to it: leave --port, --server, --pid, --interface, --ring out"
+            )
+        routes = [Route.of(text) for text in relays]
+        return Relay(routes, path, snap_length=snap_length), tuple(route.server.port for route in routes)
+    what = watched(ports, servers, pid)
+    capturer = Capturer(
         path,
         capture_filter=what.capture_filter,
         where=what.text,
-        interfaces=[*interfaces] or what.interfaces or (ANY,),
-        snap_length=HEADERS if privacy else None,
+        interfaces=interfaces or what.interfaces or (ANY,),
+        snap_length=snap_length,
         ring=ring,
     )
+    return capturer, what.ports
+
+
+def _each(given: T | Iterable[T]) -> list[T]:
+    """One or several, as a list."""
+    return [given] if isinstance(given, int | str) else list(given)
 
 
 def temporary_folder(within: str | os.PathLike[str] | None = None) -> Path:

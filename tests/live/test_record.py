@@ -212,6 +212,16 @@ def test_after_kill_9_of_the_command_what_it_asked_is_analysed(port: int) -> Non
     assert f"{5 + LOGIN} round trips".encode() in said
 
 
+def test_a_relay_records_without_any_rights(port: int, tmp_path: Path) -> None:
+    relay, path = free_port(), tmp_path / "relayed.pcapng"
+    without = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
+    command = [*without, sys.executable, "-m", "latpcap", "record", "--relay", f"{relay}:127.0.0.1:{port}", "-o", path]
+    done = subprocess.run([*command, "--", *job(relay, 10)], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"asked\n"), done.stderr
+    assert f"{10 + LOGIN} round trips".encode() in done.stderr
+    assert round_trips(path) == 10 + LOGIN
+
+
 def test_who_may_not_capture_is_told_what_to_do(process: Run) -> None:
     without = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
     command = [*without, sys.executable, "-m", "latpcap", "record", "--port", "5432", "--", "true"]
