@@ -123,7 +123,8 @@ class RoundTrips:
             self._recorder.start()
             self._sections.cut()
         except LatpcapError as error:
-            raise pytest.UsageError(f"latpcap: {error}") from None
+            advice = str(error).replace("`--relay`", "`--latpcap-relay`")
+            raise pytest.UsageError(f"latpcap: {advice}") from None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:

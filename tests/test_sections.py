@@ -1,0 +1,81 @@
+"""A recording that is cut while it grows: the sections together are the whole."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import load_fixture
+
+from latpcap.live.recorder import Recorded
+from latpcap.live.sections import Counted, Sections
+
+SQL = "select salary, from_date from salaries where emp_no = ?"
+LATE = 7
+"""Bytes of the last packet that are not in the file yet when a section is cut."""
+
+
+class Growing:
+    """A recorder whose file the test writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.where = path, "a test"
+
+    def start(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def stop(self, *, at_once: bool = False) -> Recorded:
+        return Recorded((self.path,), self.where)
+
+
+def blocks(data: bytes) -> list[int]:
+    """Where the packets of a pcapng end; its head comes first."""
+    at, ends = 0, []
+    while at < len(data):
+        kind, length = struct.unpack_from("=II", data, at)
+        ends += [at] if kind == 6 and not ends else []
+        at += length
+        ends += [at] if kind == 6 else []
+    return ends
+
+
+def records(data: bytes) -> list[int]:
+    """The same of a pcap."""
+    ends = [24]
+    while ends[-1] < len(data):
+        ends.append(ends[-1] + 16 + struct.unpack_from("=I", data, ends[-1] + 8)[0])
+    return ends
+
+
+@pytest.mark.parametrize(("form", "ends_of"), [("pcapng", blocks), ("nsecpcap", records)])
+def test_sections_of_whole_exchanges_hold_what_the_recording_holds(
+    tmp_path: Path, form: str, ends_of: Callable[[bytes], list[int]]
+) -> None:
+    whole = tmp_path / "whole"
+    subprocess.run(["editcap", "-F", form, load_fixture("mysql/nplus1-300-client").path, whole], check=True)
+    data = whole.read_bytes()
+    ends = ends_of(data)
+    recorder = Growing(tmp_path / "growing")
+    recorder.path.write_bytes(data[: ends[0]])
+    sections = Sections(recorder)
+    counts = [sections.cut()]
+    for end in [*ends[20::80], len(data)]:
+        recorder.path.write_bytes(data[: end if end == len(data) else end - LATE])
+        counts.append(sections.cut())
+    assert counts[0] == Counted()
+    assert sum(each.round_trips for each in counts) == 303
+    assert sum(ran.executions for each in counts for ran in each.statements if ran.text == SQL) == 300
+    assert all(each.loops == (SQL,) for each in counts[2:-1])
+
+
+def test_looking_at_a_section_does_not_end_it(tmp_path: Path) -> None:
+    recorder = Growing(load_fixture("mysql/nplus1-300-client").path)
+    sections = Sections(recorder)
+    assert sections.so_far() == sections.so_far() == sections.cut()
+    assert sections.so_far() == Counted()
