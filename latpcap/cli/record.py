@@ -143,6 +143,7 @@ def record(
 
     from latpcap.live import job
     from latpcap.live.record import by_turns, recorder_of
+    from latpcap.report.text import printable
 
     if command:
         job.find(command)
@@ -158,7 +159,7 @@ def record(
         status, recorded = _recorded(recorder, command, keys, duration, pid, say, kept=bool(output))
         say(_told(recorded, output))
         if recorded.trouble:
-            click.echo(f"latpcap: warning: {recorded.trouble}", err=True)
+            click.echo(f"latpcap: warning: {printable(recorded.trouble)}", err=True)
 
         def analyse() -> None:
             reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": ()}
@@ -281,12 +282,14 @@ def _read(
 
 def _end(analyse: Callable[[], None], status: int) -> None:
     """Analyse, and end with the command's status; where that is 0, with that of the analysis."""
+    from latpcap.report.text import printable
+
     try:
         analyse()
     except LatpcapError as error:
         if status == 0:
             raise
-        click.echo(f"latpcap: {error}", err=True)
+        click.echo(f"latpcap: {printable(str(error))}", err=True)
     except click.exceptions.Exit as error:
         if status == 0:
             raise
