@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from latpcap.comparing import compare, validate
     from latpcap.errors import CaptureError, DiskFull, LatpcapError, NoDatabaseTraffic, UsageError
     from latpcap.live.calibrate import calibrate
+    from latpcap.live.rehearse import rehearse
     from latpcap.measures.budget import Budget
     from latpcap.projection.project import Projection
     from latpcap.ranking import rank
     from latpcap.result.analysis import Analysis
     from latpcap.result.comparison import Comparison
+    from latpcap.result.rehearsal import Rehearsal
     from latpcap.result.validation import Validation
     from latpcap.tables.pseudonyms import Pseudonyms
     from latpcap.tables.table import Table
@@ -38,6 +40,7 @@ __all__ = [
     "Progress",
     "Projection",
     "Pseudonyms",
+    "Rehearsal",
     "Table",
     "UsageError",
     "Validation",
@@ -47,6 +50,7 @@ __all__ = [
     "rank",
     "read",
     "record",
+    "rehearse",
     "validate",
 ]
 
@@ -62,6 +66,7 @@ WHERE = {
     "Progress": "_core",
     "Projection": "projection.project",
     "Pseudonyms": "tables.pseudonyms",
+    "Rehearsal": "result.rehearsal",
     "Table": "tables.table",
     "UsageError": "errors",
     "Validation": "result.validation",
@@ -70,6 +75,7 @@ WHERE = {
     "rank": "ranking",
     "read": "capture",
     "record": "live.record",
+    "rehearse": "live.rehearse",
     "validate": "comparing",
 }
 """The module of each public name: `latpcap --help` must not wait for numpy."""

@@ -4,10 +4,12 @@
 LatpcapError                 everything below; `exit_status` is what the command line ends with
 ├── GateFailed          1    a condition of --fail-if holds
 ├── UsageError          2    an option, an argument or an output file is not usable
+│   └── NotTheSameJob   2    two captures that are to be of one job differ in their round trips
 ├── CaptureError        3    a file cannot be read or is no capture
 ├── DiskFull            5    what does not fit in memory does not fit on the disk either
 ├── RecordingError      6    packets cannot be recorded here
 ├── ServerUnreachable   7    a server does not answer
+├── CommandFailed       …    a command that was run failed: its own status
 ├── CommandNotExecutable 126 the command of `latpcap record` cannot be run
 ├── CommandNotFound   127    there is no such command
 └── NoDatabaseTraffic   4    the captures were read, but no connection of theirs talks to a database
@@ -21,12 +23,14 @@ from __future__ import annotations
 
 __all__ = [
     "CaptureError",
+    "CommandFailed",
     "CommandNotExecutable",
     "CommandNotFound",
     "DiskFull",
     "GateFailed",
     "LatpcapError",
     "NoDatabaseTraffic",
+    "NotTheSameJob",
     "NothingSelected",
     "RecordingError",
     "ServerUnreachable",
@@ -52,6 +56,10 @@ class UsageError(LatpcapError):
     exit_status = 2
 
 
+class NotTheSameJob(UsageError):
+    """Two captures that are to be of one job differ in their round trips."""
+
+
 class CaptureError(LatpcapError):
     """A file cannot be read, or is not a capture."""
 
@@ -74,6 +82,15 @@ class RecordingError(LatpcapError):
     """Packets cannot be recorded here: no permission, no capturer, no such interface, a port in use."""
 
     exit_status = 6
+
+
+class CommandFailed(LatpcapError):
+    """A command that latpcap ran failed; its exit status becomes latpcap's."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """`status` is the command's."""
+        super().__init__(message)
+        self.exit_status = status
 
 
 class CommandNotExecutable(LatpcapError):

@@ -32,6 +32,7 @@ from latpcap.result.captures import CaptureFile, Contents
 from latpcap.result.comparison import Comparison
 from latpcap.result.gates import GateResult
 from latpcap.result.rank_order import RANK_BY
+from latpcap.result.rehearsal import Rehearsal
 from latpcap.result.settings import Settings
 from latpcap.result.validation import Validation
 from latpcap.tables.selection import Selected
@@ -80,6 +81,7 @@ OBJECTS: dict[str, type[Struct]] = {
     "verification": Verification,
     "annotation": _Annotation,
     "calibration": Calibration,
+    "rehearsal": Rehearsal,
 }
 """By the name in `schema`, between `latpcap.` and the version."""
 

@@ -26,6 +26,7 @@ from latpcap.cli.minutes import minutes
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
 from latpcap.cli.record import record
+from latpcap.cli.rehearse import rehearse
 from latpcap.cli.report import report
 from latpcap.cli.sql import sql
 from latpcap.cli.status import told
@@ -58,6 +59,7 @@ COMMANDS = (
     verify,
     annotate,
     calibrate,
+    rehearse,
     completion,
     help_command,
 )

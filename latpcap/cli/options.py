@@ -43,6 +43,7 @@ __all__ = [
     "format_options",
     "json_option",
     "keylog_option",
+    "link_options",
     "memory_option",
     "move_option",
     "output_option",
@@ -272,6 +273,15 @@ condition_options = _all_of(
                  help="How many connections share the work, up to the server's limit where the capture shows it."),
     click.option("--distance", type=Quantity("distance", parse_distance_km), metavar="LENGTH",
                  help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
+)  # fmt: skip
+
+link_options = _all_of(
+    click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
+                 help="The share of packets that the link loses, for instance 0.1%; by default none."),
+    click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
+                 help="How far the link's RTT strays to either side; by default not at all."),
+    click.option("--bandwidth", type=Quantity("bandwidth", parse_bandwidth), metavar="RATE",
+                 help="What the link carries each way, for instance 34Mbit; by default without a limit."),
 )  # fmt: skip
 
 

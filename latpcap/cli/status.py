@@ -32,7 +32,7 @@ _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference i
 """What 1 means, by an option of the command or by its name."""
 _READS_NOTHING = ("completion", "help")
 _CONNECTS = ("calibrate",)
-_RECORDS = ("record",)
+_RECORDS = ("record", "rehearse")
 
 
 def told(command: click.Command) -> str:

@@ -57,10 +57,12 @@ class Capturer:
         snap_length: int | None = None,
         ring: Ring | None = None,
         marks: int | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
         """`capture_filter` is one of libpcap's; `where` says the same to people; `snap_length` cuts packets.
 
         `marks`: a UDP port of this machine to which `flush` sends what it waits for; nobody needs to listen there.
+        `prefix` runs a command in the network that the interfaces are of, where that is another one.
         """
         self._path = Path(path)
         self._filter = capture_filter if marks is None else f"({capture_filter}) or (udp port {marks})"
@@ -69,6 +71,7 @@ class Capturer:
         self._interfaces = tuple(interfaces)
         self._snap_length = snap_length
         self._ring = ring
+        self._prefix = tuple(prefix)
         self._tool: _Tool | None = None
         self._running: _Running | None = None
         self._recorded: Recorded | None = None
@@ -86,7 +89,7 @@ class Capturer:
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
         unknown = set(self._interfaces) - {name for _, name in socket.if_nameindex()} - {ANY}
-        if unknown:
+        if unknown and not self._prefix:
             known = ", ".join(name for _, name in socket.if_nameindex())
             raise RecordingError(f"{min(unknown)}: no such network interface; there are {known}")
         refused = []
@@ -109,7 +112,7 @@ class Capturer:
         interfaces = [word for name in self._interfaces for word in ("-i", name)]
         snap = [] if self._snap_length is None else ["-s", str(self._snap_length)]
         ring = ["-w", str(self._path.absolute()), *self._ring.options()] if self._ring else ["-w", "-"]
-        return [tool.path, *tool.options, *interfaces, *snap, *ring, *tool.before_filter, self._filter]
+        return [*self._prefix, tool.path, *tool.options, *interfaces, *snap, *ring, *tool.before_filter, self._filter]
 
     def flush(self) -> None:
         """Return when all that passed so far is in the file: a datagram of our own, sent now, is in it."""

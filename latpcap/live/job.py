@@ -22,6 +22,7 @@ from latpcap.errors import CommandNotExecutable, CommandNotFound
 __all__ = ["Ended", "find", "run"]
 
 FORWARDED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 """The command shall have these as any other command does."""
 LOOK_S = 0.2
@@ -34,6 +35,8 @@ class Ended(Struct, frozen=True):
     status: int
     """As a shell tells it: its exit status, or 128 + n where signal n ended it."""
     runtime_s: float
+    interrupted: bool
+    """Somebody wanted it to end meanwhile: Ctrl-C, `kill`."""
 
 
 def find(command: Sequence[str]) -> str:
@@ -55,9 +58,10 @@ def run(command: Sequence[str], environment: Mapping[str, str] | None = None) ->
     try:
         began = time.monotonic()
         child = _start(program, command, os.environ if environment is None else environment, mask)
-        with _heard_by_other_threads(child):
-            status = _wait(child, heard)
-        return Ended(status, time.monotonic() - began)
+        asked: set[int] = set()
+        with _heard_by_other_threads(child, asked):
+            status = _wait(child, heard, asked)
+        return Ended(status, time.monotonic() - began, interrupted=not asked.isdisjoint(ENDING))
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
@@ -69,7 +73,7 @@ def _start(program: str, command: Sequence[str], environment: Mapping[str, str],
         raise CommandNotExecutable(f"{command[0]}: {error.strerror}") from None
 
 
-def _wait(child: int, heard: set[int]) -> int:
+def _wait(child: int, heard: set[int], asked: set[int]) -> int:
     """The status of the child once it has ended; what is sent to latpcap alone goes on to the child."""
     while True:
         told = signal.sigtimedwait(heard, LOOK_S)
@@ -77,15 +81,18 @@ def _wait(child: int, heard: set[int]) -> int:
         if ended:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
+        if told:
+            asked.add(told.si_signo)
         if told and told.si_signo in FORWARDED and _sent_by_a_process(told):
             os.kill(child, told.si_signo)
 
 
 @contextmanager
-def _heard_by_other_threads(child: int) -> Iterator[None]:
+def _heard_by_other_threads(child: int, asked: set[int]) -> Iterator[None]:
     """What another thread is given, as it blocks no signal: nobody knows who sent it, and Ctrl-C is the terminal's."""
 
     def heard(number: int, _frame: object) -> None:
+        asked.add(number)
         if number not in (signal.SIGINT, signal.SIGQUIT):
             os.kill(child, number)
 

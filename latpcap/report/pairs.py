@@ -9,7 +9,7 @@ from rich.text import Text
 
 from latpcap.report.console import parts_of
 from latpcap.report.grid import Grid, Heading
-from latpcap.report.terminal.budget import PARTS
+from latpcap.report.terminal.budget import named
 from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
 from latpcap.report.text import printable
@@ -31,7 +31,7 @@ def _validation(result: Validation) -> Iterator[RenderableType]:
         (Heading("part", "left"), *map(Heading, ("predicted s", "measured s", "difference s"))),
         [
             (
-                _part(term.name),
+                named(term.name),
                 _seconds(term.predicted_s),
                 _seconds(term.measured_s),
                 _difference(term.predicted_s - term.measured_s),
@@ -62,7 +62,7 @@ def _comparison(result: Comparison) -> Iterator[RenderableType]:
             ("round trips", *_counts(result.round_trips_before, result.round_trips_after)),
             ("baseline RTT", _rtt(result.baseline_before_ms), _rtt(result.baseline_after_ms), ""),
             ("network share", _share(result.network_share_before), _share(result.network_share_after), ""),
-            *((f"{_part(part.name)} s", *_both(part.before_s, part.after_s)) for part in result.budget),
+            *((f"{named(part.name)} s", *_both(part.before_s, part.after_s)) for part in result.budget),
         ],
     )
     yield from _errors(result.errors)
@@ -98,11 +98,6 @@ def _errors(errors: tuple[ErrorChange, ...]) -> Iterator[RenderableType]:
 
 def _both(before: float, after: float) -> tuple[str, str, str]:
     return _seconds(before), _seconds(after), _difference(after - before)
-
-
-def _part(name: str) -> str:
-    """`network and set-up` for `network_s and setup_s`."""
-    return " and ".join(PARTS[each][1] for each in name.split(" and "))
 
 
 def _difference(seconds: float) -> str:

@@ -7,7 +7,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from latpcap.display import Displayed
-from latpcap.errors import UsageError
+from latpcap.errors import NotTheSameJob, UsageError
+from latpcap.projection.project import Point
 from latpcap.result.analysis import Analysis
 from latpcap.result.captures import CaptureFile
 from latpcap.result.settings import Settings
@@ -15,7 +16,7 @@ from latpcap.result.signoff import program
 from latpcap.tables.selection import Selected
 from latpcap.units import format_ms, format_s
 
-__all__ = ["SAME_JOB", "Term", "Validation", "validate"]
+__all__ = ["SAME_JOB", "Term", "Validation", "judge", "validate"]
 
 SAME_JOB = 0.05
 """Captures whose round trips differ by more are not the same job."""
@@ -68,13 +69,17 @@ class Analysed(Protocol):
 
 
 def validate(base: Analysed, other: Analysed) -> Validation:
-    """Project `base` onto the RTT of `other` and compare; `UsageError` where they are not the same job."""
+    """Project `base` onto the RTT of `other` and compare; `NotTheSameJob` where they are not that."""
     measured = other.analyze()
     target = measured.summary.baseline_rtt_ms
     if target is None:
         raise UsageError("the RTT of the other capture is unknown: give it with --against-rtt")
     observed = base.analyze([target])
-    point = observed.projection.points[0]
+    return judge(observed, observed.projection.points[0], measured)
+
+
+def judge(observed: Analysis, point: Point, measured: Analysis) -> Validation:
+    """Compare one point of what was projected from `observed` with what the job took at that RTT."""
     start = observed.projection.baseline_rtt_ms
     if start is None or point.runtime_s is None or point.optimistic_s is None or point.pessimistic_s is None:
         raise UsageError("the RTT of the base capture is unknown: give it with --rtt-baseline")
@@ -85,7 +90,7 @@ def validate(base: Analysed, other: Analysed) -> Validation:
     added = point.runtime_s - observed.summary.runtime_s
     return Validation(
         baseline_rtt_ms=start,
-        target_rtt_ms=target,
+        target_rtt_ms=point.rtt_ms,
         round_trips=observed.summary.round_trips,
         other_round_trips=measured.summary.round_trips,
         predicted_s=point.runtime_s,
@@ -96,7 +101,7 @@ def validate(base: Analysed, other: Analysed) -> Validation:
         inside=inside,
         terms=tuple(_terms(observed.budget.parts(), added, measured.budget.parts())),
         text=(
-            f"{format_ms(start)} → {format_ms(target)}: predicted {format_s(point.runtime_s)} "
+            f"{format_ms(start)} → {format_ms(point.rtt_ms)}: predicted {format_s(point.runtime_s)} "
             f"({format_s(point.optimistic_s)} to {format_s(point.pessimistic_s)}), measured {format_s(runtime_s)}: "
             f"{error:+.1%}, {'inside' if inside else 'outside'} the range."
         ),
@@ -113,7 +118,7 @@ def validate(base: Analysed, other: Analysed) -> Validation:
 def _check_same_job(mine: int, others: int) -> None:
     if abs(others - mine) > SAME_JOB * max(mine, 1):
         change = f"{others / mine - 1:+.0%}" if mine else "none in the base"
-        raise UsageError(
+        raise NotTheSameJob(
             f"not the same job: {mine:,} round trips against {others:,} ({change}; more than {SAME_JOB:.0%} apart); "
             "`latpcap compare` shows what is different"
         )

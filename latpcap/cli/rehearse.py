@@ -1,0 +1,148 @@
+"""`latpcap rehearse`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+import click
+
+from latpcap.cli.io import flat, write_result
+from latpcap.cli.options import PATH, RttList, color_option, decode_as_option, json_option, link_options
+
+__all__ = ["rehearse"]
+
+STDOUT, STDERR = 1, 2
+
+
+@click.command(
+    short_help="Run a job at another RTT, and see whether the projection was right.",
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
+@click.option(
+    "--rtt",
+    type=RttList(),
+    multiple=True,
+    required=True,
+    metavar="LIST",
+    help="RTTs to run the command at: 15ms or 5ms,15ms,50ms or metro,region; repeatable.",
+)
+@click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="What is to be farther away; by default whatever database the first run talks to; repeatable.",
+)
+@click.option(
+    "--port",
+    "ports",
+    type=click.IntRange(1, 65535),
+    multiple=True,
+    metavar="PORT",
+    help="Record this port of whichever server; repeatable.",
+)
+@link_options
+@click.option(
+    "--relay",
+    "relays",
+    multiple=True,
+    metavar="[ADDRESS:]PORT:HOST:PORT",
+    help="Delay in a relay that listens on PORT and forwards to HOST:PORT, where the command is told to "
+    "connect to PORT: needs no rights, and is exact for stop-and-wait work only; repeatable.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Run the command so often at each RTT and today, in an order that alternates; the median is told.",
+)
+@click.option(
+    "--from",
+    "recording",
+    type=PATH,
+    metavar="CAPTURE",
+    help="Predict from this recording of today's run instead of making one.",
+)
+@decode_as_option
+@json_option
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=PATH,
+    metavar="FOLDER",
+    help="Keep the recordings here, with the result as rehearsal.json and rehearsal.md.",
+)
+@click.option("--quiet", is_flag=True, help="Say nothing on standard error.")
+@color_option
+def rehearse(
+    command: tuple[str, ...],
+    rtt: tuple[list[float], ...],
+    servers: tuple[str, ...],
+    ports: tuple[int, ...],
+    loss: float | None,
+    jitter: float,
+    bandwidth: float | None,
+    relays: tuple[str, ...],
+    runs: int,
+    recording: str | None,
+    decode_as: tuple[tuple[int, str], ...],
+    as_json: bool,
+    folder: str | None,
+    quiet: bool,
+) -> None:
+    """Run COMMAND as things are today, and again with its database as far away as asked.
+
+    What the first run predicts stands beside what the others took.
+
+    COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS (times --runs), AND EACH TIME IT WRITES TO THE DATABASE WHATEVER IT
+    WRITES: rehearse with a job that may be repeated. Only the way to the database is longer; all else is reached as
+    usual. See docs/rehearse.md.
+
+    \b
+    latpcap rehearse --rtt 15ms -- python job.py
+    latpcap rehearse --rtt 5ms,15ms,50ms --runs 3 -o rehearsed -- ./nightly.sh
+    latpcap rehearse --rtt 15ms --relay 15432:127.0.0.1:5432 -- psql -h 127.0.0.1 -p 15432 -f job.sql
+    latpcap rehearse --rtt 50ms --from today.pcapng --server 10.0.0.5:3306 -- java -jar batch.jar
+    """
+    from latpcap.live.rehearse import rehearse as run
+    from latpcap.report.text import printable
+
+    def say(line: str) -> None:
+        if not quiet:
+            click.echo(f"latpcap: {printable(line)}", err=True)
+
+    with _output_to_error() if as_json else nullcontext():
+        result = run(
+            command,
+            rtt_ms=flat(rtt) or [],
+            server=servers,
+            port=ports,
+            loss=loss,
+            jitter_ms=jitter,
+            bandwidth_bps=bandwidth,
+            relay=relays,
+            runs=runs,
+            recording=recording,
+            folder=folder,
+            decode_as=dict(decode_as),
+            say=say,
+        )
+    write_result(result, "json" if as_json else "terminal", None)
+
+
+@contextmanager
+def _output_to_error() -> Iterator[None]:
+    """What the command prints goes to standard error: standard output is JSON, and nothing else."""
+    own = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
+    try:
+        yield
+    finally:
+        os.dup2(own, STDOUT)
+        os.close(own)

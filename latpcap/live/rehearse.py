@@ -1,0 +1,156 @@
+"""`rehearse()`: a command run with its database farther away, and what had been predicted for that."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from latpcap.capture import read
+from latpcap.errors import CommandFailed, UsageError
+from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, share
+from latpcap.live import job
+from latpcap.live.capturer import Capturer
+from latpcap.live.rehearsing import Plan, run_rehearsal
+from latpcap.live.relay import Route
+from latpcap.live.server import Server, addresses
+from latpcap.live.ways import Link, Relayed, Way
+from latpcap.projection.assumptions import Conditions
+from latpcap.report.jsonout import dump
+from latpcap.report.rehearsal import render_markdown
+from latpcap.result.rehearsal import Rehearsal
+from latpcap.units import format_given_ms, listed
+
+__all__ = ["rehearse"]
+
+LOOKED_UP_S = 10.0
+"""How long a server's name may take to be resolved."""
+HANDSHAKES = 3
+"""Connections that tell how far away a server is where no recording of today does; MySQL counts each as failed."""
+
+
+def rehearse(
+    command: Sequence[str],
+    *,
+    rtt_ms: Rtts,
+    server: str | Sequence[str] = (),
+    port: int | Sequence[int] = (),
+    loss: float | str | None = None,
+    jitter_ms: Duration = 0.0,
+    bandwidth_bps: float | str | None = None,
+    relay: str | Sequence[str] = (),
+    runs: int = 1,
+    recording: str | Path | None = None,
+    folder: str | Path | None = None,
+    decode_as: Mapping[int, str] | None = None,
+    say: Callable[[str], object] | None = None,
+) -> Rehearsal:
+    """Run `command` as things are, then with its database at each RTT of `rtt_ms`; return predicted beside measured.
+
+    THE COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS, times `runs`, and each time it writes whatever it writes.
+
+    `server` (`"HOST:PORT"`) is what is farther away, by default whatever database the first run talks to, on `port` if
+    that is given. `loss`, `jitter_ms` and `bandwidth_bps` are the link's. `relay` (`"15432:db:5432"`) delays what is
+    said through it, without any rights: the command connects to its port. `recording` is a capture of a run as things
+    are, instead of one. `folder`, new or empty, keeps the recordings. `say` is told what is about to happen.
+
+    >>> latpcap.rehearse(["python", "job.py"], rtt_ms="15ms").rtts[0].validation.error  # doctest: +SKIP
+
+    Raises `CommandFailed` where the command fails, `RecordingError` where nothing can be recorded, `UsageError`.
+    """
+    conditions = Conditions(
+        bandwidth_bps=None if bandwidth_bps is None else bits_per_s(bandwidth_bps),
+        loss=None if loss is None else share(loss),
+        jitter_ms=milliseconds(jitter_ms),
+    )
+    asked = list(dict.fromkeys(rtts_ms(rtt_ms) or ()))
+    if not asked or runs < 1:
+        raise UsageError("a rehearsal needs an RTT, and one run at least")
+    job.find(command)
+    reading = partial(read, decode_as=dict(decode_as or {}))
+    routes = [Route.of(each) for each in _several(relay)]
+    servers = [at for each in _several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
+    ports = [port] if isinstance(port, int) else list(port)
+    way: Way = Relayed(routes, conditions) if routes else Link(_today(servers, ports), conditions)
+    if recording is not None and not servers:
+        servers = list(dict.fromkeys(path.server for path in reading(recording).analyze().paths))
+    plan = Plan(
+        command=tuple(command),
+        rtt_ms=asked,
+        runs=runs,
+        servers=servers,
+        recording=None if recording is None else Path(recording),
+        now_ms=None if recording is None else max(_away_ms(each) for each in servers),
+        conditions=conditions,
+    )
+    say = say or (lambda line: None)
+    say(_announced(plan))
+    with _kept_in(folder, say) as into:
+        result = run_rehearsal(plan, way, into, tell=say, read=reading)
+        if folder is not None:
+            (into / "rehearsal.json").write_text(dump(result.parts()))
+            (into / "rehearsal.md").write_text(render_markdown(result))
+    return result
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given
+
+
+def _addresses(server: str) -> Iterator[str]:
+    """Every address that the command may find the server at."""
+    yield from map(str, addresses(Server.of(server), LOOKED_UP_S))
+
+
+def _away_ms(server: str) -> float:
+    """How far away a server is from here, now."""
+    from latpcap.live.calibrate import calibrate
+
+    return calibrate(server, protocol="none", connections=HANDSHAKES).rtt_ms
+
+
+def _today(servers: Sequence[str], ports: Sequence[int]) -> Callable[[Path], Capturer]:
+    """Who records a run as things are: all TCP, unless servers or ports were named."""
+    hosts = [Server.of(each) for each in servers]
+    parts = [f"(host {each.host} and tcp port {each.port})" for each in hosts] or [f"tcp port {each}" for each in ports]
+    where = listed([*map(str, hosts)] or [f"TCP port {each}" for each in ports] or ["all TCP"])
+    return lambda into: Capturer(into, capture_filter=" or ".join(parts) or "tcp", where=where)
+
+
+def _announced(plan: Plan) -> str:
+    """Said before anything is run."""
+    times = plan.runs * (len(plan.rtt_ms) + (plan.recording is None))
+    today = "" if plan.recording is not None else "as things are and "
+    return (
+        f"the command is run {times} times, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
+        "each time it writes to the database whatever it writes"
+    )
+
+
+@contextmanager
+def _kept_in(folder: str | Path | None, say: Callable[[str], object]) -> Iterator[Path]:
+    """A folder for the recordings: the one that was named, else one that goes, unless the command or we were ended."""
+    into = Path(tempfile.mkdtemp(prefix="latpcap-rehearse-")) if folder is None else _fresh(Path(folder))
+    keeps = folder is not None
+    try:
+        yield into
+    except (CommandFailed, KeyboardInterrupt):
+        keeps = any(into.iterdir())
+        say(f"the recordings so far are in {into}" if keeps else "nothing was recorded")
+        raise
+    finally:
+        if not keeps:
+            shutil.rmtree(into, ignore_errors=True)
+
+
+def _fresh(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UsageError(f"{folder}: there are files in it: name a folder that is new or empty")
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+    return folder

@@ -1,0 +1,47 @@
+"""Standard input for a command that is run several times: each run reads the same."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+
+from latpcap.errors import UsageError
+
+__all__ = ["StandardInput"]
+
+STDIN = 0
+
+
+class StandardInput:
+    """What the command reads, if it reads anything: a file is read from the same place by each run.
+
+    A pipe can be read once. What a terminal sends goes to whichever run reads it, as it does to any command.
+    """
+
+    def __init__(self, file: int = STDIN) -> None:
+        """`file` is its number. Raises `UsageError` where a pipe holds something already."""
+        self._file = file
+        self._begin: int | None = None
+        try:
+            mode = os.fstat(file).st_mode
+        except OSError:  # closed
+            return
+        if stat.S_ISREG(mode):
+            self._begin = os.lseek(file, 0, os.SEEK_CUR)
+        if stat.S_ISFIFO(mode) and _holds_something(file):
+            raise UsageError(
+                "standard input is a pipe, which only one of the runs could read: write it to a file, "
+                "and give that with `< FILE`"
+            )
+
+    def rewind(self) -> None:
+        """Let the next run begin where the first one began."""
+        if self._begin is not None:
+            os.lseek(self._file, self._begin, os.SEEK_SET)
+
+
+def _holds_something(pipe: int) -> bool:
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    return any(event & select.POLLIN for _, event in waiting.poll(0))

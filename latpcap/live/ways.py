@@ -1,0 +1,121 @@
+"""Ways to a database: as it is, over a link that delays packets, or through a relay that holds back what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from latpcap.errors import RecordingError, UsageError
+from latpcap.live import job, network
+from latpcap.live.capturer import Capturer
+from latpcap.live.recorder import Recorder
+from latpcap.live.relay import Relay, Route
+from latpcap.projection.assumptions import Conditions
+from latpcap.result.rehearsal import Ends
+
+__all__ = ["Link", "Ran", "Relayed", "Way"]
+
+CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+class Ran(Struct, frozen=True):
+    """How one run of the command ended."""
+
+    status: int
+    """Its exit status."""
+    packets: int | None = None
+    """How many crossed the link; `None` where there was none."""
+    ends: Ends | None = None
+
+
+class Way(Protocol):
+    """How a database is made farther away, and what is said to it recorded."""
+
+    kind: str
+    """`link` or `relay`."""
+    goes_on: bool
+    """Behind the link the way goes on, as long as it is today, in a TCP connection of its own."""
+
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+        """Run the command with `servers` that much farther away (`None`: as things are), recorded into a pcapng."""
+
+
+class Link:
+    """A network of the command's own, in which every packet to the servers crosses a link."""
+
+    kind = "link"
+    goes_on = True
+
+    def __init__(self, today: Callable[[Path], Recorder], conditions: Conditions, congestion_control: str = "") -> None:
+        """`today` makes the recorder of a run as things are; both ends use this machine's own congestion control."""
+        self._today = today
+        self._conditions = conditions
+        self._congestion_control = congestion_control or CONGESTION_CONTROL.read_text().strip()
+
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+        """Run the command, with `servers` that much farther away (`None`: as things are)."""
+        if link_ms is None:
+            return Ran(recorded(self._today(into), command))
+        with network.Network(servers, self._asked(link_ms), self._congestion_control) as far:
+            where = f"the job's packets to {', '.join(servers)}"
+            inside = far.prefix(may_capture=True)
+            capturer = Capturer(into, capture_filter="tcp", where=where, interfaces=[network.INTERFACE], prefix=inside)
+            status = recorded(capturer, [*far.prefix(), *command])
+            if failure := far.failure():
+                raise RecordingError(f"the link has failed: {failure}")
+            there, back = far.counts()
+        return Ran(status, there.received + back.received, Ends(self._congestion_control, self._congestion_control))
+
+    def _asked(self, link_ms: float) -> network.Conditions:
+        asked = self._conditions
+        return network.Conditions(
+            rtt_ms=link_ms,
+            jitter_ms=asked.jitter_ms,
+            loss=asked.loss or 0.0,
+            bits_per_second=round(asked.bandwidth_bps or 0),
+        )
+
+
+def recorded(recorder: Recorder, command: Sequence[str]) -> int:
+    """Run the command under a recording that lost nothing; return its exit status.
+
+    Whoever ends it wants no further run: `KeyboardInterrupt` where the command took that for no failure.
+    """
+    recorder.start()
+    try:
+        ended = job.run(command)
+    except BaseException:
+        recorder.stop(at_once=True)
+        raise
+    done = recorder.stop()
+    if ended.interrupted and not ended.status:
+        raise KeyboardInterrupt
+    if done.trouble is not None:
+        raise RecordingError(done.trouble)
+    if done.dropped:
+        raise RecordingError(f"{done.dropped:,} packets were not recorded: this machine was too busy; try again")
+    return ended.status
+
+
+class Relayed:
+    """A relay, which the command connects to, holds back what is said."""
+
+    kind = "relay"
+    goes_on = False
+
+    def __init__(self, routes: Sequence[Route], conditions: Conditions) -> None:
+        """Each route is from where the command connects to a server; a relay loses nothing."""
+        if conditions.loss:
+            raise UsageError("a relay cannot lose packets: --loss needs a link, which needs root or user namespaces")
+        self._routes = routes
+        self._conditions = conditions
+
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+        """Run the command, with what it says held back for that long (`None`: not at all)."""
+        asked = self._conditions if link_ms is not None else Conditions()
+        bits = round(asked.bandwidth_bps or 0)
+        relay = Relay(self._routes, into, rtt_ms=link_ms, jitter_ms=asked.jitter_ms, bits_per_second=bits)
+        return Ran(recorded(relay, command))

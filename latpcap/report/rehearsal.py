@@ -1,0 +1,123 @@
+"""A rehearsal for people: for each RTT what was predicted, what was measured, and which part was off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from latpcap.report.console import parts_of
+from latpcap.report.grid import Grid, Heading
+from latpcap.report.markdown import table, text_of
+from latpcap.report.terminal.budget import named
+from latpcap.report.terminal.settings import settings
+from latpcap.report.text import number, printable
+from latpcap.result.rehearsal import Rehearsal, RehearsedRtt, Run
+from latpcap.result.validation import Term
+from latpcap.units import counted, format_ms, listed, significant
+
+__all__ = ["render_markdown"]
+
+TITLES = ("RTT ms", "SYN ms", "data ms", "predicted s", "range s", "measured s", "difference", "inside", "round trips")
+"""Of the columns of figures; the last column is of words."""
+SPARED = {"SYN ms", "data ms", "round trips"}
+"""Columns that a narrow terminal has no room for."""
+MOST_OFF = "most off s"
+WAYS = {
+    "link": "Every packet to and fro crossed a link that takes the rest of the RTT.",
+    "relay": "What was said to the server crossed a relay that held it back: exact for stop-and-wait work only; "
+    "TCP handshakes, windows and losses are not those of a network.",
+}
+
+
+@parts_of.register
+def _rehearsal(result: Rehearsal) -> Iterator[RenderableType]:
+    yield from settings(result.settings)
+    yield Text(result.text, style="bold")
+    headings = [Heading(title, optional=title in SPARED) for title in TITLES]
+    yield Grid([*headings, Heading(MOST_OFF, "left", folds=True)], list(_rows(result)))
+    yield from (Text(line, style="dim") for line in _lines(result))
+
+
+def render_markdown(result: Rehearsal) -> str:
+    """Return the same as Markdown."""
+    rows = [[text_of(cell) for cell in row] for row in _rows(result)]
+    parts = (
+        [f"**{text_of(result.text)}**"],
+        table((*TITLES, MOST_OFF), rows, left=(len(TITLES),)),
+        [f"- {text_of(line)}" for line in _lines(result)],
+    )
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _rows(result: Rehearsal) -> Iterator[Sequence[str]]:
+    now = result.told_today
+    yield (
+        "today",
+        *_rtts(now),
+        "",
+        "",
+        _measured([run.runtime_s for run in result.today], now),
+        "",
+        "",
+        f"{now.round_trips:,}",
+        "",
+    )
+    yield from map(_row, result.rtts)
+
+
+def _row(there: RehearsedRtt) -> Sequence[str]:
+    found = there.validation
+    predicted = ("–", "", "–", "") if found is None else (
+        number(found.predicted_s),
+        f"{number(found.optimistic_s)} to {number(found.pessimistic_s)}",
+        f"{found.error:+.1%}",
+        "yes" if found.inside else "no",
+    )  # fmt: skip
+    expected, span, error, inside = predicted
+    measured = _measured([run.runtime_s for run in there.runs], there.told)
+    return (
+        f"{there.asked_ms:,g}",
+        *_rtts(there.told),
+        expected,
+        span,
+        measured,
+        error,
+        inside,
+        f"{there.told.round_trips:,}",
+        _most_off(there.most_off),
+    )
+
+
+def _rtts(run: Run) -> tuple[str, str]:
+    handshake, data = ("" if each is None else significant(each) for each in (run.handshake_ms, run.in_stream_ms))
+    return handshake, data
+
+
+def _measured(runtimes: Sequence[float], told: Run) -> str:
+    """The median; of several runs the fastest and the slowest, too."""
+    spread = f" ({number(min(runtimes))} to {number(max(runtimes))})" if len(runtimes) > 1 else ""
+    return f"{number(told.runtime_s)}{spread}"
+
+
+def _most_off(term: Term | None) -> str:
+    """`network and set-up +0.120`: so much more was predicted than measured."""
+    if term is None:
+        return ""
+    return f"{named(term.name)} {term.predicted_s - term.measured_s:+,.3f}"
+
+
+def _lines(result: Rehearsal) -> Iterator[str]:
+    """What the table cannot say."""
+    yield from (printable(f"{each.asked_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
+    today = result.told_today.baseline_ms
+    away = f", {format_ms(today)} away today" if today is not None else ""
+    yield printable(
+        f"{counted(len(result.servers), 'server')} farther away: {listed(result.servers)}{away}. {WAYS[result.way]}"
+    )
+    if result.conditions.text:
+        yield f"With {result.conditions.text}."
+    if result.ends is not None:
+        yield printable(f"Congestion control: {result.ends.client} at the client, {result.ends.server} at the server.")
+    yield "SYN, data: the RTT of TCP handshakes and of the data, as recorded. Difference: predicted ÷ measured − 1."

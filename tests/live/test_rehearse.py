@@ -1,0 +1,123 @@
+"""A job that is run at another RTT: over a link, through a relay, and where nothing can be compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mariadb_server import PASSWORD, SQL, free_port, mariadb, needs_server_and_capture
+
+pytest.importorskip("pymysql")
+
+import latpcap
+from latpcap.errors import UsageError
+from latpcap.live.network import Conditions, Network
+
+RTT_MS = 5
+TIMES = 5
+ROUND_TRIPS = 2 + 1 + len(SQL) * TIMES
+"""Greeting, login, `SET AUTOCOMMIT`, the statements."""
+
+JOB = f"""
+import sys, pymysql
+where = {{"host": "127.0.0.1", "port": int(sys.argv[1]), "ssl_disabled": True}}
+with pymysql.connect(user="job", password="{PASSWORD}", database="live", **where) as database:
+    cursor = database.cursor()
+    for sql in {SQL!r} * {TIMES}:
+        cursor.execute(sql)
+print("the job has", cursor.rowcount, sys.stdin.readline().strip())
+"""
+
+
+def namespaces_are_denied() -> str | None:
+    """Why no link can be made here."""
+    if not Path("/dev/net/tun").exists() or shutil.which("ip") is None:
+        return "there is no /dev/net/tun, or no `ip`"
+    try:
+        with Network(["127.0.0.1:1"], Conditions(rtt_ms=1)):
+            return None
+    except UsageError as problem:
+        return str(problem)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    port = free_port()
+    with tempfile.TemporaryDirectory() as home, mariadb(Path(home), port, ["job"]):
+        yield port
+
+
+pytestmark = needs_server_and_capture
+needs_link = pytest.mark.skipif((why := namespaces_are_denied()) is not None, reason=str(why))
+
+
+def rehearse(*words: object, stdin: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "latpcap", "rehearse", "--rtt", f"{RTT_MS}ms", *map(str, words)]
+    with open(stdin or "/dev/null", "rb") as file:
+        return subprocess.run(command, stdin=file, capture_output=True, text=True, timeout=120)
+
+
+def job(folder: Path, *words: object) -> list[object]:
+    (folder / "job.py").write_text(JOB)
+    return ["--", sys.executable, folder / "job.py", *words]
+
+
+@needs_link
+def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("read both times\n")
+    kept = tmp_path / "kept"
+    done = rehearse("--port", port, "-o", kept, "--json", *job(tmp_path, port), stdin=tmp_path / "input")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert done.stderr.count("read both times") == 2
+    assert (told["way"], told["servers"]) == ("link", [f"127.0.0.1:{port}"])
+    (there,) = told["rtts"]
+    assert there["told"]["round_trips"] == told["told_today"]["round_trips"] == ROUND_TRIPS
+    assert there["told"]["handshake_ms"] >= RTT_MS * 0.95
+    assert there["told"]["runtime_s"] >= RTT_MS / 1e3 * ROUND_TRIPS
+    assert there["validation"]["predicted_s"] >= RTT_MS / 1e3 * ROUND_TRIPS * 0.9
+    for name in ("today-1.pcapng", "5ms-1.pcapng"):
+        assert latpcap.read(kept / name).analyze().summary.round_trips == ROUND_TRIPS
+    assert f"| {RTT_MS} |" in (kept / "rehearsal.md").read_text()
+    assert json.loads((kept / "rehearsal.json").read_text()) == told
+
+
+@needs_link
+def test_what_reaches_its_server_by_a_unix_socket_crosses_no_link(port: int, tmp_path: Path) -> None:
+    """As MySQL's own clients do at `localhost`; the first connection shows where the database is."""
+    today = rehearse("--port", port, "-o", tmp_path / "kept", *job(tmp_path, port))
+    assert today.returncode == 0, today.stderr
+    done = rehearse("--from", tmp_path / "kept" / "today-1.pcapng", "--", "true")
+    assert done.returncode == 4
+    assert "nothing that the command sent crossed the link at 5 ms" in done.stderr
+
+
+@needs_link
+def test_a_command_that_fails_ends_the_rehearsal_with_its_status(port: int) -> None:
+    done = rehearse("--", "sh", "-c", "exit 3")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "status 3 as things are today: nothing is compared" in done.stderr
+
+
+def test_a_relay_delays_without_rights(port: int, tmp_path: Path) -> None:
+    relayed = free_port()
+    done = rehearse("--relay", f"{relayed}:127.0.0.1:{port}", "--json", *job(tmp_path, relayed))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    (there,) = told["rtts"]
+    assert told["way"] == "relay"
+    assert there["told"]["round_trips"] == told["told_today"]["round_trips"] == ROUND_TRIPS
+    assert there["told"]["runtime_s"] >= RTT_MS / 1e3 * (ROUND_TRIPS - 2)
+
+
+def test_a_server_that_is_farther_away_is_brought_no_nearer(port: int, tmp_path: Path) -> None:
+    relayed = free_port()
+    done = rehearse("--rtt", "0.001ms", "--relay", f"{relayed}:127.0.0.1:{port}", *job(tmp_path, relayed))
+    assert done.returncode == 2
+    assert "away already, and nothing brings it nearer than that: not 1 µs" in done.stderr

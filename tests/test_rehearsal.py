@@ -1,0 +1,169 @@
+"""A rehearsal: what was predicted for other RTTs, beside what the job took when it was run at them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from builder import Conn, Ex, build
+
+from latpcap import Capture
+from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
+from latpcap.live.rehearsing import Plan, run_rehearsal
+from latpcap.live.repeated import StandardInput
+from latpcap.live.ways import Ran
+from latpcap.report import FORMATS
+from latpcap.report.rehearsal import render_markdown
+from latpcap.result.rehearsal import Ends, Rehearsal
+from latpcap.tables.recording import Recording
+
+
+def job(rtt_ms: float, service_ms: float = 1, round_trips: int = 100) -> Recording:
+    statements = [Ex(sql="select ?", service_ms=service_ms) for _ in range(round_trips)]
+    return build([Conn(rtt_ms=rtt_ms, exchanges=statements)])
+
+
+class Wire:
+    """A way on which what a run would be recorded as is known beforehand."""
+
+    kind = "link"
+
+    def __init__(
+        self, recordings: Callable[[float], Recording], *, today_ms: float = 0.1, goes_on: bool = False
+    ) -> None:
+        self.goes_on = goes_on
+        self.ran: list[tuple[str, float | None]] = []
+        self.ends = [Ran(0, 10, Ends("cubic", "bbr"))]
+        self._recordings = recordings
+        self._today_ms = today_ms
+        self._recorded: dict[str, Recording] = {}
+
+    def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
+        self.ran.append((into.name, link_ms))
+        rtt_ms = (link_ms or 0) + (0 if link_ms is not None and self.goes_on else self._today_ms)
+        self._recorded[into.name] = self._recordings(rtt_ms)
+        return self.ends.pop() if len(self.ends) > 1 else self.ends[0]
+
+    def read(self, path: Path, rtt_baseline_ms: float | None = None) -> Capture:
+        return Capture(self._recorded[path.name], rtt_baseline_ms=rtt_baseline_ms)
+
+
+def rehearsed(wire: Wire, rtt_ms: Sequence[float] = (5, 15), runs: int = 1) -> Rehearsal:
+    return run_rehearsal(Plan(["job"], rtt_ms, runs), wire, Path(), read=wire.read)
+
+
+def test_each_rtt_is_predicted_from_today_and_compared_with_its_own_run() -> None:
+    result = rehearsed(Wire(job))
+    assert [each.asked_ms for each in result.rtts] == [5, 15]
+    for each in result.rtts:
+        assert each.validation is not None
+        assert each.validation.error == pytest.approx(0, abs=0.02)
+        assert each.told.baseline_ms == pytest.approx(each.asked_ms)
+    assert "2 of 2 runtimes inside their range" in result.text
+    assert result.ends == Ends("cubic", "bbr")
+
+
+def test_a_link_adds_only_what_is_missing_to_the_rtt() -> None:
+    wire = Wire(job, today_ms=2)
+    result = rehearsed(wire)
+    assert wire.ran == [("today-1.pcapng", None), ("5ms-1.pcapng", 3), ("15ms-1.pcapng", 13)]
+    assert [each.link_ms for each in result.rtts] == [3, 13]
+
+
+def test_what_lies_behind_the_link_counts_to_the_rtt() -> None:
+    """The recording shows the link's 3 ms; that the answers take 2 ms more is not the server's doing."""
+
+    def recorded(rtt_ms: float) -> Recording:
+        return job(2) if rtt_ms == 2 else job(rtt_ms, service_ms=3)
+
+    (there,) = rehearsed(Wire(recorded, today_ms=2, goes_on=True), [5]).rtts
+    assert there.told.baseline_ms == pytest.approx(5)
+    assert there.validation is not None
+    assert there.validation.error == pytest.approx(0, abs=0.02)
+
+
+def test_nothing_brings_a_database_nearer() -> None:
+    wire = Wire(job, today_ms=7)
+    with pytest.raises(UsageError, match=r"7\.00 ms away already.*not 5 ms"):
+        rehearsed(wire)
+    assert len(wire.ran) == 1
+
+
+def test_the_order_of_the_runs_alternates_and_the_median_is_told() -> None:
+    service = iter((1, 1, 2, 3, 1, 1, 1, 1, 1))
+    wire = Wire(lambda rtt_ms: job(rtt_ms, next(service)))
+    result = rehearsed(wire, runs=3)
+    assert [name.removesuffix(".pcapng") for name, _ in wire.ran] == [
+        *("today-1", "5ms-1", "15ms-1"),
+        *("15ms-2", "5ms-2", "today-2"),
+        *("today-3", "5ms-3", "15ms-3"),
+    ]
+    far = result.rtts[1]
+    assert far.told.recording == "15ms-1.pcapng"
+    assert (far.fastest_s, far.slowest_s) == (far.runs[2].runtime_s, far.runs[1].runtime_s)
+
+
+def test_another_job_gets_no_verdict() -> None:
+    result = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, round_trips=100 if rtt_ms < 10 else 130)))
+    near, far = result.rtts
+    assert near.validation is not None
+    assert (far.validation, far.most_off) == (None, None)
+    assert "100 round trips against 130" in (far.no_verdict or "")
+    assert "No verdict at 15 ms" in result.text
+
+
+def test_the_part_that_was_predicted_worst_is_named() -> None:
+    (there,) = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, service_ms=1 if rtt_ms < 1 else 3)), [5]).rtts
+    assert there.most_off is not None
+    assert there.most_off.name == "service_s"
+    assert there.most_off.measured_s == pytest.approx(0.3)
+
+
+def test_a_command_that_fails_is_not_compared() -> None:
+    wire = Wire(job)
+    wire.ends = [Ran(3, 10), Ran(0, 10)]
+    with pytest.raises(CommandFailed, match="status 3 at 5 ms") as failed:
+        rehearsed(wire)
+    assert failed.value.exit_status == 3
+
+
+def test_a_run_that_crosses_no_link_is_refused() -> None:
+    wire = Wire(job)
+    wire.ends = [Ran(0, 0), Ran(0, 10)]
+    with pytest.raises(NoDatabaseTraffic, match=r"at 5 ms.*127\.0\.0\.1"):
+        rehearsed(wire)
+
+
+def test_each_run_reads_the_same_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("before\nthe input\n")
+    with open(tmp_path / "input", buffering=1) as file:
+        os.lseek(file.fileno(), len("before\n"), os.SEEK_SET)
+        standard_input = StandardInput(file.fileno())
+        for _ in range(2):
+            standard_input.rewind()
+            assert os.read(file.fileno(), 100) == b"the input\n"
+
+
+def test_a_pipe_that_one_run_would_empty_is_refused() -> None:
+    reading, writing = os.pipe()
+    StandardInput(reading).rewind()
+    os.write(writing, b"once")
+    with pytest.raises(UsageError, match=r"standard input is a pipe.*< FILE"):
+        StandardInput(reading)
+    os.close(reading)
+    os.close(writing)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_every_report_has_a_row_for_each_rtt(runs: int) -> None:
+    result = rehearsed(Wire(job), runs=runs)
+    shown, markdown = FORMATS["terminal"](result), render_markdown(result)
+    told = json.loads("".join(part if isinstance(part, str) else part.decode() for part in FORMATS["json"](result)))
+    assert told["schema"] == "latpcap.rehearsal/1"
+    for each in told["rtts"]:
+        assert f"{each['validation']['predicted_s']:.3f}" in shown
+        assert f"{each['told']['runtime_s']:.3f}" in markdown
+    assert "cubic at the client, bbr at the server" in shown
