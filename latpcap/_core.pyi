@@ -1,5 +1,6 @@
 """The Rust core: captures in, columns out. Written in `core/src/python/`."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -296,6 +297,32 @@ class Recording:
     def clock_readings(self) -> _ArrowStream: ...
     def contents(self) -> list[tuple[int, str] | None]:
         """Length and SHA-256 of each source, files read once more; `None`: it has changed, or was not read whole."""
+
+class SavedExchanges:
+    """The exchanges of a recording that was saved, kept as those of a `Recording`."""
+
+    def __init__(self, memory: int, disk: tuple[str, int] | None = None, in_memory: int | None = None) -> None:
+        """None yet; `memory`, `disk` and `in_memory` are those of `read`."""
+
+    @staticmethod
+    def names() -> list[str]:
+        """What the columns are called."""
+
+    @staticmethod
+    def are_too_many(rows: int, memory: int) -> bool:
+        """What is computed from so many does not fit in `memory` bytes."""
+
+    def add(self, columns: list[_Ints]) -> None:
+        """Add rows, column by column in the order of `names`: words by their numbers, the least integer for null."""
+
+    def finish(self, words: list[tuple[str, list[str]]]) -> None:
+        """Put them into their order; `words` are those that numbers stand for, column by column."""
+
+    def columns(self, columns: list[str] | None = None) -> _ArrowStream:
+        """One row an exchange, as `Recording.exchanges`."""
+
+def saved_samples(batches: Iterable[list[_Ints]], memory: int, disk: tuple[str, int] | None = None) -> _ArrowStream:
+    """RTT samples from batches of the columns of `Recording.rtt_samples`; those of a connection in their order."""
 
 class Replay:
     """A job that can be replayed on other networks; see `core/src/replay` and `latpcap.replay`."""

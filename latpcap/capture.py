@@ -29,6 +29,10 @@ from latpcap.result.gates import Gates, check
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
 from latpcap.tables import columns, sources
+from latpcap.tables.dataset import manifest
+from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.dataset.loading import SavedTables
+from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.keys import key_log, reads_standard_input
 from latpcap.tables.packets import link_type_named
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
@@ -133,19 +137,26 @@ def read(
             for each, name in zip(resolved, called, strict=True)
         ]
     scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
+    room = (scratch.folder, scratch.most) if scratch else None
+    core: Any
+    read_with = ReadWith(show_literals, bool(names), decode_as or {})
     try:
-        core = _core.read(
-            resolved,
-            names=called,
-            show_literals=show_literals,
-            decode_as=decode_as or {},
-            memory=memory,
-            disk=(scratch.folder, scratch.most) if scratch else None,
-            threads=threads,
-            keylog=keys,
-            part=part,
-            progress=progress,
-        )
+        if folders := [path for path in resolved if isinstance(path, str) and is_dataset(path)]:
+            given = {"decode_as": decode_as, "keylog": keys, "link_type": link_type}
+            core, read_with = _saved(folders, resolved, read_with, given, memory, room)
+        else:
+            core = _core.read(
+                resolved,
+                names=called,
+                show_literals=show_literals,
+                decode_as=read_with.decode_as,
+                memory=memory,
+                disk=room,
+                threads=threads,
+                keylog=keys,
+                part=part,
+                progress=progress,
+            )
     except _core.CaptureError as error:
         paths = [path for path in resolved if isinstance(path, str)]
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
@@ -159,9 +170,39 @@ def read(
         think_s=think_s,
         rtt_baseline_ms=rtt_baseline_ms,
         memory=memory,
-        decode_as=decode_as,
+        read_with=read_with,
         rtt_is=rtt_is,
-        paths=[] if names else [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"],
+        paths=[]
+        if read_with.pseudonymised
+        else [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"],
+    )
+
+
+def _paths(resolved: list[Any]) -> list[str]:
+    return [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"]
+
+
+def _saved(
+    folders: list[str],
+    sources: list[Any],
+    read_with: ReadWith,
+    given: Mapping[str, Any],
+    memory: int,
+    disk: tuple[str, int] | None,
+) -> tuple[SavedTables, ReadWith]:
+    """The tables of a dataset, and how its captures were read: what was asked for beyond that cannot be had of them."""
+    if len(sources) > 1:
+        raise UsageError(f"{folders[0]}: is a dataset: read it alone")
+    told = manifest.of_folder(folders[0])
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{folders[0]}: is a dataset, and its captures are read already: scan them with `{name}`")
+    if read_with.show_literals and not told.read_with.show_literals:
+        raise UsageError(f"{folders[0]}: holds no literals: scan its captures with `show_literals`")
+    pseudonymised = read_with.pseudonymised or told.read_with.pseudonymised
+    return (
+        SavedTables(folders[0], told, memory, disk),
+        replace(told.read_with, pseudonymised=pseudonymised),
     )
 
 
@@ -175,7 +216,7 @@ class Capture(Tidy):
         think_s: float = 1.0,
         rtt_baseline_ms: float | None = None,
         memory: int = DEFAULT_MEMORY,
-        decode_as: Mapping[int, str] | None = None,
+        read_with: ReadWith | None = None,
         rtt_is: RttIs = "ping",
         paths: Sequence[str] = (),
     ) -> None:
@@ -184,7 +225,7 @@ class Capture(Tidy):
         self._think_s = think_s
         self._rtt_baseline_ms = rtt_baseline_ms
         self._memory = memory
-        self._decode_as = decode_as
+        self._read_with = read_with or ReadWith()
         self._rtt_is = rtt_is
         self._paths = paths
 
@@ -246,7 +287,7 @@ class Capture(Tidy):
             think_s=self._think_s,
             rtt_baseline_ms=self._rtt_baseline_ms,
             memory=self._memory,
-            decode_as=self._decode_as,
+            read_with=self._read_with,
             rtt_is=self._rtt_is,
             paths=self._paths,
         )
@@ -274,7 +315,7 @@ class Capture(Tidy):
             self._recording,
             think_s=self._think_s,
             rtt_baseline_ms=self._rtt_baseline_ms,
-            decode_as=self._decode_as,
+            decode_as=self._read_with.decode_as,
             rtt_is=self._rtt_is,
         )
 
@@ -421,6 +462,21 @@ class Capture(Tidy):
         cover = Cover(title, customer, notes, None if date is None else date_of(date))
         text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
         Path(path).write_bytes(text.encode("utf-8", "replace"))
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Save all that was read as a dataset: a folder of Parquet files, which `latpcap.read` reads as the captures.
+
+        `folder` must be new or empty; `force` replaces a dataset that is there. DuckDB, Polars and pandas read the
+        files as well: docs/datasets.md. What was selected cannot be saved alone: select it from the dataset.
+
+        >>> capture.save("nightly/")  # doctest: +SKIP
+        >>> latpcap.read("nightly/").analyze()  # doctest: +SKIP
+        """
+        from latpcap.tables.dataset.writing import save
+
+        if self.selected is not None:
+            raise UsageError("a part of the captures is selected: save all of them, and select from the dataset")
+        save(self._recording, folder, self._read_with, force=force)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ mod registry;
 mod read;
 mod relay;
 mod replay;
+mod saved;
 mod tables;
 
 use pyo3::create_exception;
@@ -47,6 +48,8 @@ mod _core {
     use super::relay::{Relay, Relayed};
     #[pymodule_export]
     use super::replay::Replay;
+    #[pymodule_export]
+    use super::saved::{SavedExchanges, saved_samples};
     #[pymodule_export]
     use super::tables::{ArrowTable, Recording};
 }

@@ -37,6 +37,12 @@ impl ArrowTable {
     }
 }
 
+impl ArrowTable {
+    pub(super) fn of(batch: RecordBatch) -> ArrowTable {
+        ArrowTable(batch)
+    }
+}
+
 /// The RTT samples: a table that is made while it is read, batch by batch.
 #[pyclass(frozen)]
 pub struct SampleTable(Arc<SampleColumns>);
@@ -52,6 +58,12 @@ impl SampleTable {
         let _ = requested_schema;
         let schema = SampleBatches::schema().map_err(python_error)?;
         stream(py, RecordBatchIterator::new(SampleBatches::of(Arc::clone(&self.0)), schema))
+    }
+}
+
+impl SampleTable {
+    pub(super) fn of(samples: SampleColumns) -> SampleTable {
+        SampleTable(Arc::new(samples))
     }
 }
 

@@ -28,6 +28,7 @@ from latpcap.cli.rank import rank
 from latpcap.cli.record import record
 from latpcap.cli.rehearse import rehearse
 from latpcap.cli.report import report
+from latpcap.cli.scan import scan
 from latpcap.cli.sql import sql
 from latpcap.cli.status import told
 from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
@@ -56,6 +57,7 @@ COMMANDS = (
     health,
     captures,
     sql,
+    scan,
     verify,
     annotate,
     calibrate,
@@ -132,7 +134,8 @@ def _is_capture(argument: str) -> bool:
 def cli() -> None:
     """What the network costs a database application, and what it would cost at another round-trip time.
 
-    CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, or `-` for a pipe; several are one recording.
+    CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, `-` for a pipe, or the folder of a dataset that
+    `latpcap scan` has made; several files are one recording.
 
     \b
     latpcap capture.pcapng                   (the same as latpcap analyze capture.pcapng)

@@ -44,7 +44,7 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
     *captures, output = reading["captures"]
     if not captures:
         raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
-    paths = [path for given in captures for path in sources.paths(given)]
+    paths = [path for given in captures for path in sources.packets(given)]
     check_output(output, paths, force=force)
     keys = key_log(reading["keylog"], memory=reading["memory"])
     reading["keylog"] = keys

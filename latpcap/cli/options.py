@@ -52,6 +52,7 @@ __all__ = [
     "recording_options",
     "rtt_is_option",
     "rtt_option",
+    "scanning_options",
     "sign_off_options",
     "two_captures_options",
 ]
@@ -205,6 +206,14 @@ keylog_option = click.option(
     help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
 )
 
+_what_is_kept = (
+    click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
+    click.option("--pseudonymise", is_flag=True,
+                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
+    click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
+    color_option,
+)  # fmt: skip
+
 _analysing_options = (
     memory_option,
     disk_options,
@@ -212,11 +221,7 @@ _analysing_options = (
                  help="Client time above this is think time: kept as it is at any RTT."),
     click.option("--rtt-baseline", type=Rtt(), metavar="DURATION",
                  help="The RTT of the captured traffic, where you know it better than the capture."),
-    click.option("--show-literals", is_flag=True, help="Keep the literals of statements; they may hold personal data."),
-    click.option("--pseudonymise", is_flag=True,
-                 help="Show client-1, server-1:3306, user-1, database-1, … instead of real names; tables keep theirs."),
-    click.option("--quiet", is_flag=True, help="No progress and no warnings on standard error."),
-    color_option,
+    *_what_is_kept,
 )  # fmt: skip
 
 _reading_options = (*selection_options, decode_as_option, keylog_option, *_analysing_options)
@@ -227,6 +232,10 @@ reading_options = _all_of(captures_argument, *_reading_options)
 two_captures_options = _all_of(*_reading_options)
 recording_options = _all_of(decode_as_option, *_analysing_options)
 """Those of a recording of one's own: there is nothing to select, and its keys come from the command."""
+scanning_options = _all_of(
+    captures_argument, decode_as_option, keylog_option, memory_option, disk_options, *_what_is_kept
+)
+"""To read captures, whatever is asked of them later."""
 
 rtt_is_option = click.option(
     "--rtt-is",

@@ -58,7 +58,7 @@ def verify(
     from latpcap.verify import compare, ours, wireshark
 
     chosen = result_format(as_json, output)
-    paths = [path for given in captures for path in sources.paths(given)]
+    paths = [path for given in captures for path in sources.packets(given)]
     sources.check_output(output, paths)
     wireshark.version()  # before the captures take their time
     selection = Selection.of(**asked)

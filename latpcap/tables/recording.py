@@ -104,7 +104,7 @@ class Exchanges:
     @cached_property
     def kind(self) -> Codes:
         """What its statement does; the words are those of `core/src/sql/kind.rs`, -1 for no statement."""
-        kinds = columns.codes(self._recording._statements_table, "kind")
+        kinds = columns.codes(self._recording.statements_table, "kind")
         codes, fingerprint = np.append(kinds.codes, kinds.codes.dtype.type(-1)), self.fingerprint
         return Codes(self._filled(codes.dtype, lambda rows: codes[fingerprint[rows]]), kinds.names)
 
@@ -414,13 +414,14 @@ class Recording:
         return Table.from_arrow(self._tables.exchanges([*names]))
 
     @cached_property
-    def _statements_table(self) -> Table:
+    def statements_table(self) -> Table:
+        """Texts by id, and what they do where they are fingerprints."""
         return Table.from_arrow(self._tables.statements())
 
     @cached_property
     def statement_texts(self) -> Array:
         """Text by id."""
-        text = self._statements_table.column("text")
+        text = self.statements_table.column("text")
         return text.chunk(0) if text.num_chunks == 1 else text.combine_chunks()
 
     @cached_property

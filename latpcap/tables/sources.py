@@ -8,6 +8,7 @@
 | dpkt's readers of pcap and pcapng | one capture, of the reader's link type |
 | tuples `(time, bytes)` or `(time, bytes, link type)` | one capture; `packets.py` says of which link type |
 | pyshark's `FileCapture` | its file, as it lies on disk |
+| the folder of a dataset that latpcap has saved | the recording that it was made of |
 | an iterable of any of these | all of them, as one recording |
 """
 
@@ -22,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
+from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
 
-__all__ = ["check_output", "files", "names", "paths", "resolve", "shown"]
+__all__ = ["check_output", "files", "names", "packets", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
@@ -119,7 +121,7 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the files that a path or glob names; `-` is standard input."""
     path = os.fsdecode(given)
     if path == "-" or os.path.exists(path):
-        if os.path.isdir(path):
+        if os.path.isdir(path) and not is_dataset(path):
             raise CaptureError(f"{path}: is a directory; name its files, for instance `{Path(path) / '*.pcap'}`")
         yield path
         return
@@ -127,6 +129,14 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     if not found:
         raise CaptureError(f"{path}: no such file")
     yield from found
+
+
+def packets(given: str | os.PathLike[str]) -> Iterator[str]:
+    """Likewise, for whoever needs the packets themselves."""
+    for path in paths(given):
+        if path != "-" and is_dataset(path):
+            raise UsageError(f"{path}: is a dataset, which holds no packets: name the captures")
+        yield path
 
 
 def files(given: Any) -> list[str]:
@@ -138,7 +148,7 @@ def files(given: Any) -> list[str]:
         path = os.fsdecode(given)
         is_there = path == "-" or os.path.exists(path)
         found = sorted(glob.glob(path)) if not is_there and glob.has_magic(path) else [path]
-        each = (list(_captures_in(name)) if os.path.isdir(name) else [name] for name in found or [path])
+        each = (list(_captures_in(name)) if _is_folder(name) else [name] for name in found or [path])
         return list(dict.fromkeys(chain.from_iterable(each)))
     if isinstance(given, Iterable) and not isinstance(given, dict | bytes | bytearray):
         return list(dict.fromkeys(chain.from_iterable(map(files, given))))
@@ -149,12 +159,22 @@ def _captures_in(directory: str) -> Iterator[str]:
     count = 0
     for parent, inner, names in os.walk(directory):
         inner.sort()
+        if is_dataset(parent):
+            inner.clear()
+            count += 1
+            yield parent
+            continue
         for path in (os.path.join(parent, name) for name in sorted(names)):
             if _is_capture(path):
                 count += 1
                 yield path
     if not count:
         raise CaptureError(f"{directory}: no capture in this directory, nor below it")
+
+
+def _is_folder(path: str) -> bool:
+    """A folder of captures; one that is a dataset is read as it is."""
+    return os.path.isdir(path) and not is_dataset(path)
 
 
 def _is_capture(path: str) -> bool:

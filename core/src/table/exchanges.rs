@@ -63,6 +63,19 @@ struct Words {
 }
 
 impl Words {
+    /// The words of a recording that was saved.
+    fn know(&mut self, column: &str, words: Vec<String>) {
+        match column {
+            "command" => self.command = Names::saved(words),
+            "purpose" => self.purpose = Names::saved(words),
+            "wait" => self.wait = Names::saved(words),
+            "transaction" => self.transaction = Names::saved(words),
+            "error" => self.error = Errors::saved(words),
+            "error_code" => self.error_code = Errors::saved(words),
+            _ => {}
+        }
+    }
+
     fn of(&self, column: Column) -> Vec<&str> {
         match column {
             Column::command => self.command.all(),
@@ -170,6 +183,29 @@ impl ExchangeColumns {
         ExchangeColumns { rows, words, disk_bytes, most_on_disk: (disk_bytes / ANALYSED_ON_DISK) as usize }
     }
 
+    /// The words that the numbers of a column stand for, in a recording that was saved.
+    pub fn know(&mut self, column: &str, words: Vec<String>) {
+        self.words.know(column, words);
+    }
+
+    /// Rows of a recording that was saved, as the numbers of their columns, in the order of `names`; texts are numbers of
+    /// the words, and what is null is [`super::NULL`].
+    pub fn add_saved(&mut self, columns: &[&[i64]]) -> Result<(), ArrowError> {
+        let columns: &[&[i64]; COLUMNS.len()] =
+            columns.try_into().map_err(|_| ArrowError::SchemaError("a column of the exchanges is missing".into()))?;
+        let rows = columns[0].len();
+        if columns.iter().any(|column| column.len() != rows) {
+            return Err(ArrowError::SchemaError("columns of the exchanges differ in their length".into()));
+        }
+        (0..rows).for_each(|row| self.rows.push(columns.map(|column| column[row])));
+        Ok(())
+    }
+
+    /// What the columns are called, in their order.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        COLUMNS.iter().map(|&(name, ..)| name)
+    }
+
     /// What the rows and their texts take in memory.
     #[inline]
     pub fn bytes(&self) -> usize {
@@ -186,6 +222,11 @@ impl ExchangeColumns {
     /// There is a disk, and what is computed from them goes there: in memory there is no room for it.
     pub fn are_analysed_on_disk(&self, limits: &Limits) -> bool {
         self.disk_bytes > 0 && self.bytes() + self.len() * ANALYSED > limits.memory
+    }
+
+    /// Of so many rows, what is computed from them is more than `memory` bytes.
+    pub fn are_too_many(rows: usize, memory: usize) -> bool {
+        rows.saturating_mul(ANALYSED) > memory
     }
 
     /// Why the disk takes no more.
@@ -241,7 +282,12 @@ impl ExchangeColumns {
 
     /// In the order of connections and requests; they came in the order of their ends.
     pub fn sorted(mut self) -> io::Result<ExchangeColumns> {
-        self.rows.sort(Column::stream as usize, Column::exchange as usize)?;
+        self.sort()?;
         Ok(self)
+    }
+
+    /// Likewise.
+    pub fn sort(&mut self) -> io::Result<()> {
+        self.rows.sort(Column::stream as usize, Column::exchange as usize)
     }
 }

@@ -10,6 +10,7 @@ mod words;
 
 pub use exchanges::{Column, ExchangeColumns};
 pub use groups::groups;
+pub use packed::NULL;
 pub use samples::{SampleBatches, SampleColumns};
 
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
 //! The table of RTT samples.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -29,6 +30,26 @@ impl SampleColumns {
         let samples =
             places.map(|place| (connections.stream(place), std::mem::take(&mut connections.get_mut(place).samples)));
         SampleColumns { samples: samples.filter(|(_, samples)| !samples.is_empty()).collect(), overflow }
+    }
+
+    /// Of a recording that was saved; `take` is handed each one, those of a connection in their order. Beyond `most` bytes
+    /// they go to the disk, where there is room.
+    pub fn saved<E>(
+        most: usize,
+        mut overflow: Overflow,
+        give: impl FnOnce(&mut dyn FnMut(u32, Side, RttSample)) -> Result<(), E>,
+    ) -> Result<SampleColumns, E> {
+        let mut all = BTreeMap::<u32, Samples>::new();
+        let (mut kept, mut due) = (0, most / size_of::<(Side, RttSample)>());
+        give(&mut |stream, side, sample| {
+            all.entry(stream).or_default().push(side, sample);
+            kept += 1;
+            if kept > due && overflow.takes() {
+                kept -= all.values_mut().map(|samples| samples.put_on_disk(&mut overflow)).sum::<usize>();
+                due = due.max(kept + kept / 8);
+            }
+        })?;
+        Ok(SampleColumns { samples: all.into_iter().collect(), overflow })
     }
 
     pub fn len(&self) -> usize {

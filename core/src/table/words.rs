@@ -1,5 +1,6 @@
 //! Words of columns, each kept once and numbered in the order they came: names of the program, texts of errors.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -8,10 +9,10 @@ const OVERHEAD: usize = 96;
 /// What all errors share for whose texts there is no room.
 const TOO_MANY_ERRORS: &str = "(too many distinct errors)";
 
-/// A few names.
+/// A few names: the program's own, or those of a recording that was saved.
 #[derive(Debug, Default)]
 pub struct Names {
-    all: Vec<&'static str>,
+    all: Vec<Cow<'static, str>>,
     /// The number that was asked for last: most often it is the next one's, too.
     latest: usize,
 }
@@ -20,23 +21,28 @@ impl Names {
     #[inline]
     pub fn number(&mut self, name: &'static str) -> u32 {
         // Nearly always it is the same text at the same place, so that its bytes need not be compared.
-        if !self.all.get(self.latest).is_some_and(|&latest| std::ptr::eq(latest, name)) {
+        if !self.all.get(self.latest).is_some_and(|latest| std::ptr::eq(&**latest, name)) {
             self.latest = self.number_of_another(name);
         }
         self.latest as u32
     }
 
     fn number_of_another(&mut self, name: &'static str) -> usize {
-        let same = self.all.iter().position(|&known| std::ptr::eq(known, name));
-        let known = same.or_else(|| self.all.iter().position(|&known| known == name));
+        let same = self.all.iter().position(|known| std::ptr::eq(&**known, name));
+        let known = same.or_else(|| self.all.iter().position(|known| known == name));
         known.unwrap_or_else(|| {
-            self.all.push(name);
+            self.all.push(name.into());
             self.all.len() - 1
         })
     }
 
+    /// These, numbered in their order.
+    pub fn saved(names: Vec<String>) -> Names {
+        Names { all: names.into_iter().map(Cow::from).collect(), latest: 0 }
+    }
+
     pub fn all(&self) -> Vec<&str> {
-        self.all.clone()
+        self.all.iter().map(|name| &**name).collect()
     }
 }
 
@@ -53,6 +59,15 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// These, numbered in their order.
+    pub fn saved(texts: Vec<String>) -> Errors {
+        let mut saved = Errors::default();
+        for text in &texts {
+            saved.keep(text);
+        }
+        saved
+    }
+
     /// The number of an error's text. Without room, what all share stands for it.
     pub fn number(&mut self, text: &str) -> u32 {
         let known = |texts: &Errors, text: &str| texts.numbers.get(text).copied();

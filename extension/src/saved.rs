@@ -1,0 +1,96 @@
+//! What of a recording that was saved is large, put together again as the core keeps it: packed, beyond the memory on disk.
+
+use std::path::PathBuf;
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use latpcap_core::disk::{Overflow, Room};
+use latpcap_core::ledger::Limits;
+use latpcap_core::side::Side;
+use latpcap_core::stream::RttSample;
+use latpcap_core::table::{ExchangeColumns, SampleColumns};
+
+use super::tables::{ArrowTable, SampleTable, python_error};
+
+type Ints<'py> = PyReadonlyArray1<'py, i64>;
+
+/// The exchanges of a recording that was saved.
+#[pyclass]
+pub struct SavedExchanges(ExchangeColumns);
+
+#[pymethods]
+impl SavedExchanges {
+    /// None yet. `memory`, `disk` and `in_memory` are those of `read`.
+    #[new]
+    #[pyo3(signature = (memory, disk=None, in_memory=None))]
+    fn new(memory: usize, disk: Option<(PathBuf, u64)>, in_memory: Option<usize>) -> SavedExchanges {
+        let mut limits = Limits::of(memory);
+        limits.rows = in_memory.unwrap_or(limits.rows);
+        SavedExchanges(ExchangeColumns::within(&limits, room(disk).as_ref()))
+    }
+
+    /// What the columns are called.
+    #[staticmethod]
+    fn names() -> Vec<&'static str> {
+        ExchangeColumns::names().collect()
+    }
+
+    /// Add rows, column by column in the order of `names`: words by their numbers, the least integer for null.
+    fn add(&mut self, columns: Vec<Ints<'_>>) -> PyResult<()> {
+        let columns = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
+        self.0.add_saved(&columns).map_err(python_error)
+    }
+
+    /// All are there: put them into their order. `words` are those that numbers stand for, column by column.
+    fn finish(&mut self, words: Vec<(String, Vec<String>)>) -> PyResult<()> {
+        words.into_iter().for_each(|(column, words)| self.0.know(&column, words));
+        self.0.sort().map_err(PyErr::from)
+    }
+
+    /// What is computed from so many does not fit in `memory` bytes.
+    #[staticmethod]
+    fn are_too_many(rows: usize, memory: usize) -> bool {
+        ExchangeColumns::are_too_many(rows, memory)
+    }
+
+    /// One row an exchange, as `Recording.exchanges`.
+    #[pyo3(signature = (columns=None))]
+    fn columns(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
+        let table = py.detach(|| columns.map_or_else(|| self.0.batch(), |names| self.0.coded(&names)));
+        table.map(ArrowTable::of).map_err(python_error)
+    }
+}
+
+/// The RTT samples of a recording that was saved: batches of the columns `stream`, `by_server`, `time`, `rtt_ns`,
+/// `segments` and `in_flight`; those of a connection in their order.
+#[pyfunction]
+#[pyo3(signature = (batches, memory, disk=None))]
+pub fn saved_samples(batches: &Bound<'_, PyAny>, memory: usize, disk: Option<(PathBuf, u64)>) -> PyResult<SampleTable> {
+    let overflow = Overflow::within(room(disk).as_ref().map(Room::for_rows));
+    let samples = SampleColumns::saved(Limits::of(memory).samples, overflow, |take| {
+        for batch in batches.try_iter()? {
+            add_samples(&batch?.extract::<[Ints<'_>; 6]>()?, take)?;
+        }
+        Ok::<(), PyErr>(())
+    })?;
+    Ok(SampleTable::of(samples))
+}
+
+fn add_samples(columns: &[Ints<'_>; 6], take: &mut dyn FnMut(u32, Side, RttSample)) -> PyResult<()> {
+    let slices = columns.iter().map(|column| column.as_slice()).collect::<Result<Vec<_>, _>>()?;
+    let rows = slices.iter().map(|column| column.len()).min().unwrap_or(0);
+    let small = |number: i64| u32::try_from(number).map_err(|_| PyValueError::new_err("a number is too large"));
+    (0..rows).try_for_each(|row| {
+        let [stream, by_server, time_ns, rtt_ns, segments, in_flight] = std::array::from_fn(|at| slices[at][row]);
+        let side = if by_server == 0 { Side::Server } else { Side::Client };
+        let sample = RttSample { time_ns, rtt_ns, segments: small(segments)?, in_flight: small(in_flight)? };
+        take(small(stream)?, side, sample);
+        Ok(())
+    })
+}
+
+fn room(disk: Option<(PathBuf, u64)>) -> Option<Room> {
+    disk.map(|(folder, bytes)| Room { folder, bytes })
+}

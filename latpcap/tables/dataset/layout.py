@@ -1,0 +1,55 @@
+"""What lies where in a dataset: folders and files, and what the columns of the exchanges are called there."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+__all__ = ["MANIFEST", "RENAMED", "TABLES", "TEXTS", "WORDS", "day_of", "is_dataset", "part_path", "server_of"]
+
+MANIFEST = "dataset.json"
+TABLES = (
+    *("captures", "notes", "statement_texts", "tag_texts", "other_connections"),
+    *("connections", "exchanges", "rtt_samples", "clock_readings"),
+)
+"""The folders; the tables of the last four have a folder for each day and each server."""
+RENAMED = {"fingerprint": "fingerprint_id", "text": "statement_id", "tags": "tags_id"}
+"""Columns of the core's exchanges that are numbers of texts → what they are called in the files."""
+TEXTS = ("protocol", "statement", "fingerprint", "tags")
+"""Columns of the exchanges for those who query the files: what follows from the others."""
+WORDS = ("command", "purpose", "wait", "transaction", "error", "error_code")
+"""Columns of the exchanges that are texts, of which the core keeps numbers."""
+DAY_NS = 86_400_000_000_000
+
+
+def part_path(table: str, part: int, day: int | None = None, server: str | None = None) -> str:
+    """Where a part of a table lies; days are counted from 1970 on.
+
+    >>> part_path("exchanges", 0, 18_518, "[fd00::7]:3306")
+    'exchanges/day=2020-09-13/server=%5Bfd00%3A%3A7%5D%3A3306/part-0.parquet'
+    """
+    name = f"part-{part}.parquet"
+    if day is None or server is None:
+        return f"{table}/{name}"
+    return f"{table}/day={np.datetime64(day, 'D')}/server={quote(server, safe='')}/{name}"
+
+
+def server_of(path: str) -> str:
+    """The server whose rows a file holds.
+
+    >>> server_of("exchanges/day=2020-09-13/server=10.0.0.5%3A3306/part-0.parquet")
+    '10.0.0.5:3306'
+    """
+    return unquote(path.split("/server=", 1)[-1].split("/", 1)[0])
+
+
+def day_of(time_ns: np.ndarray) -> np.ndarray:
+    """The days of times, counted from 1970 on."""
+    return time_ns // DAY_NS
+
+
+def is_dataset(path: str | os.PathLike[str]) -> bool:
+    """A folder with a manifest in it."""
+    return os.path.isfile(os.path.join(path, MANIFEST))

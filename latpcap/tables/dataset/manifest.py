@@ -1,0 +1,138 @@
+"""`dataset.json`: what a dataset is, how its captures were read, and its files, to the byte."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from latpcap.errors import CaptureError
+from latpcap.tables.dataset.layout import MANIFEST, TABLES
+from latpcap.units import counted
+
+__all__ = ["DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "of_folder", "write"]
+
+SCHEMA = "latpcap.dataset/1"
+COUNTED = ("exchanges", "connections")
+MOST = 1 << 30
+"""Bytes of a manifest: it is read at once."""
+
+
+class ReadWith(Struct, frozen=True):
+    """How the captures were read, as far as that shows in the tables."""
+
+    show_literals: bool = False
+    pseudonymised: bool = False
+    decode_as: dict[int, str] = {}
+
+
+class DataFile(Struct, frozen=True):
+    """One Parquet file."""
+
+    path: str
+    """Within the dataset."""
+    rows: int
+    size_bytes: int
+    sha256: str
+
+    @property
+    def table(self) -> str:
+        """The table of which these are rows."""
+        return self.path.split("/", 1)[0]
+
+
+class Part(Struct, frozen=True):
+    """What was saved together: a recording, or the client groups of one that a worker has read."""
+
+    files: tuple[DataFile, ...]
+    words: dict[str, list[str]]
+    """The words of the exchanges' columns, in the order in which they were first met: what is equal stays in it."""
+
+    def rows(self, table: str) -> int:
+        """How many it has of a table."""
+        return sum(each.rows for each in self.files if each.table == table)
+
+
+class Manifest(Struct, frozen=True):
+    """All of it."""
+
+    schema: str
+    version: str
+    """Of the latpcap that wrote it."""
+    read_with: ReadWith
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """What is in it."""
+        files = [each for part in self.parts for each in part.files]
+        exchanges, connections = (sum(part.rows(table) for part in self.parts) for table in COUNTED)
+        rows = f"{counted(exchanges, 'exchange')} of {counted(connections, 'connection')}"
+        return f"{rows} in {counted(len(files), 'file')}, {sum(each.size_bytes for each in files):,} bytes"
+
+
+def write(folder: Path, read_with: ReadWith, parts: tuple[Part, ...]) -> None:
+    """The last file of a dataset: what is there before is none yet."""
+    from latpcap import __version__
+
+    told = msgspec.json.encode(Manifest(SCHEMA, __version__, read_with, parts))
+    with open(folder / MANIFEST, "wb") as file:
+        file.write(msgspec.json.format(told) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def of_folder(folder: str) -> Manifest:
+    """What the folder's manifest says; raises `CaptureError` where it is none of a dataset that can be read."""
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path, "rb") as file:
+            told = file.read(MOST)
+        schema = msgspec.json.decode(told, type=_Schema).schema
+    except OSError as error:
+        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise CaptureError(f"{path}: is no manifest of a latpcap dataset: scan the captures again") from None
+    if schema != SCHEMA:
+        raise CaptureError(
+            f"{folder}: was written as `{schema[:80]}`, and this latpcap reads `{SCHEMA}`: scan the captures again"
+        )
+    try:
+        manifest = msgspec.json.decode(told, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise CaptureError(f"{path}: is damaged: {error}") from None
+    for each in (file for part in manifest.parts for file in part.files):
+        if each.table not in TABLES or os.path.isabs(each.path) or ".." in each.path.split("/"):
+            raise CaptureError(f"{path}: is damaged: it names `{each.path[:80]}` as a file")
+    return manifest
+
+
+def checked(folder: str, file: DataFile) -> str:
+    """The path of a file that is there and as it was written; raises `CaptureError`."""
+    path = os.path.join(folder, file.path)
+    try:
+        if os.path.getsize(path) != file.size_bytes or _sha256(path) != file.sha256:
+            raise CaptureError(f"{path}: is damaged, it is not as it was written: scan the captures again")
+    except FileNotFoundError:
+        raise CaptureError(f"{path}: is missing from the dataset: scan the captures again") from None
+    except OSError as error:
+        raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
+    return path
+
+
+def data_file(folder: Path, path: str, rows: int) -> DataFile:
+    """A file that was written."""
+    whole = os.path.join(folder, path)
+    return DataFile(path, rows, os.path.getsize(whole), _sha256(whole))
+
+
+class _Schema(Struct):
+    schema: str
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,252 @@
+"""A recording to Parquet files: written beside the place where they are to be, and put there when all are whole."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from arro3.core import Array, ChunkedArray, DataType, RecordBatchReader, Table
+from msgspec import Struct
+
+from latpcap import _core
+from latpcap.errors import UsageError
+from latpcap.tables import columns
+from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
+from latpcap.tables.dataset import manifest
+from latpcap.tables.dataset.layout import RENAMED, TEXTS, WORDS, day_of, is_dataset, part_path
+from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
+from latpcap.tables.recording import Recording
+from latpcap.tables.window import begins_of
+
+__all__ = ["check_place", "new_folder", "save", "write_part"]
+
+ROWS_AT_ONCE = 1 << 16
+ROW_GROUP = 1 << 17
+MAKING = ".part"
+"""How folders end that are being written."""
+COMPRESSION = "zstd(3)"
+NUMBERS = ("Int", "Uint", "Timestamp")
+NOWHERE = np.iinfo(np.int64).min
+
+
+def save(recording: Recording, folder: str | os.PathLike[str], read_with: ReadWith, *, force: bool = False) -> None:
+    """Save a recording as the dataset `folder`, which must be new or empty; `force` replaces a dataset."""
+    with new_folder(folder, force=force) as making:
+        manifest.write(making, read_with, (write_part(recording, making),))
+
+
+@contextmanager
+def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
+    """A folder to write a dataset to, which is put in its place when all of it is there.
+
+    Whatever ends the program before leaves `folder` as it was.
+    """
+    place = Path(os.path.abspath(folder))
+    check_place(folder, force=force)
+    try:
+        _forget_abandoned(place)
+        making = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=MAKING, dir=place.parent))
+        with _held(making):
+            try:
+                yield making
+                making.chmod(0o777 & ~_umask())
+                _put(making, place, force)
+            finally:
+                shutil.rmtree(making, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _held(making: Path) -> Iterator[None]:
+    """Somebody is at work there, which ends with the program at the latest."""
+    folder = os.open(making, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _forget_abandoned(place: Path) -> None:
+    """Remove what programs have left that were killed while they wrote to the same place."""
+    for left in place.parent.glob(f".{glob.escape(place.name)}.*{MAKING}"):
+        with suppress(OSError), _held(left):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def check_place(folder: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Refuse what is no place for a new dataset."""
+    place = Path(os.path.abspath(folder))
+    if place.is_dir():
+        if is_dataset(place):
+            if not force:
+                raise UsageError(f"{folder}: is there already: name another folder, or replace it with --force")
+        elif any(place.iterdir()):
+            raise UsageError(f"{folder}: holds other files: name a new folder")
+    elif place.exists():
+        raise UsageError(f"{folder}: is a file: name a folder")
+    elif not place.parent.is_dir():
+        raise UsageError(f"{folder}: no such directory: {place.parent}")
+
+
+def _put(making: Path, place: Path, force: bool) -> None:
+    """One rename puts all of it there; a dataset that is replaced goes after that."""
+    check_place(place, force=force)
+    if not is_dataset(place):
+        os.rename(making, place)  # onto an empty folder, too
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
+    os.rename(place, old)
+    os.rename(making, place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_part(recording: Recording, folder: Path, number: int = 0) -> Part:
+    """Write all tables of a recording as part `number` of the dataset in `folder`."""
+    return Part(tuple(_files(_Writer(recording, folder, number))), _words(recording))
+
+
+class _Writer:
+    """Writes the tables of one recording."""
+
+    def __init__(self, recording: Recording, folder: Path, number: int) -> None:
+        self.recording = recording
+        self.folder = folder
+        self.number = number
+        connections = recording.all_connections_table
+        server = columns.codes(connections, "server")
+        self.servers = server.names
+        stream = columns.column(connections, "stream").values.astype(np.int64)
+        self._server = np.full(int(stream.max(initial=-1)) + 1, -1, np.int64)
+        self._server[stream[recording.database_rows]] = server.codes[recording.database_rows]
+
+    def whole(self, name: str, table: Table) -> Iterator[DataFile]:
+        """A table in one file."""
+        count = table.num_rows
+        yield self._write(part_path(name, self.number), count, table, lambda rows: table, np.arange(min(count, 1)))
+
+    def by_day_and_server(
+        self, name: str, table: Table, time: Ints, more: Callable[[Ints], dict[str, Array]] | None = None
+    ) -> Iterator[DataFile]:
+        """The rows of database connections in a file for each day and server; `more` makes further columns of rows."""
+        server = self._server[columns.column(table, "stream").values.astype(np.int64)]
+        place = day_of(time) * max(len(self.servers), 1) + server
+        order = np.argsort(place, kind="stable")
+        order = order[server[order] >= 0]
+        begins = np.flatnonzero(np.diff(place[order], prepend=NOWHERE))
+
+        def part(rows: Ints) -> Table:
+            made = rows_of(table, rows)
+            parts: dict[str, Any] = {each: made.column(each) for each in made.column_names if each != "server"}
+            return Table.from_pydict(parts | (more(rows) if more else {}))
+
+        for rows in np.split(order, begins)[1:]:
+            day, which = divmod(int(place[rows[0]]), len(self.servers))
+            path = part_path(name, self.number, day, self.servers[which])
+            yield self._write(path, len(rows), part(rows[:1]), part, rows)
+
+    def _write(self, path: str, count: int, like: Table, part: Callable[[Ints], Table], rows: Ints) -> DataFile:
+        from arro3.io import write_parquet
+
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        batches = (
+            batch
+            for begin in range(0, len(rows), ROWS_AT_ONCE)
+            for batch in part(rows[begin : begin + ROWS_AT_ONCE]).combine_chunks().to_batches()
+        )
+        numbers = [name for name in like.column_names if _is_number(like.column(name))]
+        write_parquet(
+            RecordBatchReader.from_batches(like.schema, batches),
+            target,
+            compression=COMPRESSION,
+            max_row_group_size=ROW_GROUP,
+            column_encoding=dict.fromkeys(numbers, "delta_binary_packed"),
+            column_dictionary_enabled=dict.fromkeys(numbers, False),
+            created_by="latpcap",
+        )
+        return manifest.data_file(self.folder, path, count)
+
+
+def _is_number(column: ChunkedArray) -> bool:
+    return any(kind in str(column.type) for kind in NUMBERS) and "Dictionary" not in str(column.type)
+
+
+def _files(writer: _Writer) -> Iterator[DataFile]:
+    recording = writer.recording
+    yield from writer.whole("captures", _captures(recording))
+    yield from writer.whole("notes", recording.notes_table)
+    yield from writer.whole("statement_texts", recording.statements_table)
+    yield from writer.whole("tag_texts", Table.from_pydict({"text": Array(recording.tag_texts, DataType.string())}))
+    connections = recording.all_connections_table
+    is_other = np.ones(len(connections), bool)
+    is_other[recording.database_rows] = False
+    yield from writer.whole("other_connections", rows_of(connections, np.flatnonzero(is_other)))
+    yield from writer.by_day_and_server("connections", connections, columns.column(connections, "start").values)
+    exchanges = _Exchanges.of(recording)
+    yield from writer.by_day_and_server("exchanges", exchanges.table, begins_of(recording), exchanges.texts)
+    samples = Table.from_arrow(recording.tables.rtt_samples())
+    yield from writer.by_day_and_server("rtt_samples", samples, columns.column(samples, "time").values)
+    readings = Table.from_arrow(recording.tables.clock_readings())
+    yield from writer.by_day_and_server("clock_readings", readings, columns.column(readings, "time").values)
+
+
+def _words(recording: Recording) -> dict[str, list[str]]:
+    """The words of the exchanges in the order in which they were first met."""
+    table = recording.exchange_columns(*WORDS)
+    return {name: columns.codes(table, name).names for name in WORDS}
+
+
+def _captures(recording: Recording) -> Table:
+    """The files with what they hold: they are read once more for that, and no more afterwards."""
+    contents = recording.core.contents()
+    size = Array([each and each[0] for each in contents], DataType.uint64())
+    digest = Array([each and each[1] for each in contents], DataType.string())
+    return recording.captures_table.append_column("size_bytes", size).append_column("sha256", digest)
+
+
+class _Exchanges(Struct, frozen=True):
+    """The exchanges with what the files say in words beside the numbers."""
+
+    recording: Recording
+    table: Table
+    protocol: Codes
+    ids: dict[str, Ints]
+
+    @classmethod
+    def of(cls, recording: Recording) -> _Exchanges:
+        """All columns of the core."""
+        names = _core.SavedExchanges.names()
+        table = recording.exchange_columns(*names)
+        ids = {name: columns.column(table, name).ints(-1) for name in RENAMED}
+        made: dict[str, Any] = {RENAMED.get(name, name): table.column(name) for name in names}
+        # hashing guesses would find a value
+        made["parameters"] = nullable(columns.numbered(columns.column(table, "parameters").values))
+        protocol = recording.connections.protocol.picked(recording.exchanges.connection)
+        return cls(recording, Table.from_pydict(made), protocol, ids)
+
+    def texts(self, rows: Ints) -> dict[str, Array]:
+        """The columns of `TEXTS`."""
+        statements = self.recording.statement_texts
+        made: dict[str, Any] = {
+            "protocol": take(Array(self.protocol.names, DataType.string()), self.protocol.codes[rows]),
+            "statement": take(statements, self.ids["text"][rows]),
+            "fingerprint": take(statements, self.ids["fingerprint"][rows]),
+            "tags": take(Array(self.recording.tag_texts, DataType.string()), self.ids["tags"][rows]),
+        }
+        return {name: made[name] for name in TEXTS}

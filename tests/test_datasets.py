@@ -1,0 +1,206 @@
+"""A recording saved as Parquet files: read again it gives the same bytes; what is in the way is said in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars
+import pytest
+from conftest import FIXTURES, Fixture
+
+import latpcap as package
+from latpcap.capture import TABLES
+from latpcap.report import FORMATS
+
+CORPUS = sorted(path for folder in FIXTURES.iterdir() for path in folder.glob("*.pcapng*"))
+if "LATPCAP_WHOLE_CORPUS" not in os.environ:
+    CORPUS = CORPUS[::3]
+OPTIONS: list[dict[str, Any]] = [{}, {"show_literals": True}, {"pseudonymise": True}]
+SEVERAL = "postgresql/several-applications"
+"""Two servers."""
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+def told(capture: package.Capture) -> str:
+    """All of what there is to say of a capture."""
+    try:
+        parts = [*FORMATS["json"](capture.analyze())]
+        parts += [str(getattr(capture, name).to_dicts()) for name in TABLES]
+    except package.NoDatabaseTraffic as error:
+        return str(error).partition(": ")[2]
+    return "".join(part if isinstance(part, str) else part.decode() for part in parts)
+
+
+@pytest.mark.parametrize("number", range(len(CORPUS)), ids=lambda number: CORPUS[number].name.partition(".")[0])
+def test_a_dataset_says_what_its_captures_say(number: int, tmp_path: Path) -> None:
+    path, options = CORPUS[number], OPTIONS[number % len(OPTIONS)]
+    capture = package.read(path, **options)
+    capture.save(tmp_path / "saved")
+    saved = told(package.read(tmp_path / "saved"))
+    assert saved == told(capture)
+
+
+@pytest.fixture
+def saved(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
+    """The dataset of a recording with two servers."""
+    package.read(fixture(SEVERAL).path).save(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+def test_it_stays_the_same_where_it_does_not_fit_in_memory(
+    saved: Path, fixture: Callable[[str], Fixture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from latpcap.tables import scratch
+    from latpcap.tables.dataset.loading import SavedTables
+
+    monkeypatch.setattr(SavedTables, "is_large", True)
+    monkeypatch.setattr(scratch, "LONG", 1)
+    assert told(package.read(saved)) == told(package.read(fixture(SEVERAL).path))
+
+
+def test_a_part_of_it_is_a_part_of_the_captures(saved: Path, fixture: Callable[[str], Fixture]) -> None:
+    whole = package.read(fixture(SEVERAL).path)
+    for asked in ({"server": ":5433"}, {"start": "+0.2s", "end": "+0.6s"}, {"application": "*", "end": "+0.5s"}):
+        assert told(package.read(saved).select(**asked)) == told(whole.select(**asked))
+
+
+def test_commands_take_it_as_they_take_captures(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+    path = fixture(SEVERAL).path
+    for command in (
+        ["analyze", "--json"],
+        ["project", "--rtt", "15ms", "--json"],
+        ["findings", "--json"],
+        ["statements", "--format", "csv"],
+        ["tasks", "--json"],
+        ["minutes", "--json"],
+    ):
+        name, *options = command
+        of_captures, of_dataset = (latpcap(name, str(given), *options) for given in (path, saved))
+        assert of_dataset.returncode == 0
+        assert of_dataset.stdout == of_captures.stdout
+
+
+def test_rank_and_report_take_it(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+    ranked = json.loads(latpcap("rank", str(saved.parent), "--json").stdout)
+    assert [row["file"] for row in ranked["rows"]] == [str(saved)]
+    pages = [saved.parent / f"{name}.md" for name in ("dataset", "captures")]
+    for given, page in zip((saved, fixture(SEVERAL).path), pages, strict=True):
+        assert latpcap("report", str(given), "-o", str(page)).returncode == 0
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_sql_and_dataframes_read_it(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+    facts = package.read(fixture(SEVERAL).path).analyze().summary
+    files = f"{saved}/exchanges/*/*/*.parquet"
+    query = f"select sum(round_trips), count(distinct server) from read_parquet('{files}', hive_partitioning = true)"
+    assert duckdb.sql(query).fetchall() == [(facts.round_trips, 2)]
+    frame = polars.read_parquet(files, hive_partitioning=True)
+    assert frame["round_trips"].sum() == facts.round_trips
+    assert sorted(frame["server"].unique()) == ["10.77.0.2:5432", "10.77.0.2:5433"]
+    assert str(frame.schema["day"]) == "Date"
+    asked = latpcap("sql", str(saved), "select sum(round_trips) as sum from exchanges", "--json")
+    assert json.loads(asked.stdout)["rows"] == [{"sum": facts.round_trips}]
+
+
+def test_nothing_secret_is_saved(fixture: Callable[[str], Fixture], tmp_path: Path) -> None:
+    """Parameters are numbered, literals are left out, and with pseudonyms no name is in any file."""
+    package.read(fixture(SEVERAL).path, pseudonymise=True).save(tmp_path / "saved")
+    frame = polars.read_parquet(f"{tmp_path}/saved/exchanges/**/*.parquet")
+    assert set(frame["parameters"]) <= set(range(len(frame) + 1))
+    names = {user for row in package.read(fixture(SEVERAL).path).connections.to_dicts() if (user := row["user"])}
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert names
+    assert not [name for name in ("10.77.0.2", *names) if name.encode() in written]
+    assert "10.77.0.2" not in " ".join(map(str, tmp_path.rglob("*")))
+
+
+# --- one line ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_read_with_the_captures_cannot_be_asked_of_the_dataset(saved: Path, tmp_path: Path) -> None:
+    for options, told_ in (
+        ({"decode_as": {5432: "mysql"}}, "its captures are read already: scan them with `decode_as`"),
+        ({"link_type": "raw"}, "scan them with `link_type`"),
+        ({"show_literals": True}, "holds no literals"),
+    ):
+        with pytest.raises(package.UsageError, match=told_):
+            package.read(saved, **options)
+    with pytest.raises(package.UsageError, match="select from the dataset"):
+        package.read(saved).select(server=":5433").save(tmp_path / "part")
+
+
+def test_packets_are_not_in_it(latpcap: Run, saved: Path, tmp_path: Path) -> None:
+    refused = latpcap("annotate", str(saved), str(tmp_path / "out.pcapng"))
+    assert refused.returncode == 2
+    assert b"is a dataset, which holds no packets: name the captures" in refused.stderr
+
+
+def change(path: Path, change: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(change(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: next(folder.glob("exchanges/*/*/*")).unlink(), "is missing from the dataset"),
+        (lambda folder: change(next(folder.glob("exchanges/*/*/*")), lambda b: b[:99] + b"?" + b[100:]), "is damaged"),
+        (lambda folder: change(next(folder.glob("connections/*/*/*")), lambda bytes_: bytes_[:-9]), "is damaged"),
+        (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is no manifest"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/1", b"dataset/9")), "reads `"),
+        (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),
+    ],
+)  # fmt: skip
+def test_damage_is_told_in_one_line(latpcap: Run, saved: Path, damage: Callable[[Path], None], message: str) -> None:
+    damage(saved)
+    run = latpcap("analyze", str(saved))
+    assert run.returncode == 3
+    assert message in run.stderr.decode()
+    assert run.stderr.count(b"\n") == 1
+
+
+def test_a_dataset_is_replaced_only_when_asked(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+    path = str(fixture("mysql/nplus1-300-client").path)
+    assert latpcap("scan", path, "-o", str(saved)).returncode == 2
+    replaced = latpcap("scan", path, "-o", str(saved), "--force")
+    assert replaced.returncode == 0
+    assert b"exchanges of 1 connection in" in replaced.stderr
+    assert len(package.read(saved).connections) == 1
+    (saved.parent / "other").mkdir()
+    (saved.parent / "other" / "letter.txt").write_text("mine")
+    refused = latpcap("scan", path, "-o", str(saved.parent / "other"), "--force")
+    assert refused.returncode == 2
+    assert b"holds other files" in refused.stderr
+    assert sorted(each.name for each in saved.parent.iterdir()) == ["other", "saved"]
+
+
+KILLED = """
+import os, signal, sys
+import latpcap
+from latpcap.tables.dataset import writing
+
+wrote = writing.manifest.data_file
+def data_file(folder, path, rows):
+    if path.startswith("exchanges"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return wrote(folder, path, rows)
+writing.manifest.data_file = data_file
+latpcap.read(sys.argv[1]).save(sys.argv[2])
+"""
+
+
+def test_a_killed_scan_leaves_nothing_in_the_output(fixture: Callable[[str], Fixture], tmp_path: Path) -> None:
+    path = fixture(SEVERAL).path
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(tmp_path / "saved")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [each.name.startswith(".saved.") for each in tmp_path.iterdir()] == [True]  # half of it, beside the place
+    package.read(path).save(tmp_path / "saved")
+    assert [each.name for each in tmp_path.iterdir()] == ["saved"]
