@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ RUNS: dict[str, list[list[str]]] = {
     "compare": [["{capture}"], ["{capture}", "--json"]],
     "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
     "report": [["-o", "{tmp}/report.md"], ["-o", "{tmp}/report.html"]],
+    "scan": [["-o", "{tmp}/dataset"]],
     "sql": [[f"select * from {table}"] for table in TABLES],
 }
 """Commands that need more than a capture."""
@@ -121,9 +123,10 @@ def printed(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
             raise result.exception
         assert result.exit_code == 0, f"{arguments}: {result.output}: tell in MORE how it is run"
         found[" ".join(arguments)] = result.output
-        for file in sorted(directory.iterdir()):
-            found[f"{' '.join(arguments)} {file.name}"] = written(file)
+        for file in sorted(path for path in directory.rglob("*") if path.is_file()):
+            found[f"{' '.join(arguments)} {file.relative_to(directory)}"] = written(file)
             file.unlink()
+        shutil.rmtree(directory / "dataset", ignore_errors=True)
     return found
 
 
