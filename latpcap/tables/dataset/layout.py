@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from datetime import date
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
 
 __all__ = ["MANIFEST", "RENAMED", "TABLES", "TEXTS", "WORDS", "day_of", "is_dataset", "part_path", "server_of"]
 
@@ -22,6 +28,7 @@ TEXTS = ("protocol", "statement", "fingerprint", "tags")
 WORDS = ("command", "purpose", "wait", "transaction", "error", "error_code")
 """Columns of the exchanges that are texts, of which the core keeps numbers."""
 DAY_NS = 86_400_000_000_000
+EPOCH = date(1970, 1, 1).toordinal()
 
 
 def part_path(table: str, part: int, day: int | None = None, server: str | None = None) -> str:
@@ -33,7 +40,7 @@ def part_path(table: str, part: int, day: int | None = None, server: str | None 
     name = f"part-{part}.parquet"
     if day is None or server is None:
         return f"{table}/{name}"
-    return f"{table}/day={np.datetime64(day, 'D')}/server={quote(server, safe='')}/{name}"
+    return f"{table}/day={date.fromordinal(EPOCH + day)}/server={quote(server, safe='')}/{name}"
 
 
 def server_of(path: str) -> str:
@@ -45,7 +52,7 @@ def server_of(path: str) -> str:
     return unquote(path.split("/server=", 1)[-1].split("/", 1)[0])
 
 
-def day_of(time_ns: np.ndarray) -> np.ndarray:
+def day_of(time_ns: Ints) -> Ints:
     """The days of times, counted from 1970 on."""
     return time_ns // DAY_NS
 

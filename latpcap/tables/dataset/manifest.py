@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -76,9 +77,7 @@ class Manifest(Struct, frozen=True):
 
 def write(folder: Path, read_with: ReadWith, parts: tuple[Part, ...]) -> None:
     """The last file of a dataset: what is there before is none yet."""
-    from latpcap import __version__
-
-    told = msgspec.json.encode(Manifest(SCHEMA, __version__, read_with, parts))
+    told = msgspec.json.encode(Manifest(SCHEMA, version("latpcap"), read_with, parts))
     with open(folder / MANIFEST, "wb") as file:
         file.write(msgspec.json.format(told) + b"\n")
         file.flush()
