@@ -20,7 +20,7 @@ FLOORS = (
     ("report",),
     ("capture",),
     ("live",),
-    ("ranking", "comparing"),
+    ("ranking", "comparing", "scan"),
     ("live",),
     ("cli", "pytest_plugin", "pytest_round_trips"),
 )

@@ -1,0 +1,354 @@
+"""The analysis of many files as one pure function: `part` of the work gives a partial, `reduce` puts partials together.
+
+The unit of the work is a client group: the connections of one client host to one server, whose lanes a replay needs
+together. Each is analysed whole, by whichever part it belongs to, so it does not matter how many parts there are, in
+which order they end, and where they run: threads, processes or machines of any `concurrent.futures.Executor`.
+
+```python
+with ProcessPoolExecutor() as executor:
+    partials = executor.map(partial(part, files, asked=asked), Partition.all(8))
+scanned = reduce(partials)
+```
+
+A partial is bytes (Arrow), a row for each client group and each statement; sums are integers, times nanoseconds.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
+from msgspec import Struct
+
+from latpcap.capture import Capture, read
+from latpcap.errors import UsageError
+from latpcap.measures.statements import group
+from latpcap.result.analysis import Measures
+from latpcap.tables import columns
+from latpcap.tables.groups import grouped
+from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.table import Table
+from latpcap.units import DEFAULT_MEMORY, RttIs
+
+__all__ = ["Asked", "Partial", "Partition", "Scan", "part", "reduce"]
+
+SEPARATOR = "\x1f"
+"""Between the client and the server of a group: neither has it."""
+RTTS_MS = (1.0, 5.0, 15.0, 50.0)
+_COUNT, _NS, _TEXT = DataType.uint64(), DataType.int64(), DataType.string()
+_TIME = DataType.timestamp("ns", tz="UTC")
+
+
+class Partition(Struct, frozen=True):
+    """Which client groups: part `number` (from 0 on) of `of`."""
+
+    number: int = 0
+    of: int = 1
+
+    @classmethod
+    def all(cls, of: int) -> list[Partition]:
+        """Every part, where there are to be so many."""
+        if of < 1:
+            raise UsageError("there is one part at least")
+        return [cls(number, of) for number in range(of)]
+
+    def holds(self, group: str) -> bool:
+        """The group is of this part, on any machine."""
+        return crc32(group.encode("utf-8", "surrogateescape")) % self.of == self.number
+
+
+class Asked(Struct, frozen=True):
+    """What is asked of every part."""
+
+    rtt_ms: tuple[float, ...] = RTTS_MS
+    think_s: float = 1.0
+    rtt_baseline_ms: float | None = None
+    rtt_is: RttIs = "ping"
+    show_literals: bool = False
+    decode_as: tuple[tuple[int, str], ...] = ()
+    """Ports and their protocols."""
+    memory: int = DEFAULT_MEMORY
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What `read` takes of it."""
+        told = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rtt_ms"}
+        return {**told, "decode_as": dict(self.decode_as)}
+
+
+class Partial(Struct, frozen=True):
+    """What one part found: it can be sent anywhere."""
+
+    version: str
+    """Of the latpcap that found it."""
+    partition: Partition
+    asked: Asked
+    captures: bytes
+    """The files that were read: the same for every part."""
+    groups: bytes
+    statements: bytes
+
+
+class Scan(Struct, frozen=True):
+    """What all parts found together."""
+
+    captures: Table
+    groups: Table
+    """One row a client group, by server and client."""
+    statements: Table
+    """One row a statement, those first that waited longest for the network."""
+    total: dict[str, int]
+    """Sums over the groups."""
+
+    def json(self) -> str:
+        """All of it as one JSON object, the same for any partition."""
+        from latpcap.report.jsonout import dump
+
+        tables = {name: _lines(getattr(self, name)) for name in ("captures", "groups", "statements")}
+        return dump({"schema": "latpcap.scan/1", "total": self.total, **tables})
+
+
+def part(files: Sequence[str], partition: Partition | None = None, asked: Asked | None = None) -> Partial:
+    """Read `files` (or a dataset) as one recording, and analyse the client groups of one part of it (of all)."""
+    asked = asked or Asked()
+    return part_of(read([*files], **asked.reading), partition or Partition(), asked)
+
+
+def part_of(capture: Capture, partition: Partition, asked: Asked) -> Partial:
+    """The same of captures that are read already."""
+    recording = capture.measures.recording
+    groups: list[dict[str, Any]] = []
+    statements: list[dict[str, Any]] = []
+    for name, measures in _groups(recording, partition, asked):
+        client, _, server = name.partition(SEPARATOR)
+        groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
+        statements.extend(_statements(measures))
+    return Partial(
+        version("latpcap"),
+        partition,
+        asked,
+        _sent(recording.captures_table),
+        _sent(_table(groups, _group_columns(asked.rtt_ms))),
+        _sent(_table(_summed(statements), STATEMENT_COLUMNS)),
+    )
+
+
+def reduce(partials: Iterable[Partial]) -> Scan:
+    """Put together what all parts of one scan have found; raises `UsageError` where they are not all parts of one."""
+    parts = sorted(partials, key=lambda each: each.partition.number)
+    _check(parts)
+    groups = sorted(_rows(each.groups for each in parts), key=lambda row: (row["server"], row["client"]))
+    statements = _summed(_rows(each.statements for each in parts))
+    summed = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
+    return Scan(
+        Table(_received(parts[0].captures), "files", "latpcap.captures/1"),
+        Table(_table(groups, _group_columns(parts[0].asked.rtt_ms)), "client groups"),
+        Table(_table(statements, STATEMENT_COLUMNS), "statements"),
+        {"client_groups": len(groups)} | {name: sum(row[name] for row in groups) for name in summed},
+    )
+
+
+def _check(parts: Sequence[Partial]) -> None:
+    if not parts:
+        raise UsageError("there is no part to put together")
+    versions = sorted({each.version for each in parts})
+    if len(versions) > 1:
+        raise UsageError(f"workers have different versions of latpcap ({', '.join(versions)}): install the same on all")
+    if len({each.asked for each in parts}) > 1:
+        raise UsageError("parts were asked for different things: they are not of one scan")
+    if len({each.captures for each in parts}) > 1:
+        raise UsageError("workers have read different files under the same names: all must see the same ones")
+    if [each.partition for each in parts] != Partition.all(parts[0].partition.of):
+        raise UsageError(f"{len(parts)} parts are there, and not each of the {parts[0].partition.of} once")
+
+
+# --- client groups ----------------------------------------------------------------------------------------------------
+
+BUDGET = ("network", "service", "transfer", "stall", "client", "think", "setup", "loss", "unknown")
+
+
+def _group_columns(rtt_ms: Sequence[float]) -> dict[str, DataType]:
+    counts = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
+    return {
+        **dict.fromkeys(("client", "server", "protocol"), _TEXT),
+        **dict.fromkeys(counts, _COUNT),
+        **dict.fromkeys(("start", "end"), _TIME),
+        **dict.fromkeys(("runtime_ns", *(f"{name}_ns" for name in BUDGET), "baseline_rtt_ns", "ns_per_ms"), _NS),
+        **{f"{name}_{rtt:g}ms_ns": _NS for rtt in rtt_ms for name in ("runtime", "optimistic", "pessimistic")},
+        **dict.fromkeys(("findings", "health"), _TEXT),
+    }
+
+
+def _groups(recording: Recording, partition: Partition, asked: Asked) -> Iterator[tuple[str, Measures]]:
+    """The client groups of one part."""
+    connections = recording.connections
+    ends = zip(connections.host.texts(), connections.server.texts(), strict=True)
+    names = [f"{client}{SEPARATOR}{server}" for client, server in ends]
+    chosen = {name for name in dict.fromkeys(names) if partition.holds(name)}
+    for name, found in grouped(recording, [name if name in chosen else None for name in names]):
+        if name is not None:
+            yield (
+                name,
+                Measures(
+                    found,
+                    think_s=asked.think_s,
+                    rtt_baseline_ms=asked.rtt_baseline_ms,
+                    decode_as=dict(asked.decode_as),
+                    rtt_is=asked.rtt_is,
+                ),
+            )
+
+
+def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
+    """What is told of one group."""
+    recording, exchanges = measures.recording, measures.recording.exchanges
+    budget, errors = measures.budget, measures.errors
+    counted = {
+        "protocol": " ".join(sorted(set(recording.connections.protocol.texts()))),  # type: ignore[arg-type]
+        "connections": len(recording.database_rows),
+        "exchanges": len(exchanges),
+        "round_trips": int(exchanges.round_trips.sum()),
+        "request_bytes": int(exchanges.request_bytes.sum()),
+        "response_bytes": int(exchanges.response_bytes.sum()),
+        "errors": errors.failures,
+        "start": recording.start_ns,
+        "end": recording.start_ns + round(recording.runtime_s * 1e9),
+        "runtime_ns": _ns(recording.runtime_s),
+    }
+    parts = {f"{name}_ns": _ns(getattr(budget, f"{name}_s")) for name in BUDGET}
+    health = " ".join(sorted({note.code for note in measures.health if note.severity != "info"}))
+    projection = measures.project(rtt_ms)
+    asked = [point.rtt_ms for point in projection.points]
+    found = measures.findings(asked)
+    points = {
+        f"{name}_{point.rtt_ms:g}ms_ns": _ns(getattr(point, f"{name}_s"))
+        for point in projection.points
+        for name in ("runtime", "optimistic", "pessimistic")
+    }
+    per_ms = projection.seconds_per_ms
+    return {
+        **counted,
+        **parts,
+        "baseline_rtt_ns": _ns(projection.baseline_rtt_ms, 1e6),
+        "ns_per_ms": _ns(per_ms),
+        **points,
+        "findings": " ".join(sorted({each.code for each in found})) or None,
+        "health": health or None,
+    }
+
+
+def _ns(told: float | None, unit_ns: float = 1e9) -> int | None:
+    return None if told is None else round(told * unit_ns)
+
+
+# --- statements -------------------------------------------------------------------------------------------------------
+
+SUMS = ("executions", "exchanges", "round_trips", "rows", "affected_rows", "request_bytes", "response_bytes")
+WAITED = ("network_ns", "service_ns")
+STATEMENT_COLUMNS = {
+    **dict.fromkeys(("protocol", "fingerprint", "command"), _TEXT),
+    **dict.fromkeys(SUMS, _COUNT),
+    **dict.fromkeys(WAITED, _NS),
+    **dict.fromkeys(("first_seen", "last_seen"), _TIME),
+}
+
+
+def _statements(measures: Measures) -> Iterator[dict[str, Any]]:
+    """What the statements of one group cost; requests without a statement by their command."""
+    recording = measures.recording
+    told = group(recording, measures.timeline)
+    counts = {name: getattr(told, name) for name in SUMS}
+    for row in range(len(told)):
+        fingerprint = told.fingerprint[row]
+        seen = [None if at == MISSING else int(at) + recording.start_ns for at in _seen(told, row)]
+        yield {
+            "protocol": told.protocol[row],
+            "fingerprint": fingerprint,
+            "command": told.text[row] if fingerprint is None else None,
+            **{name: None if counts[name][row] is None else int(counts[name][row]) for name in SUMS},
+            "network_ns": _ns(float(told.network_s[row])),
+            "service_ns": _ns(float(told.service_s[row])),
+            "first_seen": seen[0],
+            "last_seen": seen[1],
+        }
+
+
+def _seen(told: Any, row: int) -> tuple[int, int]:
+    return int(told.first_seen[row]), int(told.last_seen[row])
+
+
+def _summed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each statement, the one first that waited longest for the network."""
+    sums: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        key = (row["protocol"], row["fingerprint"] or "", row["command"] or "")
+        known = sums.get(key)
+        sums[key] = dict(row) if known is None else _added(known, row)
+    return [sums[key] for key in sorted(sums, key=lambda key: (-sums[key]["network_ns"], key))]
+
+
+def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    both = {name: _both(sum, one[name], other[name]) for name in (*SUMS, *WAITED)}
+    first, last = (_both(which, one[name], other[name]) for name, which in (("first_seen", min), ("last_seen", max)))
+    return {**one, **both, "first_seen": first, "last_seen": last}
+
+
+def _both(join: Any, one: int | None, other: int | None) -> int | None:
+    known = [value for value in (one, other) if value is not None]
+    return join(known) if known else None
+
+
+# --- rows as bytes ----------------------------------------------------------------------------------------------------
+
+
+def _table(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, DataType]) -> ArrowTable:
+    def column(name: str, kind: DataType) -> Array:
+        values = [row[name] for row in rows]
+        if kind is not _TIME:
+            return Array(values, kind)
+        valid = np.array([value is not None for value in values], bool)
+        return columns.nullable(np.array([value or 0 for value in values], np.int64), valid).cast(kind)
+
+    return ArrowTable.from_pydict({name: column(name, kind) for name, kind in kinds.items()})
+
+
+def _sent(table: ArrowTable) -> bytes:
+    from arro3.io import write_ipc_stream
+
+    buffer = io.BytesIO()
+    write_ipc_stream(table, buffer)
+    return buffer.getvalue()
+
+
+def _received(sent: bytes) -> ArrowTable:
+    from arro3.io import read_ipc_stream
+
+    return read_ipc_stream(io.BytesIO(sent)).read_all()
+
+
+def _rows(tables: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The rows of all, times as ns since 1970."""
+    for sent in tables:
+        table = _received(sent)
+        times = {name for name in table.column_names if DataType.is_timestamp(table.column(name).type)}
+        values = [_values(table, name, name in times) for name in table.column_names]
+        yield from (dict(zip(table.column_names, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _values(table: ArrowTable, name: str, is_time: bool) -> list[Any]:
+    if not is_time:
+        return [value for chunk in table.column(name).chunks for value in chunk.to_pylist()]
+    times = columns.column(table, name)
+    return [at if known else None for at, known in zip(times.values.tolist(), times.is_valid().tolist(), strict=True)]
+
+
+def _lines(table: Table) -> list[dict[str, Any]]:
+    """The rows as a line of JSON Lines has them."""
+    return [json.loads(line) for part in table.encode("jsonl") for line in part.splitlines()]

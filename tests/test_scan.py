@@ -1,0 +1,89 @@
+"""The analysis as one pure function: the same bytes whatever the partition, and whoever computes the parts."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from conftest import Fixture
+from msgspec.structs import replace
+
+import latpcap as package
+from latpcap.scan import Asked, Partition, Scan, part, reduce
+
+MANY = ["postgresql/several-applications", "mysql/parallel-8", "mysql/nplus1-300-client", "firebird/fbclient3-nplus1-100-client"]
+"""Several client groups, and several protocols."""
+
+
+@pytest.fixture
+def files(fixture: Callable[[str], Fixture]) -> list[str]:
+    return [str(fixture(name).path) for name in MANY]
+
+
+def scanned(files: list[str], parts: int) -> Scan:
+    """Each part by way of bytes, the last one first."""
+    return reduce([pickle.loads(pickle.dumps(part(files, each))) for each in reversed(Partition.all(parts))])
+
+
+def test_the_partition_does_not_show_in_the_result(files: list[str]) -> None:
+    whole = scanned(files, 1)
+    assert len(whole.groups) >= 4
+    assert {scanned(files, parts).json() for parts in (2, 3, 7)} == {whole.json()}
+
+
+def test_threads_and_processes_find_the_same(files: list[str]) -> None:
+    found = []
+    for executor in (ThreadPoolExecutor(2), ProcessPoolExecutor(2, get_context("spawn"))):
+        with executor:
+            found.append(reduce(executor.map(partial(part, files), Partition.all(3))).json())
+    assert found == [scanned(files, 1).json()] * 2
+
+
+def test_a_group_is_what_the_analysis_of_its_connections_says(fixture: Callable[[str], Fixture]) -> None:
+    path = fixture("postgresql/several-applications").path
+    for group in scanned([str(path)], 2).groups.to_dicts():
+        alone = package.read(path).select(server=group["server"], client=group["client"]).analyze([1, 5, 15, 50])
+        assert group["round_trips"] == alone.summary.round_trips
+        assert group["connections"] == alone.summary.connections
+        assert group["runtime_ns"] == round(alone.summary.runtime_s * 1e9)
+        assert group["network_ns"] == round(alone.budget.network_s * 1e9)
+        assert group["runtime_15ms_ns"] == round((alone.projection.points[2].runtime_s or 0) * 1e9)
+        assert group["findings"] == " ".join(sorted({found.code for found in alone.findings}))
+
+
+def test_its_sums_are_those_of_the_whole(files: list[str]) -> None:
+    found, whole = json.loads(scanned(files, 3).json()), package.read(files).analyze()
+    assert found["total"]["round_trips"] == whole.summary.round_trips
+    assert (
+        found["total"]["exchanges"] == whole.summary.exchanges == sum(row["exchanges"] for row in found["statements"])
+    )
+    for group in found["groups"]:
+        parts = ("network", "service", "transfer", "stall", "client", "think", "setup", "loss", "unknown")
+        assert abs(sum(group[f"{name}_ns"] for name in parts) - group["runtime_ns"]) <= len(parts)
+
+
+def test_a_dataset_gives_what_its_captures_give(files: list[str], tmp_path: Path) -> None:
+    package.read(files).save(tmp_path / "saved")
+    assert scanned([str(tmp_path / "saved")], 2).json() == scanned(files, 1).json()
+
+
+def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Path) -> None:
+    parts = [part(files[:2], each) for each in Partition.all(2)]
+    for told, message in (
+        ([], "no part"),
+        (parts[:1], "1 parts are there, and not each of the 2 once"),
+        ([*parts, parts[0]], "3 parts are there"),
+        ([replace(parts[0], version="0.0.9"), parts[1]], r"different versions of latpcap \(0.0.9, "),
+        ([part(files[:2], Partition(0, 2), Asked(think_s=2.0)), parts[1]], "asked for different things"),
+        ([part(files[1:2], Partition(0, 2)), parts[1]], "all must see the same ones"),
+    ):
+        with pytest.raises(package.UsageError, match=message):
+            reduce(told)
+    with pytest.raises(package.UsageError, match="one part at least"):
+        Partition.all(0)
