@@ -17,7 +17,10 @@ from msgspec.structs import replace
 import latpcap as package
 from latpcap.scan import Asked, Partition, Scan, part, reduce
 
-MANY = ["postgresql/several-applications", "mysql/parallel-8", "mysql/nplus1-300-client", "firebird/fbclient3-nplus1-100-client"]
+MANY = [
+    *("postgresql/several-applications", "mysql/parallel-8"),
+    *("mysql/nplus1-300-client", "firebird/fbclient3-nplus1-100-client"),
+]
 """Several client groups, and several protocols."""
 
 
