@@ -74,7 +74,7 @@ TABLES = (
 
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
-INTERNAL = frozenset({"measures", "moved"})
+INTERNAL = frozenset({"measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
 
 
@@ -142,7 +142,7 @@ def read(
     read_with = ReadWith(show_literals, bool(names), decode_as or {})
     try:
         if folders := [path for path in resolved if isinstance(path, str) and is_dataset(path)]:
-            given = {"decode_as": decode_as, "keylog": keys, "link_type": link_type}
+            given = {"decode_as": decode_as, "keylog": keys, "link_type": link_type, "part": part}
             core, read_with = _saved(folders, resolved, read_with, given, memory, room)
         else:
             core = _core.read(
@@ -301,6 +301,11 @@ class Capture(Tidy):
     def files(self) -> tuple[CaptureFile, ...]:
         """The files, with what they hold: their length and SHA-256."""
         return tuple(capture_files(self._recording))
+
+    @property
+    def recording(self) -> Recording:
+        """The tables of the core."""
+        return self._recording
 
     @property
     def _has_traffic(self) -> bool:

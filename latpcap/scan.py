@@ -1,8 +1,8 @@
 """The analysis of many files as one pure function: `part` of the work gives a partial, `reduce` puts partials together.
 
-The unit of the work is a client group: the connections of one client host to one server, whose lanes a replay needs
-together. Each is analysed whole, by whichever part it belongs to, so it does not matter how many parts there are, in
-which order they end, and where they run: threads, processes or machines of any `concurrent.futures.Executor`.
+The unit of the work is a client group: the connections of one client host to one server host, whose lanes a replay
+needs together. Each is analysed whole, by whichever part it belongs to, so it does not matter how many parts there are,
+in which order they end, and where they run: threads, processes or machines of any `concurrent.futures.Executor`.
 
 ```python
 with ProcessPoolExecutor() as executor:
@@ -27,20 +27,22 @@ from arro3.core import Array, DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
-from latpcap.capture import Capture, read
+from latpcap.capture import read
 from latpcap.errors import UsageError
+from latpcap.measures.health import core_notes
 from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.tables import columns
-from latpcap.tables.groups import grouped
+from latpcap.tables.client_groups import each_client_group
+from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY, RttIs
 
 __all__ = ["Asked", "Partial", "Partition", "Scan", "part", "reduce"]
 
-SEPARATOR = "\x1f"
-"""Between the client and the server of a group: neither has it."""
+BETWEEN = " → "
+"""The client and the server of a group's name."""
 RTTS_MS = (1.0, 5.0, 15.0, 50.0)
 _COUNT, _NS, _TEXT = DataType.uint64(), DataType.int64(), DataType.string()
 _TIME = DataType.timestamp("ns", tz="UTC")
@@ -116,18 +118,28 @@ class Scan(Struct, frozen=True):
 
 
 def part(files: Sequence[str], partition: Partition | None = None, asked: Asked | None = None) -> Partial:
-    """Read `files` (or a dataset) as one recording, and analyse the client groups of one part of it (of all)."""
-    asked = asked or Asked()
-    return part_of(read([*files], **asked.reading), partition or Partition(), asked)
+    """Read one part of `files` (of all of it) as one recording, and analyse its client groups.
+
+    `files` may be a dataset, which is loaded whole.
+    """
+    partition, asked = partition or Partition(), asked or Asked()
+    is_saved = any(is_dataset(path) for path in files)
+    capture = read([*files], part=None if is_saved else (partition.number, partition.of), **asked.reading)
+    recording = capture.recording
+    groups = each_client_group(recording)
+    return _partial(
+        recording, ((name, each) for name, each in groups if not is_saved or partition.holds(name)), partition, asked
+    )
 
 
-def part_of(capture: Capture, partition: Partition, asked: Asked) -> Partial:
-    """The same of captures that are read already."""
-    recording = capture.measures.recording
+def _partial(
+    recording: Recording, found: Iterable[tuple[str, Recording]], partition: Partition, asked: Asked
+) -> Partial:
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
-    for name, measures in _groups(recording, partition, asked):
-        client, _, server = name.partition(SEPARATOR)
+    for name, of_group in found:
+        client, _, server = name.partition(BETWEEN)
+        measures = _measures(of_group, asked)
         groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
         statements.extend(_statements(measures))
     return Partial(
@@ -186,24 +198,14 @@ def _group_columns(rtt_ms: Sequence[float]) -> dict[str, DataType]:
     }
 
 
-def _groups(recording: Recording, partition: Partition, asked: Asked) -> Iterator[tuple[str, Measures]]:
-    """The client groups of one part."""
-    connections = recording.connections
-    ends = zip(connections.host.texts(), connections.server.texts(), strict=True)
-    names = [f"{client}{SEPARATOR}{server}" for client, server in ends]
-    chosen = {name for name in dict.fromkeys(names) if partition.holds(name)}
-    for name, found in grouped(recording, [name if name in chosen else None for name in names]):
-        if name is not None:
-            yield (
-                name,
-                Measures(
-                    found,
-                    think_s=asked.think_s,
-                    rtt_baseline_ms=asked.rtt_baseline_ms,
-                    decode_as=dict(asked.decode_as),
-                    rtt_is=asked.rtt_is,
-                ),
-            )
+def _measures(recording: Recording, asked: Asked) -> Measures:
+    return Measures(
+        recording,
+        think_s=asked.think_s,
+        rtt_baseline_ms=asked.rtt_baseline_ms,
+        decode_as=dict(asked.decode_as),
+        rtt_is=asked.rtt_is,
+    )
 
 
 def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
@@ -223,7 +225,8 @@ def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
         "runtime_ns": _ns(recording.runtime_s),
     }
     parts = {f"{name}_ns": _ns(getattr(budget, f"{name}_s")) for name in BUDGET}
-    health = " ".join(sorted({note.code for note in measures.health if note.severity != "info"}))
+    of_all = {note.code for note in core_notes(recording)}  # what is said of files, and of connections of any group
+    health = {note.code for note in measures.health if note.severity != "info"} - of_all
     projection = measures.project(rtt_ms)
     asked = [point.rtt_ms for point in projection.points]
     found = measures.findings(asked)
@@ -240,7 +243,7 @@ def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
         "ns_per_ms": _ns(per_ms),
         **points,
         "findings": " ".join(sorted({each.code for each in found})) or None,
-        "health": health or None,
+        "health": " ".join(sorted(health)) or None,
     }
 
 

@@ -51,7 +51,7 @@ def test_threads_and_processes_find_the_same(files: list[str]) -> None:
 def test_a_group_is_what_the_analysis_of_its_connections_says(fixture: Callable[[str], Fixture]) -> None:
     path = fixture("postgresql/several-applications").path
     for group in scanned([str(path)], 2).groups.to_dicts():
-        alone = package.read(path).select(server=group["server"], client=group["client"]).analyze([1, 5, 15, 50])
+        alone = package.read(path).select(client=group["client"], server=group["server"]).analyze([1, 5, 15, 50])
         assert group["round_trips"] == alone.summary.round_trips
         assert group["connections"] == alone.summary.connections
         assert group["runtime_ns"] == round(alone.summary.runtime_s * 1e9)

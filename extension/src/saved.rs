@@ -59,7 +59,7 @@ impl SavedExchanges {
     #[pyo3(signature = (columns=None))]
     fn columns(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
         let table = py.detach(|| columns.map_or_else(|| self.0.batch(), |names| self.0.coded(&names)));
-        table.map(ArrowTable::of).map_err(python_error)
+        table.map(ArrowTable).map_err(python_error)
     }
 }
 

@@ -37,12 +37,6 @@ impl ArrowTable {
     }
 }
 
-impl ArrowTable {
-    pub(super) fn of(batch: RecordBatch) -> ArrowTable {
-        ArrowTable(batch)
-    }
-}
-
 /// The RTT samples: a table that is made while it is read, batch by batch.
 #[pyclass(frozen)]
 pub struct SampleTable(Arc<SampleColumns>);
