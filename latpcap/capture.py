@@ -190,20 +190,23 @@ def _saved(
     memory: int,
     disk: tuple[str, int] | None,
 ) -> tuple[SavedTables, ReadWith]:
-    """The tables of a dataset, and how its captures were read: what was asked for beyond that cannot be had of them."""
-    if len(sources) > 1:
-        raise UsageError(f"{folders[0]}: is a dataset: read it alone")
-    told = manifest.of_folder(folders[0])
+    """The tables of datasets, and how their captures were read: what is asked for beyond that cannot be had of them."""
+    if len(sources) > len(folders):
+        raise UsageError(f"{folders[0]}: is a dataset: read it without captures")
+    told = {folder: manifest.of_folder(folder) for folder in folders}
+    first = told[folders[0]].read_with
     for name, value in given.items():
         if value:
             raise UsageError(f"{folders[0]}: is a dataset, and its captures are read already: scan them with `{name}`")
-    if read_with.show_literals and not told.read_with.show_literals:
+    for folder, each in told.items():
+        if each.read_with != first:
+            raise UsageError(f"{folder} and {folders[0]}: were read with different options: scan them alike")
+    if first.pseudonymised and sum(len(each.parts) for each in told.values()) > 1:
+        raise UsageError(f"{folders[0]}: has pseudonyms of its own: read parts without, and pseudonymise what is shown")
+    if read_with.show_literals and not first.show_literals:
         raise UsageError(f"{folders[0]}: holds no literals: scan its captures with `show_literals`")
-    pseudonymised = read_with.pseudonymised or told.read_with.pseudonymised
-    return (
-        SavedTables(folders[0], told, memory, disk),
-        replace(told.read_with, pseudonymised=pseudonymised),
-    )
+    pseudonymised = read_with.pseudonymised or first.pseudonymised
+    return SavedTables(told, memory, disk), replace(first, pseudonymised=pseudonymised)
 
 
 class Capture(Tidy):

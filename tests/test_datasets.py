@@ -123,6 +123,25 @@ def test_nothing_secret_is_saved(fixture: Callable[[str], Fixture], tmp_path: Pa
     assert "10.77.0.2" not in " ".join(map(str, tmp_path.rglob("*")))
 
 
+def test_parts_that_were_saved_apart_are_read_together(fixture: Callable[[str], Fixture], tmp_path: Path) -> None:
+    """Each by a worker of its own, with texts and words of its own."""
+    names = (SEVERAL, "postgresql/psycopg2-errors", "firebird/fbclient3-nplus1-100-client", "mysql/parallel-8")
+    files = [fixture(name).path for name in names]
+    folders = [tmp_path / f"part-{number}" for number in range(5)]
+    for number, folder in enumerate(folders):
+        package.read(files, part=(number, len(folders))).save(folder)
+    assert sum(len(package.read(folder).recording.exchanges) > 0 for folder in folders) > 1
+    assert without_order(package.read(folders)) == without_order(package.read(files))
+    package.read(files[:1]).save(tmp_path / "another")
+    with pytest.raises(package.CaptureError, match="of different captures"):
+        package.read([folders[0], tmp_path / "another"]).analyze()
+
+
+def without_order(capture: package.Capture) -> list[str]:
+    """What there is to say; what is alike in all that counts has no order of its own."""
+    return sorted(told(capture).splitlines())
+
+
 # --- one line ---------------------------------------------------------------------------------------------------------
 
 

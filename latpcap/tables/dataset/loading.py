@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from arro3.core import Array, DataType, Schema, Table
+from msgspec import Struct
 
 from latpcap import _core
 from latpcap.errors import CaptureError
@@ -35,19 +36,18 @@ READING = {
 
 
 class SavedTables:
-    """The tables of one dataset."""
+    """The tables of a dataset, or of several that hold parts of one recording."""
 
-    def __init__(self, folder: str, told: Manifest, memory: int, disk: tuple[str, int] | None) -> None:
-        """Take the dataset `folder` with the manifest `told`; `memory` and `disk` are those of `_core.read`."""
-        self._folder = folder
-        self._part = told.parts[0]
+    def __init__(self, told: Mapping[str, Manifest], memory: int, disk: tuple[str, int] | None) -> None:
+        """Take datasets by their folders, with what each says; `memory` and `disk` are those of `_core.read`."""
+        self._parts = [(folder, part) for folder, manifest in told.items() for part in manifest.parts]
         self._memory = memory
         self._disk = disk
 
     @property
     def is_large(self) -> bool:
         """What is computed from it does not fit in the memory that reading may take."""
-        rows = sum(each.rows for each in self._of("exchanges"))
+        rows = sum(part.rows("exchanges") for _, part in self._parts)
         return self._disk is not None and _core.SavedExchanges.are_too_many(rows, self._memory)
 
     def captures(self) -> Table:
@@ -63,17 +63,32 @@ class SavedTables:
 
     @cached_property
     def _captures(self) -> Table:
-        return self._whole("captures")
+        first, *others = (_joined([each]) for each in self._each("captures"))
+        told = [table.to_struct_array().to_pylist() for table in (first, *others)]
+        for (folder, _), each in zip(self._parts, told, strict=True):
+            if each != told[0]:
+                raise CaptureError(
+                    f"{folder} and {self._parts[0][0]}: are of different captures, not parts of one scan"
+                )
+        return first
 
     def notes(self) -> Table:
-        """What the core noticed."""
-        return self._whole("notes")
+        """What the core noticed: in all parts, or in one."""
+        table = self._whole("notes")
+        if len(self._parts) == 1:
+            return table
+        told = zip(columns.texts(table, "code"), columns.texts(table, "message"), strict=True)
+        first = {each: row for row, each in reversed([*enumerate(told)])}
+        return rows_of(table, np.array(sorted(first.values()), np.int64))
 
     @cached_property
     def _connections(self) -> Table:
         tables = [*self._each("other_connections"), *self._each("connections")]
         table = _joined(tables)
-        return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
+        stream = columns.column(table, "stream").values
+        if len(np.unique(stream)) < len(stream):
+            raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
+        return rows_of(table, np.argsort(stream, kind="stable"))
 
     def connections(self) -> Table:
         """Every TCP connection."""
@@ -86,23 +101,34 @@ class SavedTables:
     @cached_property
     def _exchanges(self) -> Any:
         rows = _core.SavedExchanges(self._memory, self._disk)
-        names, words = rows.names(), _Words(self._part.words)
-        for file in self._of("exchanges"):
-            for batch in self._batches(file):
+        names, words = rows.names(), _Words(part.words for _, part in self._parts)
+        texts = {"fingerprint": self._statements, "text": self._statements, "tags": self._tags}
+        for place in self._of("exchanges"):
+            for batch in self._batches(place):
                 try:
-                    rows.add([words.numbers(batch, name) for name in names])
+                    rows.add([words.numbers(batch, name, texts.get(name), place.part) for name in names])
                 except (KeyError, ValueError):
-                    raise self._unfit(file) from None
+                    raise CaptureError(
+                        f"{place.path}: has other columns than those of this latpcap: scan again"
+                    ) from None
         rows.finish(words.known)
         return rows
 
     def statements(self) -> Table:
         """Texts by id."""
-        return self._whole("statement_texts")
+        return self._statements.table
 
     def tags(self) -> Table:
         """Routes by id."""
-        return self._whole("tag_texts")
+        return self._tags.table
+
+    @cached_property
+    def _statements(self) -> _Texts:
+        return _Texts.joined([*self._each("statement_texts")])
+
+    @cached_property
+    def _tags(self) -> _Texts:
+        return _Texts.joined([*self._each("tag_texts")])
 
     def rtt_samples(self) -> Any:
         """One row an in-stream RTT sample."""
@@ -124,21 +150,23 @@ class SavedTables:
         table = _joined(tables)
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
-    def _of(self, table: str) -> Sequence[DataFile]:
-        return [file for file in self._part.files if file.table == table]
+    def _of(self, table: str) -> Iterator[_Place]:
+        for number, (folder, part) in enumerate(self._parts):
+            yield from (_Place(folder, file, number) for file in part.files if file.table == table)
 
     def _whole(self, table: str) -> Table:
         return _joined([*self._each(table)])
 
     def _each(self, table: str) -> Iterator[Table]:
-        for file in self._of(table):
-            yield from self._batches(file, at_once=1 << 20)
+        """The tables of its files."""
+        for place in self._of(table):
+            yield _joined([*self._batches(place, at_once=1 << 20)])
 
-    def _batches(self, file: DataFile, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
+    def _batches(self, place: _Place, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
         from arro3.io import read_parquet
 
-        path = manifest.checked(self._folder, file)
+        file, path = place.file, manifest.checked(place.folder, place.file)
         try:
             reader = read_parquet(path, batch_size=at_once)
             tables = (Table.from_batches([batch]) for batch in reader)
@@ -151,26 +179,73 @@ class SavedTables:
         except Exception as error:
             raise CaptureError(f"{path}: is damaged: {error}") from None
 
-    def _unfit(self, file: DataFile) -> CaptureError:
-        return CaptureError(f"{self._folder}/{file.path}: its columns are not those of this latpcap: scan again")
+
+class _Place(Struct, frozen=True):
+    """A file of one of the parts."""
+
+    folder: str
+    file: DataFile
+    part: int
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        return f"{self.folder}/{self.file.path}"
+
+
+class _Texts(Struct, frozen=True):
+    """The texts of all parts, each once, and of each part the numbers that its texts have there."""
+
+    table: Table
+    numbers: list[Ints]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Table]) -> _Texts:
+        """The texts of one part keep their numbers."""
+        if len(parts) == 1:
+            return cls(parts[0], [np.arange(len(parts[0]))])
+        both = _joined(parts)
+        known: dict[str | None, int] = {}
+        each = np.array([known.setdefault(text, len(known)) for text in columns.texts(both, "text")], np.int64)
+        is_fingerprint = np.zeros(len(each), bool)
+        if "kind" in both.column_names:
+            is_fingerprint = columns.codes(both, "kind").codes >= 0
+        order = np.argsort(~is_fingerprint, kind="stable")  # a text is one where it is one in any part
+        row = np.empty(len(known), np.int64)
+        row[each[order[::-1]]] = order[::-1]
+        table = rows_of(both, row)
+        if "id" in table.column_names:
+            ids = Array.from_numpy(np.arange(len(table))).cast(DataType.uint32())
+            table = table.set_column(table.column_names.index("id"), "id", ids)
+        numbers = np.split(each, np.cumsum([len(part) for part in parts])[:-1])
+        return cls(table, numbers)
 
 
 class _Words:
     """Texts of the exchanges and their numbers, in the order in which they come."""
 
-    def __init__(self, known: Mapping[str, list[str]]) -> None:
-        listed = {name: known.get(name, []) for name in WORDS}
-        self._numbers = {name: {word: number for number, word in enumerate(words)} for name, words in listed.items()}
+    def __init__(self, parts: Iterable[Mapping[str, list[str]]]) -> None:
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in WORDS}
+        for known in parts:
+            for name, numbers in self._numbers.items():
+                for word in known.get(name, []):
+                    numbers.setdefault(word, len(numbers))
 
-    def numbers(self, batch: Table, name: str) -> Ints:
+    def numbers(self, batch: Table, name: str, texts: _Texts | None, part: int) -> Ints:
         """A column of the core as it keeps it: numbers, of which texts have the next that is free."""
-        if name not in WORDS:
-            return np.ascontiguousarray(columns.column(batch, RENAMED.get(name, name)).ints(NULL), np.int64)
-        coded, known = columns.codes(batch, name), self._numbers[name]
-        numbers = [known.setdefault(text, len(known)) for text in coded.names]
-        table = np.array([*numbers, NULL], np.int64)
-        codes: Ints = table[coded.codes]
-        return codes
+        if name in WORDS:
+            coded, known = columns.codes(batch, name), self._numbers[name]
+            numbers = [known.setdefault(text, len(known)) for text in coded.names]
+            of_code = np.array([*numbers, NULL], np.int64)
+            words: Ints = of_code[coded.codes]
+            return words
+        values = np.ascontiguousarray(columns.column(batch, RENAMED.get(name, name)).ints(NULL), np.int64)
+        if texts is not None:
+            here = np.append(texts.numbers[part], NULL)
+            return here[np.where(values == NULL, len(here) - 1, values)]
+        if name == "parameters" and part:  # each part numbers its own
+            return np.where(values == 0, 0, values + (part << 40))
+        return values
 
     @property
     def known(self) -> list[tuple[str, list[str]]]:
