@@ -13,20 +13,21 @@ from pathlib import Path
 import pytest
 from conftest import Fixture
 from msgspec.structs import replace
+from test_client_groups import moved
 
 import latpcap as package
 from latpcap.scan import Asked, Partition, Scan, part, reduce
 
-MANY = [
-    *("postgresql/several-applications", "mysql/parallel-8"),
-    *("mysql/nplus1-300-client", "firebird/fbclient3-nplus1-100-client"),
-]
-"""Several client groups, and several protocols."""
+MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
+"""Several protocols; each gets a client and a server of its own."""
 
 
 @pytest.fixture
-def files(fixture: Callable[[str], Fixture]) -> list[str]:
-    return [str(fixture(name).path) for name in MANY]
+def files(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / f"{number}.pcapng" for number in range(len(MANY))]
+    for number, path in enumerate(paths):
+        path.write_bytes(moved(MANY[number], number))
+    return [str(path) for path in paths]
 
 
 def scanned(files: list[str], parts: int) -> Scan:

@@ -147,7 +147,7 @@ class SavedTables:
         tables = [*self._each("clock_readings")]
         if not tables:
             return Table.from_pydict({name: columns.empty(kind) for name, kind in READING.items()})
-        table = _joined(tables)
+        table = _joined(tables).select([*READING])
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
     def _of(self, table: str) -> Iterator[_Place]:
