@@ -45,6 +45,8 @@ MOST_NAMED = 5
 """Servers that a line names."""
 SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
+RELAYED_WINDOW_BYTES = 256.0 * 1024
+"""A relay does not see how much a receiver takes; one that takes less had its buffer set by hand (docs/model.md C.4)."""
 WINDOW_SPREAD = 0.18
 """A small receive window is filled to a part that differs by so much."""
 
@@ -115,9 +117,12 @@ def spread(work: Work) -> Spread:
     return SPREADS.get(work, ONE_BY_ONE)
 
 
-def assumptions(work: Work | None, clocks: Sequence[Waiting] = ()) -> tuple[Assumption, ...]:
-    """The reasons for the range of this kind of work, and of what may begin by `clocks`."""
-    return (*_assumptions(spread(work or "stop and wait")), *(CLOCKS[way] for way in clocks))
+def assumptions(
+    work: Work | None, clocks: Sequence[Waiting] = (), *, relayed: bool = False
+) -> tuple[Assumption, ...]:
+    """The reasons for the range of this kind of work, of what may begin by `clocks`, and of what a relay hides."""
+    of_clocks, of_relay = (CLOCKS[way] for way in clocks), (RELAYED,) if relayed else ()
+    return (*_assumptions(spread(work or "stop and wait")), *of_clocks, *of_relay)
 
 
 def _assumptions(may: Spread) -> Iterator[Assumption]:
@@ -160,6 +165,13 @@ CLOCKS: dict[Waiting, Assumption] = {
     ),
 }
 """Ways that only some jobs may take."""
+
+
+RELAYED = Assumption(
+    "windows unseen",
+    "pessimistic",
+    f"the windows behind a relay are not known: none grows beyond {RELAYED_WINDOW_BYTES / 1024:g} KiB",
+)
 
 
 def _own_time(may: Spread) -> str:
@@ -328,10 +340,13 @@ PESSIMISTIC = Case(
 )
 
 
-def ends(work: Work) -> tuple[Case, Case]:
-    """The optimistic and the pessimistic case of this kind of work."""
+def ends(work: Work, *, relayed: bool = False) -> tuple[Case, Case]:
+    """The optimistic and the pessimistic case of this kind of work; `relayed`: of what a relay recorded."""
     may = spread(work)
+    slow = PESSIMISTIC.network
+    if relayed:
+        slow = replace(slow, window_bytes=RELAYED_WINDOW_BYTES)
     return (
         replace(OPTIMISTIC, waiting=may.waiting, own=may.least, sure_ms=may.sure_ms),
-        replace(PESSIMISTIC, waiting=may.waiting, own=may.most, sure_ms=may.sure_ms),
+        replace(PESSIMISTIC, network=slow, waiting=may.waiting, own=may.most, sure_ms=may.sure_ms),
     )

@@ -119,6 +119,8 @@ class Basis:
         self.baseline_ms = usual / 1e6
         """Median over connections, weighted by their round trips; NaN where unknown. On a path that changed it is the
         mean over all that waited on it."""
+        self.relayed = recording.is_relayed
+        """How TCP carried what passed was not seen."""
         self._counted_once = float(timeline.effective.sum())
         self._shares = shares(recording, timeline)
         self._known: WeakKeyDictionary[Variant, Figures] = WeakKeyDictionary()

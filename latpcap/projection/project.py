@@ -224,7 +224,7 @@ def projections(
                 conditions=conditions,
                 told_rtt_ms=told,
                 now=_now(base),
-                assumptions=assumptions(base.work, base.clocks),
+                assumptions=assumptions(base.work, base.clocks, relayed=base.relayed),
                 range_text=coverage_text(base.work),
                 guess_text=guess_text([point for point in points if point.rtt_ms in chosen], base.baseline_ms),
                 capacity_per_s=limit.per_s if limit is not None and limit.kind == "hosts" else None,
@@ -240,7 +240,7 @@ def ranges(
     """The runtimes of each variant at its RTTs: central, optimistic, pessimistic."""
     [central] = base.runtimes_of(asked, [CENTRAL], conditions)
     low, high = list(central), list(central)
-    for way in base.runtimes_of(asked, ends(base.work), conditions):
+    for way in base.runtimes_of(asked, ends(base.work, relayed=base.relayed), conditions):
         low = [np.fmin(least, runtimes) for least, runtimes in zip(low, way, strict=True)]
         high = [np.fmax(most, runtimes) for most, runtimes in zip(high, way, strict=True)]
     return list(zip(central, low, high, strict=True))

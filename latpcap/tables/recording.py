@@ -400,6 +400,11 @@ class Recording:
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
+    def is_relayed(self) -> bool:
+        """A relay recorded it, or a part of it."""
+        return "relayed" in columns.texts(self.notes_table, "code")
+
+    @cached_property
     def all_connections_table(self) -> Table:
         """Every TCP connection, database traffic or not."""
         return Table.from_arrow(self._tables.connections())

@@ -20,6 +20,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::Summary;
 use super::connection::{Common, Connection, Interest};
 use super::file::Recording;
+use super::kernel;
 use super::link::Link;
 use super::opening::{Opening, Progress, Server};
 use super::packets::Side;
@@ -263,6 +264,7 @@ impl Forwarding {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if is_of_one_connection(&error) => {}
+                Err(error) if kernel::opens_more(&error) => {}
                 Err(error) => {
                     self.problems.add(format!("the relay cannot let in another connection: {error}"));
                     self.unwatch_listeners();

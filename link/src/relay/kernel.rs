@@ -3,6 +3,7 @@
 
 #![expect(unsafe_code, reason = "the options of sockets that no library knows")]
 
+use std::io;
 use std::time::Duration;
 
 use socket2::Socket;
@@ -103,6 +104,30 @@ fn unacknowledged(_: &Socket) -> Option<u64> {
 
 #[cfg(not(target_os = "linux"))]
 pub fn take_what_can_be_sent(_: &Socket) {}
+
+/// Where a socket failed as this process has too many open: lets it have as many as the system allows. `false` where that
+/// was not why, or changes nothing.
+///
+/// Not done before it is needed: what this process starts inherits it.
+#[cfg(unix)]
+pub fn opens_more(failure: &io::Error) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    if failure.raw_os_error() != Some(libc::EMFILE) {
+        return false;
+    }
+    // SAFETY: the system writes one `rlimit`.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 || limit.rlim_cur >= limit.rlim_max {
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: the system reads one `rlimit`.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) == 0 }
+}
+
+#[cfg(not(unix))]
+pub fn opens_more(_: &io::Error) -> bool {
+    false
+}
 
 /// What the connection's handshake showed.
 pub fn way(socket: &Socket) -> Way {

@@ -162,7 +162,8 @@ impl Opening {
 }
 
 fn connect(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let new = || Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP));
+    let socket = new().or_else(|error| if kernel::opens_more(&error) { new() } else { Err(error) })?;
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;
     match socket.connect(&address.into()) {
