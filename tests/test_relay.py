@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import load_fixture
 
 import latpcap
 from latpcap.errors import RecordingError, UsageError
@@ -133,3 +136,25 @@ def test_a_recording_of_a_relay_is_known_as_such(tmp_path: Path) -> None:
         relay.stop()
     capture = latpcap.read(path, decode_as={port: "opaque"})
     assert "relayed" in {row["code"] for row in capture.health.to_dicts()}
+
+
+def relayed(capture: bytes) -> bytes:
+    """The same behind a section whose interface is a relay's."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        length = struct.pack("<I", len(body) + 12)
+        return struct.pack("<I", kind) + length + body + length
+
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    return section + block(1, struct.pack("<HHIHH8sI", 101, 0, 0, 3, 7, b"relayed", 0)) + capture
+
+
+def test_the_range_allows_for_windows_that_nobody_saw() -> None:
+    path = load_fixture("mysql/large-row").path
+    seen = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=True).stdout
+    of_packets, of_relay = (latpcap.read(each).project([100]) for each in (seen, relayed(seen)))
+    assert of_relay.points[0].runtime_s == of_packets.points[0].runtime_s
+    assert of_relay.points[0].optimistic_s == of_packets.points[0].optimistic_s
+    assert "windows unseen" in {assumption.name for assumption in of_relay.assumptions}
+    assert "windows unseen" not in {assumption.name for assumption in of_packets.assumptions}
+    assert of_relay.points[0].pessimistic_s > of_packets.points[0].pessimistic_s
