@@ -80,7 +80,7 @@ def test_what_passed_is_in_the_file_while_the_relay_runs(tmp_path: Path) -> None
         assert relay.where == f"what is relayed from 127.0.0.1:{relay.addresses[0][1]} to 127.0.0.1:{port}"
         recorded = relay.stop()
         assert relay.stop() is recorded
-    assert (recorded.path, recorded.dropped, recorded.trouble, relay.problems) == (path, 0, None, ())
+    assert (recorded.path, recorded.dropped, recorded.trouble, recorded.problems) == (path, 0, None, ())
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -107,8 +107,8 @@ def test_a_server_that_refuses_is_told(tmp_path: Path) -> None:
         for _ in range(2):
             with pytest.raises(ConnectionResetError):
                 ask(relay.addresses[0], b"question")
-        relay.stop()
-    assert relay.problems == (f"127.0.0.1:{port} refused the connection (2 times)",)
+        recorded = relay.stop()
+    assert recorded.problems == (f"127.0.0.1:{port} refused the connection (2 times)",)
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ class Recorded(Struct, frozen=True):
     """Packets that passed and are not in the files; `None` where nobody counted."""
     trouble: str | None = None
     """Why the recording ended before it was stopped, in one line; `None` where it did not."""
+    problems: tuple[str, ...] = ()
+    """What else went wrong meanwhile, a line each: a server that refused."""
 
     @property
     def path(self) -> Path:

@@ -70,7 +70,6 @@ class Relay:
         self._rtt_ms, self._jitter_ms, self._bits_per_second = rtt_ms, jitter_ms, bits_per_second
         self._running: _core.Relay | None = None
         self._recorded: Recorded | None = None
-        self._problems: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -88,11 +87,6 @@ class Relay:
     def addresses(self) -> list[tuple[str, int]]:
         """Where it listens, route by route: there the applications connect."""
         return self._started().addresses
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What went wrong on the way to the servers, once `stop` has returned."""
-        return self._problems
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
@@ -118,9 +112,9 @@ class Relay:
         if self._recorded is None:
             where = self.where
             did = self._started().stop(at_once=at_once)
-            self._problems = tuple(_often(problem, count) for problem, count in did.problems.items())
+            problems = tuple(_often(problem, count) for problem, count in did.problems.items())
             trouble = did.ended and f"the recording ended early, what passed went on: {did.ended}"
-            self._recorded = Recorded((self._path,), where, did.dropped, trouble)
+            self._recorded = Recorded((self._path,), where, did.dropped, trouble, problems)
         return self._recorded
 
     def _started(self) -> _core.Relay:

@@ -60,7 +60,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]
             with_pymysql(relay.addresses[0][1])
             with_connector(relay.addresses[0][1])
             recorded = relay.stop()
-            assert (recorded.dropped, recorded.trouble, relay.problems) == (0, None, ())
+            assert (recorded.dropped, recorded.trouble, recorded.problems) == (0, None, ())
         yield folder / "relayed.pcapng", folder / "captured.pcap"
     finally:
         shutil.rmtree(home)
