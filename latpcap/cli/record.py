@@ -158,8 +158,8 @@ def record(
             options["decode_as"] = by_turns(of_servers) | dict(options["decode_as"])
         status, recorded = _recorded(recorder, command, keys, duration, pid, say, kept=bool(output))
         say(_told(recorded, output))
-        if recorded.trouble:
-            click.echo(f"latpcap: warning: {printable(recorded.trouble)}", err=True)
+        for warning in (*recorded.problems, *filter(None, [recorded.trouble])):
+            click.echo(f"latpcap: warning: {printable(warning)}", err=True)
 
         def analyse() -> None:
             reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": ()}

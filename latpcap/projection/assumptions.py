@@ -46,7 +46,7 @@ MOST_NAMED = 5
 SLOW_GROWTH = 1.6
 """A window that is acknowledged grows to this multiple of itself (2: slow start)."""
 RELAYED_WINDOW_BYTES = 256.0 * 1024
-"""A relay does not see how much a receiver takes; one that takes less had its buffer set by hand (docs/model.md C.4)."""
+"""A relay does not see what receivers take; one that takes less had its buffer set by hand (docs/model.md C.4)."""
 WINDOW_SPREAD = 0.18
 """A small receive window is filled to a part that differs by so much."""
 
@@ -117,9 +117,7 @@ def spread(work: Work) -> Spread:
     return SPREADS.get(work, ONE_BY_ONE)
 
 
-def assumptions(
-    work: Work | None, clocks: Sequence[Waiting] = (), *, relayed: bool = False
-) -> tuple[Assumption, ...]:
+def assumptions(work: Work | None, clocks: Sequence[Waiting] = (), *, relayed: bool = False) -> tuple[Assumption, ...]:
     """The reasons for the range of this kind of work, of what may begin by `clocks`, and of what a relay hides."""
     of_clocks, of_relay = (CLOCKS[way] for way in clocks), (RELAYED,) if relayed else ()
     return (*_assumptions(spread(work or "stop and wait")), *of_clocks, *of_relay)

@@ -132,6 +132,15 @@ def test_the_exit_status_is_the_commands_then_the_gates(port: int, latpcap: Run,
     assert latpcap("record", "--port", port, "--", "no-such-command").returncode == 127
 
 
+def test_a_relay_records_without_the_right_to_capture(port: int, latpcap: Run, tmp_path: Path) -> None:
+    at, nobody = free_port(), free_port()
+    relays = ("--relay", f"{at}:127.0.0.1:{port}", "--relay", f"{nobody}:127.0.0.1:{free_port()}")
+    assert latpcap("record", *relays, "-o", tmp_path / "relayed.pcapng", "--", *job(at, 5)).returncode == 0
+    assert round_trips(tmp_path / "relayed.pcapng") == LOGIN + 5
+    assert f"\n{LOGIN + 5} round trips" in latpcap("record", *relays, "--privacy", "--", *job(at, 5)).stderr.decode()
+    assert b"refused the connection" in latpcap("record", *relays, "--", *job(nobody, 1)).stderr
+
+
 def test_headers_alone_are_enough_to_count(port: int, latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "headers.pcapng"
     done = latpcap("record", "--port", port, "--privacy", "-o", path, "--", *job(port, 30))
