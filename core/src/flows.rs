@@ -106,6 +106,9 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         let fresh = connection.is_fresh(side, segment);
+        if connection.leaves_out(segment, fresh) {
+            return;
+        }
         let corrected;
         self.clock.step(connection.clock_step(side, segment, self.clock.offset_ns, fresh));
         let offset_ns = self.clock.offset_ns;

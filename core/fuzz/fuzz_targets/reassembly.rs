@@ -69,6 +69,7 @@ fuzz_target!(|input: &[u8]| {
         let segment = Segment {
             frame,
             time_ns: frame as i64 * 1000,
+            tap: 0,
             source: end(from as u16),
             destination: end(1 - from as u16),
             identification: 0,

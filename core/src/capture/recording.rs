@@ -29,6 +29,8 @@ pub struct Packet<'a> {
     pub frame: u64,
     /// Nanoseconds since 1970-01-01 UTC, as the capture says.
     pub time_ns: i64,
+    /// Which of several taps saw it: files that follow each other are of one, files side by side in time of several.
+    pub tap: u16,
     /// The tcpdump.org LINKTYPE of its interface.
     pub link_type: u16,
     /// What was captured.
@@ -43,6 +45,8 @@ pub struct Recording {
     waiting: BinaryHeap<Reverse<Turn>>,
     /// The file whose packet was given last.
     current: Option<usize>,
+    /// The last file of each tap.
+    taps: Vec<usize>,
     frames: u64,
     turns: Turns,
     extras: Extras,
@@ -61,6 +65,7 @@ struct File {
     notes: Notes,
     /// How many of its frames have been passed.
     frames: u64,
+    tap: u16,
 }
 
 enum State {
@@ -117,6 +122,7 @@ impl Recording {
             files: Vec::with_capacity(sources.len()),
             waiting: BinaryHeap::with_capacity(sources.len()),
             current: None,
+            taps: Vec::new(),
             frames: 0,
             turns: Turns::default(),
             extras: Extras::default(),
@@ -263,8 +269,33 @@ impl Recording {
             if file.reopen(&self.consumed, &self.stop, &mut self.extras) {
                 self.current = Some(number);
                 self.turns.begin(self.frames + 1, number, file.frames + 1);
+                if file.frames == 0 {
+                    self.begin_at_tap(number);
+                }
                 return self.current;
             }
+        }
+    }
+
+    /// A file's first packet: it goes on where another one has ended, of several where the one whose name is most alike has.
+    fn begin_at_tap(&mut self, number: usize) {
+        let Some(path) = self.files.get(number).map(|file| file.summary.path.clone()) else { return };
+        let alike = |last: usize| {
+            let other = self.files.get(last).map_or("", |file| file.summary.path.as_str());
+            path.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
+        };
+        let is_over = |last: usize| self.files.get(last).is_some_and(|file| matches!(file.state, State::Done));
+        let ended = self.taps.iter().enumerate().filter(|&(_, &last)| is_over(last));
+        let tap = match ended.max_by_key(|&(_, &last)| alike(last)) {
+            Some((tap, _)) => tap,
+            None => self.taps.len(),
+        };
+        match self.taps.get_mut(tap) {
+            Some(last) => *last = number,
+            None => self.taps.push(number),
+        }
+        if let Some(file) = self.files.get_mut(number) {
+            file.tap = u16::try_from(tap).unwrap_or(u16::MAX);
         }
     }
 
@@ -323,7 +354,7 @@ impl File {
     fn new(source: Source, is_one_of_many: bool) -> Self {
         let summary = CaptureFile::new(source.name());
         let origin = source.origin();
-        Self { summary, source, origin, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0 }
+        Self { summary, source, origin, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0, tap: 0 }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -407,6 +438,7 @@ impl File {
         Some(Packet {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
+            tap: self.tap,
             link_type: record.link_type,
             bytes: reader.bytes(),
             original_length: record.original_length,

@@ -48,6 +48,8 @@ impl Flags {
 pub struct Segment<'a> {
     pub frame: u64,
     pub time_ns: i64,
+    /// Where it was captured, see [`Packet::tap`](crate::capture::Packet).
+    pub tap: u16,
     pub source: Endpoint,
     pub destination: Endpoint,
     /// The IPv4 identification; 0 where there is none.

@@ -30,6 +30,7 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
     Ok(Segment {
         frame: packet.frame,
         time_ns: packet.time_ns,
+        tap: packet.tap,
         source: Endpoint { address: addresses.source, port: source_port },
         destination: Endpoint { address: addresses.destination, port: destination_port },
         identification: addresses.identification,

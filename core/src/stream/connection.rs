@@ -10,6 +10,7 @@ use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
 use super::samples::Samples;
+use super::taps::OtherTaps;
 use crate::ledger::Share;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
@@ -47,6 +48,8 @@ pub struct Connection {
     /// Most connections have none.
     anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
+    /// Most connections passed one tap.
+    other_taps: Option<Box<OtherTaps>>,
     clocks: Clocks,
     known_steps: u32,
     paces: [Pace; 2],
@@ -116,6 +119,7 @@ impl Connection {
             packets: [0; 2],
             anomalies: None,
             duplicates: Duplicates::default(),
+            other_taps: None,
             clocks: Clocks::default(),
             known_steps: 0,
             paces: [Pace::default(); 2],
@@ -170,8 +174,11 @@ impl Connection {
     /// nothing. `fresh`: see [`Connection::is_fresh`].
     #[inline]
     pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
-        if !fresh && self.duplicates.hold(side, segment) {
+        if !fresh && let Some(tap) = self.duplicates.tap_of(side, segment) {
             self.anomalies_mut().duplicates.add(segment.frame);
+            if tap != segment.tap {
+                self.other_taps.get_or_insert_default().add(segment.tap);
+            }
             return None;
         }
         self.duplicates.remember(side, segment);
@@ -212,6 +219,17 @@ impl Connection {
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
         Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silence, paced_ns, sample })
+    }
+
+    /// Is the segment one that another tap saw? It counts as that one saw it.
+    #[inline]
+    pub fn leaves_out(&mut self, segment: &Segment<'_>, fresh: bool) -> bool {
+        let Some(others) = &mut self.other_taps else { return false };
+        let left_out = others.leave_out(segment, fresh);
+        if left_out {
+            self.anomalies_mut().duplicates.add(segment.frame);
+        }
+        left_out
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.

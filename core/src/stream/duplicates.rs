@@ -1,8 +1,12 @@
 //! Packets that the capture holds twice: a mirror port that shows both ports, or an interface and the bridge behind it.
 //!
+//! Or because several taps saw it, each with a file of its own.
+//!
 //! A duplicate is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
 //! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be recognised, by time: duplicates come within
 //! microseconds, while no retransmission timer is below a few milliseconds.
+
+use std::num::NonZeroU32;
 
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
@@ -13,6 +17,8 @@ const GROWTH: usize = 8;
 /// Identifications may come again, but not before the shortest retransmission time-out (200 ms) has passed.
 const NUMBERED_COPY_NS: u64 = 100_000_000;
 const UNNUMBERED_COPY_NS: u64 = 1_000_000;
+/// Another tap sees a packet when it has travelled there; and clocks differ.
+const OTHER_TAP_NS: u64 = 1_000_000_000;
 
 /// The last segments of a connection.
 #[derive(Debug, Default)]
@@ -27,7 +33,9 @@ struct Print {
     sequence: u32,
     acknowledgment: u32,
     length: u32,
+    timestamp: Option<NonZeroU32>,
     identification: u16,
+    tap: u16,
     flags: u8,
     side: Side,
 }
@@ -58,15 +66,12 @@ impl Duplicates {
         self.recent.push(print);
     }
 
-    /// Has this very packet been there before?
-    pub fn hold(&self, side: Side, segment: &Segment<'_>) -> bool {
+    /// Has this very packet been there before? Then that was at this tap.
+    pub fn tap_of(&self, side: Side, segment: &Segment<'_>) -> Option<u16> {
         let print = Print::of(side, segment);
-        let limit_ns = match (print.identification, print.takes_sequence_numbers()) {
-            (1.., _) => NUMBERED_COPY_NS,
-            (0, true) => UNNUMBERED_COPY_NS,
-            (0, false) => return false,
-        };
-        self.recent.iter().any(|known| known.is_same(&print) && known.time_ns.abs_diff(print.time_ns) < limit_ns)
+        let is_copy =
+            |known: &&Print| known.is_same(&print) && known.time_ns.abs_diff(print.time_ns) < print.limit_ns(known.tap);
+        self.recent.iter().find(is_copy).map(|known| known.tap)
     }
 }
 
@@ -78,9 +83,21 @@ impl Print {
             sequence: segment.sequence,
             acknowledgment: segment.acknowledgment,
             length: segment.wire_length,
+            timestamp: segment.timestamp.and_then(NonZeroU32::new),
+            tap: segment.tap,
             side,
             identification: segment.identification,
             flags: segment.flags.0,
+        }
+    }
+
+    /// How far the time of a copy may be from that of the packet, which was seen at this tap.
+    fn limit_ns(&self, tap: u16) -> u64 {
+        match (self.identification, self.timestamp, self.takes_sequence_numbers()) {
+            (1.., ..) | (0, Some(_), true) if tap != self.tap => OTHER_TAP_NS,
+            (1.., ..) => NUMBERED_COPY_NS,
+            (0, _, true) => UNNUMBERED_COPY_NS,
+            (0, _, false) => 0,
         }
     }
 
@@ -94,6 +111,7 @@ impl Print {
             && self.length == other.length
             && self.identification == other.identification
             && self.flags == other.flags
+            && self.timestamp == other.timestamp
             && self.side == other.side
     }
 }
@@ -109,7 +127,7 @@ mod tests {
         duplicates.remember(Side::Client, &first);
         let mut second = Segment { time_ns: first.time_ns + 50_000, ..first };
         change(&mut second);
-        duplicates.hold(Side::Client, &second)
+        duplicates.tap_of(Side::Client, &second).is_some()
     }
 
     #[test]
@@ -133,7 +151,7 @@ mod tests {
             let first = Segment { wire_length: length, ..segment(Flags::ACK) };
             let mut duplicates = Duplicates::default();
             duplicates.remember(Side::Client, &first);
-            duplicates.hold(Side::Client, &Segment { time_ns: first.time_ns + later_ns, ..first })
+            duplicates.tap_of(Side::Client, &Segment { time_ns: first.time_ns + later_ns, ..first }).is_some()
         };
         assert!(hold(10, 20_000));
         assert!(!hold(10, 5_000_000));
@@ -148,10 +166,22 @@ mod tests {
             duplicates.remember(Side::Client, &numbered(identification));
         }
         assert_eq!(duplicates.recent.len(), REMEMBERED);
-        assert!(
-            duplicates.hold(Side::Client, &numbered(100))
-                && duplicates.hold(Side::Client, &numbered(69))
-                && !duplicates.hold(Side::Client, &numbered(68))
-        );
+        let is_held = |identification| duplicates.tap_of(Side::Client, &numbered(identification)).is_some();
+        assert!(is_held(100) && is_held(69) && !is_held(68));
+    }
+
+    #[test]
+    fn another_tap_sees_the_packet_when_it_has_travelled_there() {
+        assert!(is_copy(|segment| (segment.time_ns, segment.tap) = (segment.time_ns + 500_000_000, 1)));
+        assert!(!is_copy(|segment| (segment.time_ns, segment.tap) = (segment.time_ns + 1_500_000_000, 1)));
+        assert!(!is_copy(|segment| (segment.timestamp, segment.tap) = (Some(9), 1)));
+        let hold = |timestamp| {
+            let first = Segment { wire_length: 10, timestamp, ..segment(Flags::ACK) };
+            let mut duplicates = Duplicates::default();
+            duplicates.remember(Side::Client, &first);
+            duplicates.tap_of(Side::Client, &Segment { time_ns: first.time_ns + 25_000_000, tap: 1, ..first })
+        };
+        assert_eq!(hold(Some(7)), Some(0));
+        assert_eq!(hold(None), None, "it may have been sent again");
     }
 }

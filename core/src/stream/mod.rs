@@ -15,6 +15,7 @@ mod readings;
 mod reassembly;
 mod rtt;
 mod samples;
+mod taps;
 mod anomalies;
 
 pub use advertised::Advertised;
@@ -68,6 +69,7 @@ mod tests {
         Segment {
             frame: 1,
             time_ns: 1_000_000_000,
+            tap: 0,
             source: end(40_000),
             destination: end(3306),
             identification: 0,
