@@ -13,7 +13,7 @@ use crate::side::Side;
 
 /// Segments of a connection that are remembered.
 const REMEMBERED: usize = 32;
-const GROWTH: usize = 8;
+const GROWTH: usize = 4;
 /// Identifications may come again, but not before the shortest retransmission time-out (200 ms) has passed.
 const NUMBERED_COPY_NS: u64 = 100_000_000;
 const UNNUMBERED_COPY_NS: u64 = 1_000_000;
