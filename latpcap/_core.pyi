@@ -19,10 +19,28 @@ class _Readable(Protocol):
 class CaptureError(Exception):
     """A file cannot be read or is no capture; the message is one line with its path and offset."""
 
-class Progress:
-    """How far a `read` has come; shared with the thread that reads."""
+class LiveSum:
+    """Sums of what was read so far: of all, or of one statement, whose fingerprint is its `text`."""
 
-    def __init__(self) -> None: ...
+    text: str
+    exchanges: int
+    round_trips: int
+    waited_ns: int
+    errors: int
+
+class Progress:
+    """How far a `read` has come; shared with the thread that reads. If `live`, with sums of what it has found so far."""
+
+    def __init__(self, *, live: bool = False) -> None: ...
+    @property
+    def read_so_far(self) -> tuple[int, int, int]:
+        """Packets, connections, and when the last request was sent (ns)."""
+
+    @property
+    def total(self) -> LiveSum: ...
+    def worst(self, most: int) -> list[LiveSum]:
+        """The statements that waited longest; what had no room of its own is without a text."""
+
     @property
     def bytes_read(self) -> int: ...
     @property

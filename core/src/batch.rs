@@ -1,7 +1,7 @@
 //! What one stage hands on to the next: what some packets brought, in their order.
 //!
-//! A batch ends after so many packets or bytes, never because of the time, and is used again when all stages have passed
-//! it: it then brings the first stage what the later ones found.
+//! A batch ends after so many packets or bytes (after one packet, where somebody watches), never because of the time,
+//! and is used again when all stages have passed it: it then brings the first stage what the later ones found.
 
 use std::ops::Range;
 
@@ -99,6 +99,11 @@ impl Batch {
     pub fn pass(&mut self) -> bool {
         self.packets += 1;
         self.packets >= self.most.packets || self.bytes.len() >= self.most.bytes
+    }
+
+    /// How many packets are in it.
+    pub fn packets(&self) -> usize {
+        self.packets
     }
 
     /// What is added next belongs together.

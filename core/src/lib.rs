@@ -17,6 +17,7 @@ pub mod health;
 pub mod json;
 pub mod layers;
 pub mod ledger;
+pub mod live;
 pub mod note;
 mod options;
 pub mod packet;

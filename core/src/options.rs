@@ -11,6 +11,7 @@ use crate::conversation::Forced;
 use crate::disk::Room;
 use crate::layers::tls::KeyLog;
 use crate::ledger::Limits;
+use crate::live::Live;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -29,10 +30,15 @@ pub struct Options {
     pub disk: Option<Room>,
     /// How many threads may work on it; as many as there are processors unless said. What comes out is the same.
     pub threads: Option<NonZeroUsize>,
+    /// Where sums are kept for who watches; every packet is then read to its end before the next one is waited for.
+    pub live: Option<Arc<Live>>,
 }
 
 impl Options {
     pub fn threads(&self) -> usize {
+        if self.live.is_some() {
+            return 1;
+        }
         self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
     }
 }

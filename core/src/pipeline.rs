@@ -30,7 +30,12 @@ pub fn read(recording: Recording, options: &Options) -> io::Result<Tables> {
     let mut conversations = Conversations::new(options);
     let mut exchanges = ExchangeColumns::within(&options.limits, options.disk.as_ref());
     let pack = |batch: &mut Batch| packets.pack(batch);
-    let converse = Box::new(|batch: &mut Batch| conversations.read(batch));
+    let converse = Box::new(|batch: &mut Batch| {
+        conversations.read(batch);
+        if let Some(live) = &options.live {
+            live.take(batch.packets(), &batch.finished, &conversations.common.statements, conversations.all.len());
+        }
+    });
     let tabulate = Box::new(|batch: &mut Batch| tabulate(batch, &mut exchanges));
     stages::run(options.threads(), pack, vec![converse, tabulate]);
     let Packets { recording, dissector, flows, .. } = packets;
@@ -66,7 +71,8 @@ impl Packets<'_> {
         self.flows.begin(batch);
         let room = self.options.limits.room(batch.kept_bytes());
         let is_full = room.is_none() && !batch.finished.is_empty();
-        batch.begin(Most::within(room.unwrap_or_default(), BATCHES));
+        let most = Most::within(room.unwrap_or_default(), BATCHES);
+        batch.begin(if self.options.live.is_some() { Most { packets: 1, ..most } } else { most });
         if is_full {
             self.flows.end_at(self.frame, batch.refusal.as_deref());
         }

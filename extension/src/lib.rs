@@ -39,7 +39,7 @@ mod _core {
         sums,
     };
     #[pymodule_export]
-    use super::progress::Progress;
+    use super::progress::{LiveSum, Progress};
     #[pymodule_export]
     use super::read::{annotate, client_groups, read};
     #[pymodule_export]

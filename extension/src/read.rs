@@ -59,7 +59,8 @@ pub fn read(
     let keys = keylog.map_or_else(|| Arc::new(tls::KeyLog::within(limits.keys)), |log| Arc::clone(&log.get().0));
     let (packets, interruption) = opened(py, &sources, names, progress.as_ref())?;
     let cancel = Arc::clone(&interruption.cancel);
-    let options = Options { show_literals, decode_as, part, cancel, limits, keys, disk, threads };
+    let live = progress.as_ref().and_then(|progress| progress.get().live.clone());
+    let options = Options { show_literals, decode_as, part, cancel, limits, keys, disk, threads, live };
     let recording = py.detach(|| {
         let mut tables = pipeline::read(packets, &options)?;
         Ok(tables.refusal.take().map_or_else(|| Ok(Recording::new(tables, &options.limits)), Err))

@@ -1,0 +1,113 @@
+"""Watching: what a recording shows while it is under way, and its whole result when it ends.
+
+```text
+recorder ─► file that grows ─┐
+capture, or a pipe ──────────┴─► core: every packet read to its end ─► sums ─► screen
+                                                                   └─► whole recording ─► report
+```
+
+The same reader as for any capture reads it, once: what is shown on the way costs nothing twice.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from latpcap._core import Progress
+from latpcap.result.watching import Seen, WaitedFor
+
+if TYPE_CHECKING:
+    from latpcap._core import LiveSum
+    from latpcap.capture import Capture
+
+__all__ = ["Following", "Watch"]
+
+LOOK_S = 0.05
+"""A file that has not grown is looked at again."""
+RECENT_S = 5.0
+"""The rate `now` is that of so long."""
+WORST = 8
+
+
+class Following:
+    """A file that grows, as one to be read: it ends where nobody writes to it any more."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (read until the watch ends)
+        self._ended = threading.Event()
+
+    def read(self, size: int = -1) -> bytes:
+        """What there is, waiting for it; nothing at the end."""
+        while not (data := self._file.read(size)):
+            if self._ended.is_set():
+                return self._file.read(size)
+            self._ended.wait(LOOK_S)
+        return data
+
+    def end(self) -> None:
+        """All is written."""
+        self._ended.set()
+
+
+class Watch:
+    """A reading under way."""
+
+    def __init__(self, read: Callable[[Progress], Capture]) -> None:
+        """`read` reads the capture with this progress; it runs in a thread of its own from now on."""
+        self.progress = Progress(live=True)
+        self._read = read
+        self._result: Capture | BaseException | None = None
+        self._began = time.monotonic()
+        self._recent: deque[tuple[float, int]] = deque([(self._began, 0)])
+        self._done = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._read(self.progress)
+        except BaseException as error:
+            self._result = error
+        finally:
+            self._done.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long for the end of what is read; true where it has come."""
+        return self._done.wait(seconds)
+
+    def result(self) -> Capture:
+        """The whole recording, once it has been read; raises what reading raised."""
+        while not self._done.wait(LOOK_S):  # a plain wait could not be interrupted
+            pass
+        if isinstance(self._result, BaseException):
+            raise self._result
+        assert self._result is not None
+        return self._result
+
+    def seen(self) -> Seen:
+        """What was seen so far."""
+        now, total = time.monotonic(), self.progress.total
+        packets, connections, _ = self.progress.read_so_far
+        self._recent.append((now, total.round_trips))
+        while self._recent[0][0] < now - RECENT_S and len(self._recent) > 2:
+            self._recent.popleft()
+        since, before = self._recent[0]
+        return Seen(
+            seconds=now - self._began,
+            packets=packets,
+            connections=connections,
+            executions=total.exchanges,
+            round_trips=total.round_trips,
+            waited_s=total.waited_ns / 1e9,
+            errors=total.errors,
+            round_trips_per_s=(total.round_trips - before) / max(now - since, LOOK_S),
+            worst=tuple(_statement(each) for each in self.progress.worst(WORST)),
+        )
+
+
+def _statement(each: LiveSum) -> WaitedFor:
+    return WaitedFor(each.text, each.exchanges, each.round_trips, each.waited_ns / 1e9)

@@ -1,0 +1,44 @@
+"""What a recording that is still under way has shown so far: sums, no verdict."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+__all__ = ["Seen", "WaitedFor"]
+
+
+class WaitedFor(Struct, frozen=True):
+    """What one statement has cost so far."""
+
+    text: str
+    """Its fingerprint; empty for those that had no room of their own."""
+    executions: int
+    round_trips: int
+    waited_s: float
+
+
+class Seen(Struct, frozen=True):
+    """What was seen so far."""
+
+    seconds: float
+    packets: int
+    connections: int
+    executions: int
+    round_trips: int
+    waited_s: float
+    """For first packets of responses, the waits of all connections together."""
+    errors: int
+    round_trips_per_s: float
+    """Of the last seconds."""
+    worst: tuple[WaitedFor, ...]
+    """Those that were waited for longest, the longest first."""
+
+    @property
+    def per_ms_s(self) -> float:
+        """Seconds that a further millisecond of RTT would have added so far, one after the other."""
+        return self.round_trips / 1000
+
+    @property
+    def per_ms_share(self) -> float:
+        """What a further millisecond adds at the present rate, as a part of the time that passes."""
+        return self.round_trips_per_s / 1000
