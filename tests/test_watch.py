@@ -1,19 +1,19 @@
 """Looking on while a recording is made: sums at any moment, the whole result at the end."""
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import FIXTURES
+
 import latpcap
 from latpcap._core import Progress
 from latpcap.live.watch import Following, Watch
 from latpcap.report.watching import line, screen
 from latpcap.result.watching import Seen, WaitedFor
-from test_sources import FIXTURES
 
 WAITS_S = 20.0
 
@@ -26,7 +26,7 @@ def until(what: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mysql/nplus1-300-client.pcapng", "postgresql/psycopg2-nplus1.pcapng", "firebird/python-nplus1.pcapng"]
+    "name", ["mysql/nplus1-300-client.pcapng", "firebird/fbclient3-nplus1.pcapng"]
 )
 def test_the_sums_are_those_of_the_whole(name: str) -> None:
     progress = Progress(live=True)
@@ -42,3 +42,73 @@ def test_the_sums_are_those_of_the_whole(name: str) -> None:
     worst = progress.worst(3)
     assert [each.waited_ns for each in worst] == sorted((each.waited_ns for each in worst), reverse=True)
     assert worst[0].text in set(exchanges["sql_fingerprint"])
+
+
+def test_each_packet_is_seen_as_soon_as_it_is_written(tmp_path: Path) -> None:
+    whole = (FIXTURES / "mysql/nplus1-300-client.pcapng").read_bytes()
+    growing = tmp_path / "growing.pcapng"
+    growing.touch()
+    following = Following(growing)
+    watch = Watch(lambda progress: latpcap.read(following, progress=progress))
+    seen = []
+    with open(growing, "ab", buffering=0) as file:
+        for part in (whole[: len(whole) // 2], whole[len(whole) // 2 :]):
+            file.write(part)
+            until(lambda: watch.seen().round_trips > (seen[-1].round_trips if seen else 0))
+            until(lambda: (one := watch.seen().packets) > 0 and not watch.wait(0.2) and watch.seen().packets == one)
+            seen.append(watch.seen())
+    following.end()
+    result = watch.result().analyze().summary
+    assert 100 < seen[0].round_trips < 200
+    assert seen[1].round_trips >= result.round_trips - 1
+    assert seen[1].worst[0].executions == 300
+    assert seen[1].connections == 1
+
+
+def test_a_capture_that_cannot_be_read_is_told_when_its_result_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "no.pcapng"
+    path.write_bytes(b"nonsense" * 10)
+    watch = Watch(lambda progress: latpcap.read(str(path), progress=progress))
+    with pytest.raises(latpcap.CaptureError):
+        watch.result()
+
+
+def test_the_rate_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(lambda progress: latpcap.read(str(FIXTURES / "mysql/nplus1-300-client.pcapng"), progress=progress))
+    until(lambda: watch.wait(0.1))
+    assert watch.seen().round_trips_per_s > 0
+    began = time.monotonic()
+    monkeypatch.setattr("latpcap.live.watch.time.monotonic", lambda: began + 100)
+    watch.seen()
+    monkeypatch.setattr("latpcap.live.watch.time.monotonic", lambda: began + 110)
+    assert watch.seen().round_trips_per_s == 0
+
+
+SEEN = Seen(
+    seconds=12.0,
+    packets=5000,
+    connections=2,
+    executions=1250,
+    round_trips=1204,
+    waited_s=1.84,
+    errors=1,
+    round_trips_per_s=96.0,
+    worst=(WaitedFor("select * from item where id = ?", 1200, 1200, 1.8), WaitedFor("", 4, 0, 0.0)),
+)
+
+
+def test_a_line_tells_the_sums() -> None:
+    told = "1,204 round trips, 96 a second now · waited 1.84 s · 1,250 exchanges · 2 connections · 1 error"
+    assert line(SEEN) == told
+
+
+def test_the_screen_tells_what_a_further_millisecond_costs_and_the_worst_statements() -> None:
+    from rich.console import Console
+
+    console = Console(width=100, record=True, file=open(os.devnull, "w"))
+    console.print(screen(SEEN, "watching TCP port 5432 on lo\x1b[31m", "q or Ctrl-C: the full report"))
+    text = console.export_text()
+    assert "\x1b" not in text
+    assert "each further millisecond of RTT: 1.2 s so far, one after the other, at the present rate 9.6 % of the time" in text
+    assert "1.800        1,200      1.5  select * from item where id = ?" in text
+    assert "(further statements)" in text

@@ -34,6 +34,7 @@ from latpcap.cli.status import told
 from latpcap.cli.tables import captures, connections, errors, exchanges, health, statements
 from latpcap.cli.tasks import tasks
 from latpcap.cli.verify import verify
+from latpcap.cli.watch import watch
 from latpcap.errors import LatpcapError, UsageError
 from latpcap.report import CAPTURES
 
@@ -42,6 +43,7 @@ __all__ = ["cli", "main"]
 COMMANDS = (
     analyze,
     record,
+    watch,
     project,
     rank,
     findings,

@@ -32,7 +32,8 @@ _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference i
 """What 1 means, by an option of the command or by its name."""
 _READS_NOTHING = ("completion", "help")
 _CONNECTS = ("calibrate",)
-_RECORDS = ("record", "rehearse")
+_RUNS = ("6", "126", "127")
+_RECORDS = {"record": _RUNS, "rehearse": _RUNS, "watch": ("6",)}
 
 
 def told(command: click.Command) -> str:
@@ -45,7 +46,7 @@ def told(command: click.Command) -> str:
         ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
     )
     recording = {"6": "cannot record", "126": "cannot run", "127": "no such command"}
-    short = _SHORT | (recording if command.name in _RECORDS else {})
+    short = _SHORT | {status: recording[status] for status in _RECORDS.get(command.name or "", ())}
     fails = [meaning for key, meaning in _FAILS.items() if key in known]
     return _line(short | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
 
