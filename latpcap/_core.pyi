@@ -29,7 +29,7 @@ class LiveSum:
     errors: int
 
 class Progress:
-    """How far a `read` has come; shared with the thread that reads. If `live`, with sums of what it has found so far."""
+    """How far a `read` has come, and if `live` what it has found so far; shared with the thread that reads."""
 
     def __init__(self, *, live: bool = False) -> None: ...
     @property

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import INTERRUPTED, read_options, result_format
+from latpcap.cli.io import read_options, result_format
 from latpcap.cli.options import PATH, Duration, move_option, recording_options, rtt_option
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
@@ -87,7 +87,7 @@ def watch(
     if relays and (ports or servers or pid or interfaces):
         raise UsageError("--relay says itself what it records: leave --port, --server, --pid and --interface out")
     chosen = result_format(False, result, "result", "report")
-    options["captures"] = [] if capture is None else [capture]
+    options |= {"captures": [] if capture is None else [capture], "keylog": ()}
     gating = gating_of(options, result)
     with _recording(records, options) as recorder:
         whole = _watched(capture, recorder, duration, options)
@@ -142,10 +142,11 @@ def _watched(
     if recorded.trouble:
         click.echo(f"latpcap: warning: {recorded.trouble}", err=True)
     following.end()
-    try:
-        return watch.result()
-    except NoDatabaseTraffic as error:
-        raise nothing_seen(error, recorded) from None
+    with closing(following):
+        try:
+            return watch.result()
+        except NoDatabaseTraffic as error:
+            raise nothing_seen(error, recorded) from None
 
 
 def _reader(source: Any, options: dict[str, Any]) -> Callable[[Progress], Capture]:

@@ -53,6 +53,10 @@ class Following:
         """All is written."""
         self._ended.set()
 
+    def close(self) -> None:
+        """Nobody reads any more."""
+        self._file.close()
+
 
 class Watch:
     """A reading under way."""

@@ -48,7 +48,9 @@ def line(seen: Seen) -> str:
 
 
 def _rate(seen: Seen) -> str:
-    return f"{seen.round_trips_per_s:.1f}" if 0 < seen.round_trips_per_s < FEW_PER_S else f"{seen.round_trips_per_s:,.0f}"
+    return (
+        f"{seen.round_trips_per_s:.1f}" if 0 < seen.round_trips_per_s < FEW_PER_S else f"{seen.round_trips_per_s:,.0f}"
+    )
 
 
 def _further(seen: Seen) -> str:
