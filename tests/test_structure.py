@@ -19,7 +19,6 @@ FLOORS = (
     ("verify",),
     ("report",),
     ("capture",),
-    ("live",),
     ("ranking", "comparing", "scan"),
     ("live",),
     ("cli", "pytest_plugin", "pytest_round_trips"),

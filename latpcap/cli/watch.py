@@ -84,8 +84,6 @@ def watch(
     records = (output, ports, servers, pid, interfaces, relays)
     if capture is not None and any(records):
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
-    if relays and (ports or servers or pid or interfaces):
-        raise UsageError("--relay says itself what it records: leave --port, --server, --pid and --interface out")
     chosen = result_format(False, result, "result", "report")
     options |= {"captures": [] if capture is None else [capture], "keylog": ()}
     gating = gating_of(options, result)
@@ -97,9 +95,7 @@ def watch(
 @contextmanager
 def _recording(records: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Recorder | None]:
     """What records, not started yet; `None` where there is a capture."""
-    from latpcap.live.record import capturing, temporary_folder
-    from latpcap.live.relay import Relay, Route
-    from latpcap.live.watched import watched
+    from latpcap.live.record import recorder_of, temporary_folder
     from latpcap.tables import sources
 
     output, ports, servers, pid, interfaces, relays = records
@@ -110,10 +106,7 @@ def _recording(records: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Re
     folder = temporary_folder(options["temp_folder"])
     try:
         path = Path(output) if output else folder / "recording.pcapng"
-        if relays:
-            yield Relay([Route.of(each) for each in relays], path)
-        else:
-            yield capturing(watched(ports, servers, pid), path, interfaces=interfaces)
+        yield recorder_of(path, ports, servers, relays, pid, interfaces=interfaces)[0]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
