@@ -9,6 +9,7 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── DiskFull            5    what does not fit in memory does not fit on the disk either
 ├── RecordingError      6    packets cannot be recorded here
 ├── ServerUnreachable   7    a server does not answer
+├── WorkersLost         8    workers of a scan died again and again
 ├── CommandFailed       …    a command that was run failed: its own status
 ├── CommandNotExecutable 126 the command of `latpcap record` cannot be run
 ├── CommandNotFound   127    there is no such command
@@ -35,6 +36,7 @@ __all__ = [
     "RecordingError",
     "ServerUnreachable",
     "UsageError",
+    "WorkersLost",
 ]
 
 
@@ -76,6 +78,12 @@ class ServerUnreachable(LatpcapError):
     """A server cannot be reached: its name, its address or its port."""
 
     exit_status = 7
+
+
+class WorkersLost(LatpcapError):
+    """Workers that computed parts of a scan died, and so did those that took their place."""
+
+    exit_status = 8
 
 
 class RecordingError(LatpcapError):

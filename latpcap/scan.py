@@ -37,7 +37,7 @@ from latpcap.tables.client_groups import each_client_group
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.table import Table
-from latpcap.units import DEFAULT_MEMORY, RttIs
+from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
 __all__ = ["Asked", "Partial", "Partition", "Scan", "part", "reduce"]
 
@@ -76,13 +76,18 @@ class Asked(Struct, frozen=True):
     show_literals: bool = False
     decode_as: tuple[tuple[int, str], ...] = ()
     """Ports and their protocols."""
+    keylog: tuple[str, ...] = ()
+    """Files, where the part is computed."""
     memory: int = DEFAULT_MEMORY
+    disk: int = DEFAULT_DISK
+    temp_folder: str | None = None
+    threads: int | None = None
 
     @property
     def reading(self) -> dict[str, Any]:
         """What `read` takes of it."""
         told = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rtt_ms"}
-        return {**told, "decode_as": dict(self.decode_as)}
+        return {**told, "decode_as": dict(self.decode_as), "keylog": [*self.keylog] or None}
 
 
 class Partial(Struct, frozen=True):
@@ -117,14 +122,18 @@ class Scan(Struct, frozen=True):
         return dump({"schema": "latpcap.scan/1", "total": self.total, **tables})
 
 
-def part(files: Sequence[str], partition: Partition | None = None, asked: Asked | None = None) -> Partial:
+def part(
+    files: Sequence[str], partition: Partition | None = None, asked: Asked | None = None, *, progress: Any = None
+) -> Partial:
     """Read one part of `files` (of all of it) as one recording, and analyse its client groups.
 
-    `files` may be a dataset, which is loaded whole.
+    `files` may be a dataset, which is loaded whole. A `latpcap.Progress` can be cancelled from another thread.
     """
     partition, asked = partition or Partition(), asked or Asked()
     is_saved = any(is_dataset(path) for path in files)
-    capture = read([*files], part=None if is_saved else (partition.number, partition.of), **asked.reading)
+    capture = read(
+        [*files], part=None if is_saved else (partition.number, partition.of), progress=progress, **asked.reading
+    )
     recording = capture.recording
     groups = each_client_group(recording)
     return _partial(

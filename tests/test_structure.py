@@ -20,6 +20,7 @@ FLOORS = (
     ("report",),
     ("capture",),
     ("ranking", "comparing", "scan"),
+    ("work",),
     ("live",),
     ("cli", "pytest_plugin", "pytest_round_trips"),
 )

@@ -15,6 +15,7 @@ EXIT_STATUS = {
     "5": "what does not fit in memory does not fit on the disk either",
     "6": "packets cannot be recorded here: no permission, no capturer, no such interface",
     "7": "a server does not answer",
+    "8": "workers of a scan died again and again",
     "126": "the command that was to be run is there, but cannot be run",
     "127": "there is no such command",
     "130": "ended by a second Ctrl-C; the first one ends the reading, and what was read is reported",

@@ -1,0 +1,30 @@
+"""Whoever computes the parts of a scan: workers behind a `concurrent.futures.Executor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from latpcap.scan import Partial
+
+__all__ = ["Engine"]
+
+
+class Engine(Protocol):
+    """Workers of one kind."""
+
+    @property
+    def work(self) -> Callable[..., Partial]:
+        """`latpcap.scan.part`, as these workers do it."""
+        ...
+
+    @property
+    def lost(self) -> tuple[type[BaseException], ...]:
+        """What a future raises whose worker died."""
+        ...
+
+    def workers(self) -> AbstractContextManager[Executor]:
+        """New workers; where that is left by an exception, they end at once, whatever they are at."""
+        ...

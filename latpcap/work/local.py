@@ -1,0 +1,98 @@
+"""Workers on this machine: threads, which start at once, or processes, of which one may die without the others."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from latpcap._core import Progress
+from latpcap.scan import Partial, part
+
+__all__ = ["Processes", "Threads", "processors"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Threads:
+    """Threads of this process: reading and analysing release the interpreter for most of their time."""
+
+    lost: tuple[type[BaseException], ...] = ()
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._progress = Progress()
+
+    @property
+    def work(self) -> Callable[..., Partial]:
+        """It can be cancelled."""
+        return partial(part, progress=self._progress)
+
+    @contextmanager
+    def workers(self) -> Iterator[Executor]:
+        """Threads, which read no further when nobody wants the result."""
+        with ThreadPoolExecutor(self._count) as executor:
+            try:
+                yield executor
+            except BaseException:
+                self._progress.cancel()
+                executor.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+class Processes:
+    """Processes of this machine, each with a memory of its own."""
+
+    work = staticmethod(part)
+    lost: tuple[type[BaseException], ...] = (BrokenProcessPool,)
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    @contextmanager
+    def workers(self) -> Iterator[Executor]:
+        """New processes, which end with this one."""
+        before = set(multiprocessing.active_children())
+        with _Undisturbed(self._count, multiprocessing.get_context("spawn"), _begin) as executor:
+            try:
+                yield executor
+            except BaseException:
+                for child in set(multiprocessing.active_children()) - before:
+                    child.kill()
+                raise
+
+
+class _Undisturbed(ProcessPoolExecutor):
+    """Processes that Ctrl-C does not reach: it is for the one that started them."""
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> Future[T]:
+        """Where this starts a process, that has the signals that are blocked here."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(work, *args, **named)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin() -> None:
+    """In a new process: none outlives the first one."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

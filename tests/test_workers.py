@@ -1,0 +1,122 @@
+"""A scan by several workers: the same bytes whoever computes its parts, and whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from dying import DyingAlways, DyingOnce
+from test_client_groups import moved
+
+from latpcap import LatpcapError
+from latpcap.cli import cli
+from latpcap.errors import CaptureError, WorkersLost
+from latpcap.scan import Asked, part, reduce
+from latpcap.work.local import Processes, Threads
+from latpcap.work.scanning import scanned
+
+MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / f"{number}.pcapng" for number in range(len(MANY))]
+    for number, path in enumerate(paths):
+        path.write_bytes(moved(MANY[number], number))
+    return [str(path) for path in paths]
+
+
+def alone(files: list[str]) -> str:
+    return reduce([part(files)]).json()
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The status, standard output and standard error of `latpcap scan`."""
+    done = subprocess.run([sys.executable, "-m", "latpcap", "scan", *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) -> None:
+    status, out, err = run(*files, "--json", "--engine", engine, "--workers", "2", "--parts", "3")
+    assert (status, out) == (0, alone(files))
+    assert sorted(err.splitlines()) == [f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)]
+
+
+def test_what_is_asked_reaches_the_parts(files: list[str]) -> None:
+    done = CliRunner().invoke(cli, ["scan", *files[:1], "--json", "--rtt", "7ms", "--think", "2s", "--quiet"])
+    asked = Asked(rtt_ms=(7.0,), think_s=2.0)
+    assert done.output == reduce([part(files[:1], asked=asked)]).json()
+    assert "runtime_7ms_ns" in json.loads(done.output)["groups"][0]
+
+
+def test_a_part_whose_worker_died_is_done_again(files: list[str]) -> None:
+    told: list[str] = []
+    assert scanned(files, Asked(), DyingOnce(2), 3, told.append).json() == alone(files)
+    assert Path(f"{files[0]}.died").exists()
+    assert [line for line in told if line.startswith("a worker died: ")]
+    assert sorted(line for line in told if line.endswith(" is done")) == [f"part {n} of 3 is done" for n in (1, 2, 3)]
+
+
+def test_a_part_that_no_worker_survives_ends_the_scan(files: list[str]) -> None:
+    with pytest.raises(WorkersLost, match=r"^workers died 3 times before .* done .*--parts"):
+        scanned(files, Asked(), DyingAlways(1), 2)
+    assert not active_children()
+
+
+@pytest.mark.parametrize("engine", [Threads(2), Processes(2)])
+def test_what_a_worker_cannot_read_ends_the_scan_in_one_line(files: list[str], engine: Threads | Processes) -> None:
+    os.unlink(files[2])
+    with pytest.raises(CaptureError, match=r"^[^\n]*2\.pcapng: no such file$"):
+        scanned(files, Asked(), engine, 2)
+    assert not active_children()
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) -> None:
+    """They wait for a pipe that says nothing."""
+    pipe = tmp_path / "pipe.pcapng"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "latpcap", "scan", str(pipe), "--json", "--engine", engine, "--parts", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    with pipe.open("wb") as writer:  # as soon as a worker reads
+        os.killpg(process.pid, signal.SIGINT)
+        if engine == "threads":
+            writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on
+            writer.close()
+        assert process.communicate(timeout=60) == (b"", b"")  # whoever had inherited its standard error has ended
+    assert process.returncode == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "ask for one of them"),
+        (["--json", "-o", "dataset"], "ask for one of them"),
+        (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
+        (["-o", "dataset", "--workers", "2"], "--workers is for --json"),
+        (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
+    ],
+)
+def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(cli, ["scan", *files, *arguments])
+    assert isinstance(done.exception, LatpcapError)
+    assert message in str(done.exception)
+
+
+def test_standard_input_is_not_divided() -> None:
+    status, out, err = run("-", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith("latpcap: standard input can be read only once")
+
+
+def test_datasets_are_scanned_by_workers_too(files: list[str], tmp_path: Path) -> None:
+    assert run(*files, "-o", str(tmp_path / "saved"), "--quiet") == (0, "", "")
+    assert scanned([str(tmp_path / "saved")], Asked(), Threads(2), 2).json() == alone(files)
