@@ -27,14 +27,19 @@ _SHORT = {
     "3": "unreadable capture",
     "4": "no database traffic",
     "5": "disk full",
+    "6": "cannot record",
+    "7": "server does not answer",
+    "126": "cannot run",
+    "127": "no such command",
     "130": "Ctrl-C",
 }
 _FAILS = {"fail_if": "a condition of --fail-if holds", "verify": "a difference is unexplained"}
 """What 1 means, by an option of the command or by its name."""
 _READS_NOTHING = ("completion", "help")
 _CONNECTS = ("calibrate",)
-_RUNS = ("6", "126", "127")
-_RECORDS = {"record": _RUNS, "rehearse": _RUNS, "watch": ("6",)}
+_RECORDS = ("6", "7")
+_RUNS = (*_RECORDS, "126", "127")
+_ALSO = {"record": _RUNS, "rehearse": _RUNS, "watch": _RECORDS}
 
 
 def told(command: click.Command) -> str:
@@ -46,8 +51,8 @@ def told(command: click.Command) -> str:
     known = (
         ("fail_if",) if isinstance(command, click.Group) else (command.name, *(each.name for each in command.params))
     )
-    recording = {"6": "cannot record", "126": "cannot run", "127": "no such command"}
-    short = _SHORT | {status: recording[status] for status in _RECORDS.get(command.name or "", ())}
+    also = _RUNS if isinstance(command, click.Group) else _ALSO.get(command.name or "", ())
+    short = {each: told for each, told in _SHORT.items() if each not in _RUNS or each in also}
     fails = [meaning for key, meaning in _FAILS.items() if key in known]
     return _line(short | dict.fromkeys(["1"] * len(fails), " or ".join(fails)))
 
