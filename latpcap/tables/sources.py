@@ -195,6 +195,8 @@ def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str])
         raise UsageError(f"{output}: is a directory; name a file")
     if not os.path.isdir(os.path.dirname(output) or "."):
         raise UsageError(f"{output}: no such directory")
+    if not os.access(output if os.path.exists(output) else os.path.dirname(output) or ".", os.W_OK):
+        raise UsageError(f"{output}: cannot be written: Permission denied")
     if any(path != "-" and os.path.exists(output) and os.path.samefile(path, output) for path in captures):
         raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
