@@ -14,7 +14,7 @@ import pytest
 from conftest import load_fixture
 
 import latpcap
-from latpcap.errors import RecordingError, UsageError
+from latpcap.errors import RecordingError, ServerUnreachable, UsageError
 from latpcap.live.relay import Relay, Route
 
 
@@ -114,6 +114,12 @@ def test_a_server_that_refuses_is_told(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
     with server() as port, pytest.raises(RecordingError, match=rf"^127\.0\.0\.1:{port} is in use: [^\n]*$"):
         Relay([Route.of(f"{port}:127.0.0.1:1")], tmp_path / "relayed.pcapng").start()
+    assert not (tmp_path / "relayed.pcapng").exists()
+
+
+def test_a_server_whose_name_is_unknown_is_unreachable(tmp_path: Path) -> None:
+    with pytest.raises(ServerUnreachable, match=r"^nowhere\.invalid: the name cannot be resolved"):
+        Relay([Route.of("0:nowhere.invalid:1")], tmp_path / "relayed.pcapng").start()
     assert not (tmp_path / "relayed.pcapng").exists()
 
 

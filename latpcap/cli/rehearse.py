@@ -42,14 +42,14 @@ STDOUT, STDERR = 1, 2
     type=click.IntRange(1, 65535),
     multiple=True,
     metavar="PORT",
-    help="Record this port of whichever server; repeatable.",
+    help="This port is to be farther away, whichever servers the first run talks to there; repeatable.",
 )
 @link_options
 @click.option(
     "--relay",
     "relays",
     multiple=True,
-    metavar="[ADDRESS:]PORT:HOST:PORT",
+    metavar="[BIND:]PORT:HOST:PORT",
     help="Delay in a relay that listens on PORT and forwards to HOST:PORT, where the command is told to "
     "connect to PORT: needs no rights, and is exact for stop-and-wait work only; repeatable.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,20 +13,19 @@ from latpcap.errors import CommandFailed, UsageError
 from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, share
 from latpcap.live import job
 from latpcap.live.capturer import Capturer
+from latpcap.live.record import temporary_folder
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
-from latpcap.live.server import Server, addresses
+from latpcap.live.server import LOOKED_UP_S, Server, addresses
 from latpcap.live.ways import Link, Relayed, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report.jsonout import dump
 from latpcap.report.rehearsal import render_markdown
 from latpcap.result.rehearsal import Rehearsal
-from latpcap.units import format_given_ms, listed
+from latpcap.units import counted, format_given_ms, listed
 
 __all__ = ["rehearse"]
 
-LOOKED_UP_S = 10.0
-"""How long a server's name may take to be resolved."""
 HANDSHAKES = 3
 """Connections that tell how far away a server is where no recording of today does; MySQL counts each as failed."""
 
@@ -125,7 +123,7 @@ def _announced(plan: Plan) -> str:
     times = plan.runs * (len(plan.rtt_ms) + (plan.recording is None))
     today = "" if plan.recording is not None else "as things are and "
     return (
-        f"the command is run {times} times, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
+        f"the command is run {counted(times, 'time')}, {today}at {listed(map(format_given_ms, plan.rtt_ms))}; "
         "each time it writes to the database whatever it writes"
     )
 
@@ -133,7 +131,7 @@ def _announced(plan: Plan) -> str:
 @contextmanager
 def _kept_in(folder: str | Path | None, say: Callable[[str], object]) -> Iterator[Path]:
     """A folder for the recordings: the one that was named, else one that goes, unless the command or we were ended."""
-    into = Path(tempfile.mkdtemp(prefix="latpcap-rehearse-")) if folder is None else _fresh(Path(folder))
+    into = temporary_folder() if folder is None else _fresh(Path(folder))
     keeps = folder is not None
     try:
         yield into

@@ -84,7 +84,7 @@ def run_rehearsal(
         ran = way.run(plan.command, into, plan.servers if now is None else now.servers, link_ms)
         _check(ran, asked_ms)
         behind_ms = now.rtt_ms if now is not None and asked_ms is not None and way.goes_on else 0.0
-        runs.append(RecordedRun(into.name, _found(into, behind_ms, read), asked_ms, link_ms))
+        runs.append(RecordedRun(into.name, _found(into, behind_ms, read, ran.problems), asked_ms, link_ms))
         now, ends = now or _today(plan, runs[0].found), ran.ends or ends
 
     def project(recording: str, rtt_ms: Sequence[float]) -> Analysis:
@@ -112,9 +112,13 @@ def _check(ran: Ran, asked_ms: float | None) -> None:
         raise NoDatabaseTraffic(f"nothing that the command sent crossed the link {_at(asked_ms)}: {REACHED}")
 
 
-def _found(path: Path, behind_ms: float, read: Callable[..., Capture]) -> Analysis:
+def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems: Sequence[str]) -> Analysis:
     """What is in a recording; behind the link's end, whence the data are acknowledged, the way may go on."""
-    found = _of_the_command(read(path)).analyze()
+    try:
+        found = _of_the_command(read(path)).analyze()
+    except NoDatabaseTraffic as error:
+        told = str(error).replace(str(path), "the recording")
+        raise NoDatabaseTraffic("; ".join([*problems, told, REACHED])) from None
     rtt = told_path(found).rtt
     link_ms = rtt.baseline_ms if rtt.in_stream_median_ms is None else rtt.in_stream_median_ms
     if link_ms is None or not behind_ms:

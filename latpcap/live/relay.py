@@ -15,7 +15,7 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.errors import RecordingError, UsageError
 from latpcap.live.recorder import Recorded
-from latpcap.live.server import Server, written
+from latpcap.live.server import LOOKED_UP_S, Server, addresses, written
 from latpcap.units import counted
 
 __all__ = ["Relay", "Route"]
@@ -90,6 +90,8 @@ class Relay:
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
+        for each in self._routes:
+            addresses(each.server, LOOKED_UP_S)
         routes = [((each.host, each.port), (each.server.host, each.server.port)) for each in self._routes]
         try:
             self._running = _core.Relay(

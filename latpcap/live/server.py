@@ -12,9 +12,12 @@ from msgspec import Struct
 
 from latpcap.errors import ServerUnreachable, UsageError
 
-__all__ = ["Address", "Server", "addresses"]
+__all__ = ["LOOKED_UP_S", "Address", "Server", "addresses", "written"]
 
 WRITTEN = re.compile(r"(?:\[(?P<bracketed>[^\]\s]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>[0-9]{1,5})")
+
+LOOKED_UP_S = 10.0
+"""How long a name may take to be resolved."""
 
 
 class Server(Struct, frozen=True):

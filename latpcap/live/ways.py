@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.errors import RecordingError, UsageError
 from latpcap.live import job, network
@@ -29,6 +30,8 @@ class Ran(Struct, frozen=True):
     packets: int | None = None
     """How many crossed the link; `None` where there was none."""
     ends: Ends | None = None
+    problems: tuple[str, ...] = ()
+    """What went wrong on the way to a server, a line each."""
 
 
 class Way(Protocol):
@@ -58,16 +61,17 @@ class Link:
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
         """Run the command, with `servers` that much farther away (`None`: as things are)."""
         if link_ms is None:
-            return Ran(recorded(self._today(into), command))
+            return recorded(self._today(into), command)
         with network.Network(servers, self._asked(link_ms), self._congestion_control) as far:
             where = f"the job's packets to {', '.join(servers)}"
             inside = far.prefix(may_capture=True)
             capturer = Capturer(into, capture_filter="tcp", where=where, interfaces=[network.INTERFACE], prefix=inside)
-            status = recorded(capturer, [*far.prefix(), *command])
+            ran = recorded(capturer, [*far.prefix(), *command])
             if failure := far.failure():
                 raise RecordingError(f"the link has failed: {failure}")
             there, back = far.counts()
-        return Ran(status, there.received + back.received, Ends(self._congestion_control, self._congestion_control))
+        ends = Ends(self._congestion_control, self._congestion_control)
+        return replace(ran, packets=there.received + back.received, ends=ends)
 
     def _asked(self, link_ms: float) -> network.Conditions:
         asked = self._conditions
@@ -79,8 +83,8 @@ class Link:
         )
 
 
-def recorded(recorder: Recorder, command: Sequence[str]) -> int:
-    """Run the command under a recording that lost nothing; return its exit status.
+def recorded(recorder: Recorder, command: Sequence[str]) -> Ran:
+    """Run the command under a recording that lost nothing.
 
     Whoever ends it wants no further run: `KeyboardInterrupt` where the command took that for no failure.
     """
@@ -97,7 +101,7 @@ def recorded(recorder: Recorder, command: Sequence[str]) -> int:
         raise RecordingError(done.trouble)
     if done.dropped:
         raise RecordingError(f"{done.dropped:,} packets were not recorded: this machine was too busy; try again")
-    return ended.status
+    return Ran(ended.status, problems=done.problems)
 
 
 class Relayed:
@@ -118,4 +122,4 @@ class Relayed:
         asked = self._conditions if link_ms is not None else Conditions()
         bits = round(asked.bandwidth_bps or 0)
         relay = Relay(self._routes, into, rtt_ms=link_ms, jitter_ms=asked.jitter_ms, bits_per_second=bits)
-        return Ran(recorded(relay, command))
+        return recorded(relay, command)

@@ -116,6 +116,26 @@ def test_a_relay_delays_without_rights(port: int, tmp_path: Path) -> None:
     assert there["told"]["runtime_s"] >= RTT_MS / 1e3 * (ROUND_TRIPS - 2)
 
 
+def test_a_command_that_asks_no_database_is_told_what_to_look_at(port: int, tmp_path: Path) -> None:
+    relayed = free_port()
+    done = rehearse("--relay", f"{relayed}:127.0.0.1:{port}", "-o", tmp_path / "kept", "--", "true")
+    assert (done.returncode, done.stdout) == (4, "")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("latpcap: the recording: no TCP connection in it")
+    assert "give the command 127.0.0.1; another server or port: --server HOST:PORT" in last
+
+
+def test_a_relayed_server_that_refuses_is_told(tmp_path: Path) -> None:
+    relayed, nobody = free_port(), free_port()
+    (tmp_path / "knock.py").write_text(
+        f"import socket\nwith socket.create_connection(('127.0.0.1', {relayed})) as knock:\n"
+        "    try:\n        knock.recv(1)\n    except OSError:\n        pass\n"
+    )
+    done = rehearse("--relay", f"{relayed}:127.0.0.1:{nobody}", "--", sys.executable, tmp_path / "knock.py")
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[-1].startswith(f"latpcap: 127.0.0.1:{nobody} refused the connection; ")
+
+
 def test_a_server_that_is_farther_away_is_brought_no_nearer(port: int, tmp_path: Path) -> None:
     relayed = free_port()
     done = rehearse("--rtt", "0.001ms", "--relay", f"{relayed}:127.0.0.1:{port}", *job(tmp_path, relayed))
