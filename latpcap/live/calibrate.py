@@ -99,7 +99,7 @@ def _question(protocol: str | None, port: int) -> Question | None:
 def _announced(server: Server, question: Question | None, connections: int) -> str:
     made = f"{server}: {counted(connections, 'connection')}"
     if question is None:
-        return f"{made}; nothing is asked, as no database's protocol is known for it (--protocol names one)"
+        return f"{made}, and nothing is asked (--protocol says what may); MySQL counts each towards max_connect_errors"
     return f"{made} for {question.title}'s {question.called}, ended without a login: {question.leaves}"
 
 
