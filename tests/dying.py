@@ -7,6 +7,7 @@ from pathlib import Path
 
 from latpcap.scan import Asked, Partial, Partition, part
 from latpcap.work.local import Processes
+from latpcap.work.on_dask import Dask
 
 
 def die() -> None:
@@ -40,3 +41,9 @@ class DyingAlways(Processes):
     """One part is too much for them."""
 
     work = staticmethod(dies_always)
+
+
+class DyingOnDask(Dask):
+    """One of Dask's workers dies."""
+
+    work = staticmethod(dies_once)

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from dying import DyingAlways, DyingOnce
+from dying import DyingAlways, DyingOnce, DyingOnDask
 from test_client_groups import moved
 
 from latpcap import LatpcapError
 from latpcap.cli import cli
-from latpcap.errors import CaptureError, WorkersLost
+from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Asked, part, reduce
+from latpcap.work import on_dask
 from latpcap.work.local import Processes, Threads
 from latpcap.work.scanning import scanned
 
@@ -43,7 +44,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("engine", ["threads", "processes"])
+@pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
 def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) -> None:
     status, out, err = run(*files, "--json", "--engine", engine, "--workers", "2", "--parts", "3")
     assert (status, out) == (0, alone(files))
@@ -103,12 +104,35 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
         (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
         (["-o", "dataset", "--workers", "2"], "--workers is for --json"),
         (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
+        (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask"),
     ],
 )
 def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str], message: str) -> None:
     done = CliRunner().invoke(cli, ["scan", *files, *arguments])
     assert isinstance(done.exception, LatpcapError)
     assert message in str(done.exception)
+
+
+def test_dask_does_again_what_a_dead_worker_had(files: list[str]) -> None:
+    assert scanned(files, Asked(threads=1), DyingOnDask(2), 3).json() == alone(files)
+    assert Path(f"{files[0]}.died").exists()
+
+
+def test_what_a_worker_of_dask_cannot_read_is_one_line(files: list[str]) -> None:
+    os.unlink(files[2])
+    status, out, err = run(*files, "--json", "--engine", "dask", "--workers", "1")
+    assert (status, out, err) == (3, "", f"latpcap: {files[2]}: no such file\n")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "message"),
+    [("tcp://127.0.0.1:1", "no Dask scheduler answers"), ("nonsense", "no Dask scheduler answers")],
+)
+def test_a_scheduler_that_is_not_there_is_told(files: list[str], scheduler: str, message: str) -> None:
+    status, out, err = run(*files, "--json", "--engine", "dask", "--scheduler", scheduler)
+    assert (status, out) == (7, "")
+    assert err.startswith(f"latpcap: {scheduler}: {message}: ")
+    assert err.count("\n") == 1
 
 
 def test_standard_input_is_not_divided() -> None:
@@ -120,3 +144,14 @@ def test_standard_input_is_not_divided() -> None:
 def test_datasets_are_scanned_by_workers_too(files: list[str], tmp_path: Path) -> None:
     assert run(*files, "-o", str(tmp_path / "saved"), "--quiet") == (0, "", "")
     assert scanned([str(tmp_path / "saved")], Asked(), Threads(2), 2).json() == alone(files)
+
+
+@pytest.mark.parametrize(("found", "told"), [("0.0.9", "latpcap 0.0.9"), ("", "no latpcap")])
+def test_workers_with_another_latpcap_compute_nothing(found: str, told: str) -> None:
+    class Client:
+        @staticmethod
+        def run(work: object) -> dict[str, str]:
+            return {"tcp://10.0.0.1:1": on_dask.version("latpcap"), "tcp://10.0.0.2:1": found}
+
+    with pytest.raises(UsageError, match=f"^tcp://10.0.0.2:1: has {told}, and here is"):
+        on_dask._check(Client)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scan"]
 
-ENGINES = ("threads", "processes")
+ENGINES = ("threads", "processes", "dask")
 
 
 @click.command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
@@ -58,6 +58,11 @@ ENGINES = ("threads", "processes")
     show_default=True,
     help="With --json, who computes the parts; where a process dies, another one does its part again.",
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --engine dask, whose workers are asked (tcp://host:8786); by default --workers of this machine.",
+)
 def scan(force: bool, output: str | None, as_json: bool, **asked: Any) -> None:
     """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
 
@@ -85,7 +90,12 @@ def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
     from latpcap.tables.dataset import manifest
     from latpcap.tables.dataset.writing import check_place
 
-    given = {"rtt": reading["rtt"], "workers": reading["workers"], "parts": reading["parts"]}
+    given = {
+        "rtt": reading["rtt"],
+        "workers": reading["workers"],
+        "parts": reading["parts"],
+        "scheduler": reading["scheduler"],
+    }
     for name, value in given.items():
         if value:
             raise UsageError(f"--{name} is for --json: a dataset is written by one reader, and asked for RTTs later")
@@ -98,7 +108,13 @@ def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
 
 
 def _analyse(
-    captures: tuple[str, ...], engine: str, workers: int | None, parts: int | None, quiet: bool, **asked: Any
+    captures: tuple[str, ...],
+    engine: str,
+    scheduler: str | None,
+    workers: int | None,
+    parts: int | None,
+    quiet: bool,
+    **asked: Any,
 ) -> None:
     from latpcap.report.text import printable
     from latpcap.tables import sources
@@ -107,6 +123,8 @@ def _analyse(
 
     if asked["pseudonymise"]:
         raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
+    if scheduler is not None and engine != "dask":
+        raise UsageError("--scheduler is that of Dask: say --engine dask, too")
     files = [path for given in captures for path in sources.paths(given)]
     if "-" in files or "-" in asked["keylog"]:
         raise UsageError("standard input can be read only once, and each part reads all files: name files")
@@ -117,7 +135,7 @@ def _analyse(
             click.echo(f"latpcap: {printable(line)}", err=True)
 
     try:
-        found = scanned(files, _asked(asked, at_once), _engine(engine, at_once), parts or at_once, tell)
+        found = scanned(files, _asked(asked, at_once), _engine(engine, at_once, scheduler), parts or at_once, tell)
     except KeyboardInterrupt:
         raise click.exceptions.Exit(INTERRUPTED) from None
     write([found.json()], None)
@@ -140,7 +158,10 @@ def _asked(options: dict[str, Any], at_once: int) -> Asked:
     )
 
 
-def _engine(name: str, at_once: int) -> Engine:
+def _engine(name: str, at_once: int, scheduler: str | None) -> Engine:
     from latpcap.work.local import Processes, Threads
+    from latpcap.work.on_dask import Dask
 
+    if name == "dask":
+        return Dask(at_once, scheduler)
     return Threads(at_once) if name == "threads" else Processes(at_once)

@@ -1,0 +1,99 @@
+"""Dask's workers: a cluster within this machine, or the one of a scheduler somewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from latpcap.errors import ServerUnreachable, UsageError
+from latpcap.scan import part
+
+__all__ = ["Dask"]
+
+CONNECT_S = 5
+SILENT = logging.CRITICAL + 1
+"""What goes wrong is told once, by latpcap."""
+
+
+class Dask:
+    """`scheduler` is an address (`tcp://host:8786`); without it so many processes of this machine."""
+
+    work = staticmethod(part)
+
+    def __init__(self, count: int, scheduler: str | None = None) -> None:
+        self._count = count
+        self._scheduler = scheduler
+
+    @property
+    def lost(self) -> tuple[type[BaseException], ...]:
+        """Dask has done the part again already, by other workers, as often as its own configuration says."""
+        from distributed import KilledWorker
+
+        return (KilledWorker,)
+
+    @contextmanager
+    def workers(self) -> Iterator[Executor]:
+        """The cluster's; what was asked of them is taken back in the end."""
+        client = self._client()
+        try:
+            with client.get_executor(pure=False) as executor:
+                try:
+                    yield executor
+                except BaseException:
+                    executor.shutdown(wait=False)  # takes back what is not done
+                    raise
+        finally:
+            client.close()
+            if client.cluster is not None:
+                client.cluster.close()
+
+    def _client(self) -> Any:
+        distributed = _distributed()
+        if self._scheduler is None:
+            settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": SILENT}
+            return distributed.Client(distributed.LocalCluster(n_workers=self._count, **settings))
+        try:
+            client = distributed.Client(self._scheduler, timeout=CONNECT_S)
+        except (OSError, ValueError) as error:
+            why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise ServerUnreachable(f"{self._scheduler}: no Dask scheduler answers: {why}") from None
+        try:
+            _check(client)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("Dask is not installed: pip install 'latpcap[dask]'") from None
+    return distributed
+
+
+def _check(client: Any) -> None:
+    """All workers that are there have this latpcap: nothing is computed by others."""
+    ours = version("latpcap")
+    for worker, theirs in client.run(_version).items():
+        if theirs != ours:
+            raise UsageError(f"{worker}: has {_told(theirs)}, and here is {ours}: install the same on all workers")
+
+
+def _told(found: str) -> str:
+    return f"latpcap {found}" if found else "no latpcap"
+
+
+def _version() -> str:
+    """Of the worker's latpcap."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("latpcap")
+    except PackageNotFoundError:
+        return ""
