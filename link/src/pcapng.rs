@@ -104,6 +104,16 @@ pub fn block_end(blocks: &[u8], start: usize) -> Option<usize> {
     Some(start + u32::from_le_bytes(*length) as usize)
 }
 
+/// How many of whole `blocks` are packets.
+pub fn packets(blocks: &[u8]) -> u64 {
+    let (mut count, mut start) = (0, 0);
+    while let Some(end) = block_end(blocks, start) {
+        count += u64::from(blocks[start..].starts_with(&PACKET.to_le_bytes()));
+        start = end;
+    }
+    count
+}
+
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());

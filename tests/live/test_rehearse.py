@@ -89,8 +89,8 @@ def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> Non
 
 
 @needs_link
-def test_what_reaches_its_server_by_a_unix_socket_crosses_no_link(port: int, tmp_path: Path) -> None:
-    """As MySQL's own clients do at `localhost`; the first connection shows where the database is."""
+def test_a_command_that_sends_nothing_over_the_link_is_not_reported(port: int, tmp_path: Path) -> None:
+    """As one that reaches its server by a Unix socket; today's recording says where the database is."""
     today = rehearse("--port", port, "-o", tmp_path / "kept", *job(tmp_path, port))
     assert today.returncode == 0, today.stderr
     done = rehearse("--from", tmp_path / "kept" / "today-1.pcapng", "--", "true")

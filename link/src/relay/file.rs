@@ -178,16 +178,14 @@ fn write(file: &mut File, shared: &Shared) {
             told_drops = dropped;
         }
         let done = file.write_all(&blocks);
-        let ended = match &done {
+        let (ended, kept) = match &done {
             Ok(()) => {
                 whole = whole.map(|whole| whole + blocks.len() as u64);
-                None
+                (None, blocks.len())
             }
-            Err(problem) => {
-                keep_whole(file, whole, &blocks);
-                Some(problem.to_string())
-            }
+            Err(problem) => (Some(problem.to_string()), keep_whole(file, whole, &blocks)),
         };
+        let unwritten = pcapng::packets(&blocks[kept..]);
         blocks.clear();
         blocks.shrink_to(LARGE);
         let mut state = shared.lock();
@@ -195,7 +193,9 @@ fn write(file: &mut File, shared: &Shared) {
         let is_over = closing || ended.is_some();
         state.recorded.ended = ended;
         if is_over {
-            state.blocks = Vec::new();
+            let lost = unwritten + pcapng::packets(&std::mem::take(&mut state.blocks));
+            state.recorded.packets -= lost;
+            state.recorded.dropped += lost;
         }
         shared.written.notify_all();
         if is_over {
@@ -213,16 +213,18 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// After a failure, ends the file behind the last block that is whole. `before`: where these `blocks` begin.
-fn keep_whole(file: &mut File, before: Option<u64>, blocks: &[u8]) {
-    let Some(before) = before else { return };
-    let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return };
+/// After a failure, ends the file behind the last block that is whole. `before`: where these `blocks` begin. Comes back
+/// with how much of them is in the file; nothing where that cannot be known.
+fn keep_whole(file: &mut File, before: Option<u64>, blocks: &[u8]) -> usize {
+    let Some(before) = before else { return 0 };
+    let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return 0 };
     let mut end = 0;
     while let Some(next) = pcapng::block_end(blocks, end).filter(|&next| before + next as u64 <= length) {
         end = next;
     }
     // What cannot be cut either, a reader says of it that the file ends inside a block.
     let _ = file.set_len(before + end as u64);
+    end
 }
 
 /// The clock that every capture of this machine goes by.
@@ -274,7 +276,8 @@ mod tests {
             let mut file = File::create(folder.path().join("full")).unwrap();
             file.write_all(b"head").unwrap();
             file.write_all(&blocks[..there]).unwrap();
-            keep_whole(&mut file, Some(4), &blocks);
+            let kept = keep_whole(&mut file, Some(4), &blocks);
+            assert_eq!(pcapng::packets(&blocks[kept..]) as usize, 3 - there / one);
             assert_eq!(file.metadata().unwrap().len() as usize, 4 + there / one * one);
         }
     }
