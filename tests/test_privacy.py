@@ -37,6 +37,7 @@ RUNS: dict[str, list[list[str]]] = {
     "validate": [["--against", "{capture}"], ["--against", "{capture}", "--json"]],
     "report": [["-o", "{tmp}/report.md"], ["-o", "{tmp}/report.html"]],
     "scan": [["-o", "{tmp}/dataset"]],
+    "watch": [[], ["--report", "{tmp}/watch.json"]],
     "sql": [[f"select * from {table}"] for table in TABLES],
 }
 """Commands that need more than a capture."""

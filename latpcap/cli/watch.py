@@ -15,7 +15,7 @@ import click
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import read_options, result_format
-from latpcap.cli.options import PATH, Duration, move_option, recording_options, rtt_option
+from latpcap.cli.options import PATH, Duration, keylog_option, move_option, recording_options, rtt_option
 from latpcap.errors import NoDatabaseTraffic, UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ LINE_S = 5.0
     help="Write the full report to FILE (.html, .md, .json, .txt) instead of showing it.",
 )
 @recording_options
+@keylog_option
 @rtt_option
 @move_option
 @click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
@@ -85,7 +86,7 @@ def watch(
     if capture is not None and any(records):
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
     chosen = result_format(False, result, "result", "report")
-    options |= {"captures": [] if capture is None else [capture], "keylog": ()}
+    options["captures"] = [] if capture is None else [capture]
     gating = gating_of(options, result)
     with _recording(records, options) as recorder:
         whole = _watched(capture, recorder, duration, options)
@@ -119,8 +120,8 @@ def _watched(
     from latpcap.live.watch import Following, Watch
 
     if recorder is None:
-        watch, where = Watch(_reader(capture, options)), f"watching {capture}"
-        _look_on(watch, where, duration, options)
+        watch = Watch(_reader(capture, options))
+        _look_on(watch, "watching the capture", duration, options)
         watch.progress.stop()
         return watch.result()
     recorder.start()
