@@ -20,6 +20,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 def main(network: str, user: str, may_capture: str, files: str, *command: str) -> int:
     """Enter, and return only if that is not possible."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a Ctrl-C now is one for the command
     try:
         enter_namespaces(network, user or None, may_capture=bool(may_capture))
         resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
 import socketserver
@@ -16,15 +15,13 @@ from pathlib import Path
 
 import pytest
 from loopback import wait_until
+from rehearsed import crossed, needs_namespaces
 
 from latpcap.errors import UsageError
 from latpcap.live.network import INTERFACE, Conditions, Network
 
 RTT_MS = 10
 NOBODY = 65534
-needs_namespaces = pytest.mark.skipif(
-    not Path("/dev/net/tun").exists() or shutil.which("ip") is None, reason="there is no /dev/net/tun, or no `ip`"
-)
 pytestmark = [needs_namespaces]
 
 
@@ -93,10 +90,6 @@ def job(network: Network, program: str, *arguments: object, **options: object) -
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
-
-
-def crossed(network: Network) -> int:
-    return sum(counts.received for counts in network.counts())
 
 
 ECHO = """
@@ -442,6 +435,17 @@ def test_an_ordinary_user_needs_no_root(ports: list[int], tmp_path: Path) -> Non
     assert echo[1] >= RTT_MS
     assert (without, capturing, user_id) == (0, NET_ADMIN_AND_RAW, NOBODY)
     assert packets >= 10
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
+def test_without_devices_one_line_says_what_to_do(ports: list[int]) -> None:
+    program = [sys.executable, "-c", ORDINARY, str(ports[0])]
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
+    done = subprocess.run([*hidden, *program], capture_output=True, text=True, env=everybody())
+    assert done.stderr.splitlines()[-1] == (
+        "latpcap.errors.UsageError: no network for the job: /dev/net/tun: No such file or directory (os error 2): "
+        "`modprobe tun`, for a container `--device /dev/net/tun`; or use the relay"
+    )
 
 
 def test_a_capture_in_the_network_sees_both_ways_even_of_ipv6(network: Network, ports: list[int]) -> None:

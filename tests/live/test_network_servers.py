@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from loopback import wait_until
 from mariadb_server import PASSWORD, free_port, mariadb, running
+from rehearsed import crossed, needs_namespaces
 
 from latpcap.live.network import Conditions, Network
 
@@ -20,14 +21,8 @@ RTT_MS = 5
 POSTGRES = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/nowhere"))
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="the servers run as users of their own: that needs root"),
-    pytest.mark.skipif(
-        not Path("/dev/net/tun").exists() or shutil.which("ip") is None, reason="there is no /dev/net/tun, or no `ip`"
-    ),
+    needs_namespaces,
 ]
-
-
-def crossed(network: Network) -> int:
-    return sum(counts.received for counts in network.counts())
 
 
 @contextmanager

@@ -37,9 +37,10 @@ impl Family {
 }
 
 /// Both devices, before they have addresses. Nothing but the job itself may send: no router is asked for, no group joined.
-pub fn devices() -> String {
+pub fn devices(machine: &Machine) -> String {
+    let no_address = if machine.has_ipv6 { " addrgenmode none" } else { "" };
     let device = |name: &str, mtu| {
-        format!("link set {name} mtu {mtu} txqueuelen 20000 multicast off addrgenmode none\nlink set {name} up\n")
+        format!("link set {name} mtu {mtu} txqueuelen 20000 multicast off{no_address}\nlink set {name} up\n")
     };
     format!("link set lo up\n{}{}", device(DELAYED, DELAYED_MTU), device(DIRECT, DIRECT_MTU))
 }

@@ -21,7 +21,7 @@ use super::leftover::end_processes_in;
 use super::machine::{Machine, without_ip};
 use super::raw::device_socket;
 use super::routes::{self, DELAYED, DIRECT, Family};
-use crate::delay::Tun;
+use crate::delay::{LinkError, Tun};
 
 /// What the network needs beside its devices. It is the kernel's own in a namespace until it is set.
 const BOTH: [(&str, &str); 4] = [
@@ -113,6 +113,19 @@ fn not_permitted(why: &Error) -> Error {
     Error::new(ErrorKind::PermissionDenied, format!("{cause} ({why}): run it as root, or use the relay"))
 }
 
+fn without_tun(why: LinkError) -> Error {
+    let advice = match &why {
+        LinkError::System { why, .. } if why.kind() == ErrorKind::NotFound => {
+            ": `modprobe tun`, for a container `--device /dev/net/tun`; or use the relay"
+        }
+        LinkError::System { why, .. } if why.kind() == ErrorKind::PermissionDenied => {
+            ": run it as root, or `sudo chmod 666 /dev/net/tun`, as most systems have it; or use the relay"
+        }
+        _ => "",
+    };
+    Error::other(format!("{why}{advice}"))
+}
+
 fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
     #[allow(unsafe_code)]
     // SAFETY: file descriptors stay shared, which is what may go wrong.
@@ -133,7 +146,7 @@ pub fn keep_network_rights() -> Result<(), Errno> {
 
 fn space(machine: &Machine, congestion_control: &str, routes: impl Fn(Family) -> String) -> io::Result<Space> {
     let namespace = File::open("/proc/self/ns/net")?;
-    let open = |name| Tun::open(name).map_err(|why| Error::other(why.to_string()));
+    let open = |name| Tun::open(name).map_err(without_tun);
     let (delayed, direct) = (open(DELAYED)?, open(DIRECT)?);
     for (name, value) in BOTH {
         for device in [DELAYED, DIRECT] {
@@ -141,7 +154,7 @@ fn space(machine: &Machine, congestion_control: &str, routes: impl Fn(Family) ->
         }
     }
     set_tcp(machine, congestion_control)?;
-    ip(Family::V4, &routes::devices())?;
+    ip(Family::V4, &routes::devices(machine))?;
     ip(Family::V4, &routes(Family::V4))?;
     if machine.has_ipv6 {
         set("ipv6/conf/all/disable_ipv6", "0")?;
@@ -170,7 +183,7 @@ fn reserve_ports(machine: &Machine) -> io::Result<()> {
 
 fn set(name: &str, value: &str) -> io::Result<()> {
     let path = format!("/proc/sys/net/{name}");
-    write(&path, value).map_err(|why| Error::new(why.kind(), format!("{path} cannot be set: {why}")))
+    write(&path, value).map_err(|why| Error::new(why.kind(), format!("{path} cannot be set: {why}; use the relay")))
 }
 
 /// Have `ip` do what these lines say.
