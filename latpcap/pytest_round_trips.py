@@ -109,7 +109,11 @@ class RoundTrips:
         """Nothing is recorded before the session starts."""
         self._folder = tempfile.mkdtemp(prefix="latpcap-")
         self._kept: str | None = config.getoption("latpcap_output")
-        self._recorder = _recorder(config, Path(self._kept or f"{self._folder}/tests.pcapng"))
+        try:
+            self._recorder = _recorder(config, Path(self._kept or f"{self._folder}/tests.pcapng"))
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
         self._sections = Sections(self._recorder)
         self._costs: list[Cost] = []
         self._recorded: Recorded | None = None

@@ -161,9 +161,15 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
         (["--latpcap-port", "5432", "-n", "2"], "must not run side by side: leave out -n"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_a_mistake_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     done = run(a_test(tmp_path, PASSES), *arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert not list(temporary.iterdir())
     assert [line for line in done.stderr.splitlines() if message in line]
     assert "Traceback" not in done.stderr
 

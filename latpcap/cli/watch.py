@@ -138,7 +138,9 @@ def _watched(
     following.end()
     with closing(following):
         try:
-            return watch.result()
+            whole = watch.result()
+            _ = whole.measures
+            return whole
         except NoDatabaseTraffic as error:
             raise nothing_seen(error, recorded) from None
 

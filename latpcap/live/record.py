@@ -127,7 +127,9 @@ def temporary_folder(within: str | os.PathLike[str] | None = None) -> Path:
 
 def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
     """The same error with what was recorded, and why that is usually not what the client used."""
-    told = str(error).replace(str(recorded.path), "the recording")
+    told = str(error)
+    for name in (str(recorded.path), "file object"):  # which is how a recording that still grows is read
+        told = told.replace(name, "the recording")
     return NoDatabaseTraffic(f"{told} (recorded: {recorded.where}). {REASONS}")
 
 

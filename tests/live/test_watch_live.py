@@ -90,3 +90,12 @@ def test_what_happens_is_shown_and_a_key_ends_it_with_the_report(port: int, tmp_
     assert status == 0, terminal.shown[-2000:]
     assert "Where the time went" in terminal.shown
     assert latpcap.read(str(kept)).analyze().summary.round_trips == 203
+
+
+def test_what_saw_no_database_says_what_it_watched() -> None:
+    nobody = free_port()
+    command = [sys.executable, "-m", "latpcap", "watch", "--port", str(nobody), "--duration", "1s"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=WAITS_S)
+    assert done.returncode == 4
+    assert done.stderr.splitlines()[-1].startswith("latpcap: the recording: no TCP connection in it")
+    assert f"(recorded: TCP port {nobody})" in done.stderr
