@@ -118,6 +118,7 @@ def _watched(
     """Show what is seen until that ends; then the whole recording."""
     from latpcap.live.record import nothing_seen
     from latpcap.live.watch import Following, Watch
+    from latpcap.report.text import printable
 
     if recorder is None:
         watch = Watch(_reader(capture, options))
@@ -133,8 +134,8 @@ def _watched(
         recorder.stop(at_once=True)
         raise
     recorded = recorder.stop()
-    if recorded.trouble:
-        click.echo(f"latpcap: warning: {recorded.trouble}", err=True)
+    for warning in (*recorded.problems, *filter(None, [recorded.trouble])):
+        click.echo(f"latpcap: warning: {printable(warning)}", err=True)
     following.end()
     with closing(following):
         try:
