@@ -2,12 +2,16 @@
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from latpcap.scan import Asked, Partial, Partition, part
+from latpcap.scan import Partition
 from latpcap.work.local import Processes
 from latpcap.work.on_dask import Dask
+
+Work = Callable[..., Any]
 
 
 def die() -> None:
@@ -15,35 +19,38 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def dies_once(files: Sequence[str], partition: Partition, asked: Asked) -> Partial:
-    """The second part dies when it has read everything, where it does so for the first time."""
-    found, mark = part(files, partition, asked), Path(f"{files[0]}.died")
+def dies_once(work: Work, files: Sequence[str], partition: Partition, *more: Any) -> Any:
+    """The second part dies when it has done everything, where it does so for the first time."""
+    found, mark = work(files, partition, *more), Path(f"{files[0]}.died")
     if partition.number == 1 and not mark.exists():
         mark.touch()
         die()
     return found
 
 
-def dies_always(files: Sequence[str], partition: Partition, asked: Asked) -> Partial:
+def dies_always(work: Work, files: Sequence[str], partition: Partition, *more: Any) -> Any:
     """The second part has too much for any worker."""
     if partition.number == 1:
         die()
-    return part(files, partition, asked)
+    return work(files, partition, *more)
 
 
 class DyingOnce(Processes):
     """One of these processes dies."""
 
-    work = staticmethod(dies_once)
+    def work(self, part: Work) -> Work:
+        return partial(dies_once, part)
 
 
 class DyingAlways(Processes):
     """One part is too much for them."""
 
-    work = staticmethod(dies_always)
+    def work(self, part: Work) -> Work:
+        return partial(dies_always, part)
 
 
 class DyingOnDask(Dask):
     """One of Dask's workers dies."""
 
-    work = staticmethod(dies_once)
+    def work(self, part: Work) -> Work:
+        return partial(dies_once, part)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -87,10 +88,11 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "latpcap", "scan", str(pipe), "--json", "--engine", engine, "--parts", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    with pipe.open("wb") as writer:  # as soon as a worker reads
+    with pipe.open("wb", buffering=0) as writer:  # as soon as a worker reads
         os.killpg(process.pid, signal.SIGINT)
         if engine == "threads":
-            writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on
+            with suppress(BrokenPipeError):
+                writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on, if not before
             writer.close()
         assert process.communicate(timeout=60) == (b"", b"")  # whoever had inherited its standard error has ended
     assert process.returncode == 128 + signal.SIGINT
@@ -102,7 +104,7 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
         ([], "ask for one of them"),
         (["--json", "-o", "dataset"], "ask for one of them"),
         (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
-        (["-o", "dataset", "--workers", "2"], "--workers is for --json"),
+        (["-o", "dataset", "--workers", "2", "--pseudonymise"], "parts cannot agree on pseudonyms"),
         (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
         (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask"),
     ],

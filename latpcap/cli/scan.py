@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["scan"]
 
 ENGINES = ("threads", "processes", "dask")
+
+T = TypeVar("T")
 
 
 @click.command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
@@ -43,27 +46,25 @@ ENGINES = ("threads", "processes", "dask")
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="With --json, so many compute at once, each with --memory; by default as many as there are processors.",
+    help="So many work at once, each with --memory; with --json as many as there are processors unless said.",
 )
 @click.option(
     "--parts",
     type=click.IntRange(1),
     metavar="N",
-    help="With --json, divide the work by N, by default a part for each worker; each reads all files.",
+    help="Divide the work by N, by default a part for each worker; each reads all files.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
-    default="threads",
-    show_default=True,
-    help="With --json, who computes the parts; where a process dies, another one does its part again.",
+    help="Who does the parts, threads unless said; where a process dies, another one does its part again.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="With --engine dask, whose workers are asked (tcp://host:8786); by default --workers of this machine.",
 )
-def scan(force: bool, output: str | None, as_json: bool, **asked: Any) -> None:
+def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
     """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
 
     Every command that takes a CAPTURE takes the dataset, with the same result and without the captures; DuckDB,
@@ -71,77 +72,111 @@ def scan(force: bool, output: str | None, as_json: bool, **asked: Any) -> None:
 
     With --json captures are analysed in parts by several workers, and what they found is printed together: sums, a
     line for each client host and server host, one for each statement; the same bytes however many parts there are.
+    With --workers, --parts or --engine a dataset is written in parts, too, which needs no more memory than they do.
 
     \b
     latpcap scan 'ring/*.pcapng' -o nightly/
+    latpcap scan 'ring/*.pcapng' -o nightly/ --workers 4 --parts 16 --engine processes
     latpcap analyze nightly/ --server 10.0.0.5:3306
     latpcap sql nightly/ "from statements order by network_s desc limit 5"
     latpcap scan 'ring/*.pcapng' --json --workers 4 > scan.json
     """  # fmt: skip
+    from latpcap.tables.dataset.writing import check_place
+
     if as_json == (output is not None):
         raise UsageError("ask for one of them: a dataset (-o FOLDER), or the analysis of all parts (--json)")
     if output is None:
-        _analyse(**asked)
+        _analyse(given)
+        return
+    if given["rtt"]:
+        raise UsageError("--rtt is for --json: a dataset is asked for RTTs later")
+    check_place(output, force=force)
+    if any(given[name] for name in ("workers", "parts", "engine", "scheduler")):
+        _keep_in_parts(output, force, given)
     else:
-        _keep(output, force, asked)
+        _keep(output, force, given)
 
 
 def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
-    from latpcap.tables.dataset import manifest
-    from latpcap.tables.dataset.writing import check_place
-
-    given = {
-        "rtt": reading["rtt"],
-        "workers": reading["workers"],
-        "parts": reading["parts"],
-        "scheduler": reading["scheduler"],
-    }
-    for name, value in given.items():
-        if value:
-            raise UsageError(f"--{name} is for --json: a dataset is written by one reader, and asked for RTTs later")
-    check_place(output, force=force)
     capture = read_capture({"rtt_baseline": None, **reading}, None)
     warn(capture, reading["quiet"])
     capture.save(output, force=force)
-    if not reading["quiet"]:
+    _tell_what_it_is(output, reading["quiet"])
+
+
+def _keep_in_parts(output: str, force: bool, given: dict[str, Any]) -> None:
+    from latpcap.work.saving import saved
+
+    if given["pseudonymise"]:
+        raise UsageError(
+            "parts cannot agree on pseudonyms: scan without --pseudonymise, then scan that dataset with it, in one part"
+        )
+    work = _Work(given)
+    work.done(saved, output, force=force)
+    if not given["quiet"]:
+        _warn_of_reading(output)
+    _tell_what_it_is(output, given["quiet"])
+
+
+def _warn_of_reading(dataset: str) -> None:
+    """Say what went wrong while the captures were read; what only all of it shows, `latpcap health` tells."""
+    from latpcap.capture import read
+    from latpcap.measures.health import core_notes
+    from latpcap.report.text import printable
+
+    for note in core_notes(read(dataset).recording):
+        if note.severity != "info":
+            click.echo(f"latpcap: {note.severity}: {printable(note.message)}", err=True)
+
+
+def _analyse(given: dict[str, Any]) -> None:
+    from latpcap.work.scanning import scanned
+
+    if given["pseudonymise"]:
+        raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
+    write([_Work(given).done(scanned).json()], None)
+
+
+class _Work:
+    """What is done in parts, by whom."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        from latpcap.tables import sources
+        from latpcap.work.local import processors
+
+        if given["scheduler"] is not None and given["engine"] != "dask":
+            raise UsageError("--scheduler is that of Dask: say --engine dask, too")
+        self.files = [path for each in given["captures"] for path in sources.paths(each)]
+        if "-" in self.files or "-" in given["keylog"]:
+            raise UsageError("standard input can be read only once, and each part reads all files: name files")
+        at_once = given["workers"] or given["parts"] or processors()
+        self.parts = given["parts"] or at_once
+        self.asked = _asked(given, at_once)
+        self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
+        self.quiet = given["quiet"]
+
+    def done(self, work: Callable[..., T], *more: Any, **named: Any) -> T:
+        """What `work` gives for all parts."""
+        try:
+            return work(self.files, self.asked, self.engine, self.parts, *more, tell=self._tell, **named)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+    def _tell(self, line: str) -> None:
+        from latpcap.report.text import printable
+
+        if not self.quiet:
+            click.echo(f"latpcap: {printable(line)}", err=True)
+
+
+def _tell_what_it_is(output: str, quiet: bool) -> None:
+    from latpcap.tables.dataset import manifest
+
+    if not quiet:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _analyse(
-    captures: tuple[str, ...],
-    engine: str,
-    scheduler: str | None,
-    workers: int | None,
-    parts: int | None,
-    quiet: bool,
-    **asked: Any,
-) -> None:
-    from latpcap.report.text import printable
-    from latpcap.tables import sources
-    from latpcap.work.local import processors
-    from latpcap.work.scanning import scanned
-
-    if asked["pseudonymise"]:
-        raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
-    if scheduler is not None and engine != "dask":
-        raise UsageError("--scheduler is that of Dask: say --engine dask, too")
-    files = [path for given in captures for path in sources.paths(given)]
-    if "-" in files or "-" in asked["keylog"]:
-        raise UsageError("standard input can be read only once, and each part reads all files: name files")
-    at_once = workers or parts or processors()
-
-    def tell(line: str) -> None:
-        if not quiet:
-            click.echo(f"latpcap: {printable(line)}", err=True)
-
-    try:
-        found = scanned(files, _asked(asked, at_once), _engine(engine, at_once, scheduler), parts or at_once, tell)
-    except KeyboardInterrupt:
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    write([found.json()], None)
-
-
-def _asked(options: dict[str, Any], at_once: int) -> Asked:
+def _asked(options: Mapping[str, Any], at_once: int) -> Asked:
     from latpcap.scan import RTTS_MS, Asked
     from latpcap.work.local import processors
 

@@ -111,14 +111,15 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
     executed = exchanges.is_execution
     executions = total(executed)
     timed = executed | (executions == 0)[groups]
-    order = np.argsort(-(network + service), kind="stable")
+    begins = _first_rows(groups, count)
+    order = np.lexsort((begins, -(network + service)))  # of what costs the same, what came first
 
     def times(name: str, spans: Ints) -> dict[str, Floats]:
         usable = timed & (spans >= 0)
         grouped = Grouped.of(groups[usable], spans[usable], count)
         return {which: values[order] / 1e6 for which, values in _told(grouped, TIMES[name])}
 
-    first = _first_rows(groups, count)[order]
+    first = begins[order]
     texts = Texts.joined(recording.statement_texts, Array(exchanges.command.names, DataType.string()))
     fingerprint, shown, command = (
         column[first].astype(np.int64) for column in (exchanges.fingerprint, exchanges.text, exchanges.command.codes)

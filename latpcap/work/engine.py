@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import Protocol
-
-from latpcap.scan import Partial
+from typing import Protocol, TypeVar
 
 __all__ = ["Engine"]
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
     """Workers of one kind."""
 
-    @property
-    def work(self) -> Callable[..., Partial]:
-        """`latpcap.scan.part`, as these workers do it."""
+    def work(self, part: Callable[..., T]) -> Callable[..., T]:
+        """What computes a part, as these workers do it."""
         ...
 
     @property

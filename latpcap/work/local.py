@@ -14,7 +14,6 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from latpcap._core import Progress
-from latpcap.scan import Partial, part
 
 __all__ = ["Processes", "Threads", "processors"]
 
@@ -36,8 +35,7 @@ class Threads:
         self._count = count
         self._progress = Progress()
 
-    @property
-    def work(self) -> Callable[..., Partial]:
+    def work(self, part: Callable[..., T]) -> Callable[..., T]:
         """It can be cancelled."""
         return partial(part, progress=self._progress)
 
@@ -56,11 +54,14 @@ class Threads:
 class Processes:
     """Processes of this machine, each with a memory of its own."""
 
-    work = staticmethod(part)
     lost: tuple[type[BaseException], ...] = (BrokenProcessPool,)
 
     def __init__(self, count: int) -> None:
         self._count = count
+
+    def work(self, part: Callable[..., T]) -> Callable[..., T]:
+        """As it is."""
+        return part
 
     @contextmanager
     def workers(self) -> Iterator[Executor]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 from latpcap.errors import ServerUnreachable, UsageError
-from latpcap.scan import part
 
 __all__ = ["Dask"]
+
+T = TypeVar("T")
 
 CONNECT_S = 5
 SILENT = logging.CRITICAL + 1
@@ -22,11 +23,13 @@ SILENT = logging.CRITICAL + 1
 class Dask:
     """`scheduler` is an address (`tcp://host:8786`); without it so many processes of this machine."""
 
-    work = staticmethod(part)
-
     def __init__(self, count: int, scheduler: str | None = None) -> None:
         self._count = count
         self._scheduler = scheduler
+
+    def work(self, part: Callable[..., T]) -> Callable[..., T]:
+        """As it is."""
+        return part
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from arro3.core import Array, DataType, Schema, Table
+from arro3.core import Array, ChunkedArray, DataType, Schema, Table
 from msgspec import Struct
 
 from latpcap import _core
@@ -41,6 +41,7 @@ class SavedTables:
     def __init__(self, told: Mapping[str, Manifest], memory: int, disk: tuple[str, int] | None) -> None:
         """Take datasets by their folders, with what each says; `memory` and `disk` are those of `_core.read`."""
         self._parts = [(folder, part) for folder, manifest in told.items() for part in manifest.parts]
+        self._numbers = {folder: number for number, folder in enumerate(told)}
         self._memory = memory
         self._disk = disk
 
@@ -63,14 +64,13 @@ class SavedTables:
 
     @cached_property
     def _captures(self) -> Table:
-        first, *others = (_joined([each]) for each in self._each("captures"))
-        told = [table.to_struct_array().to_pylist() for table in (first, *others)]
-        for (folder, _), each in zip(self._parts, told, strict=True):
-            if each != told[0]:
-                raise CaptureError(
-                    f"{folder} and {self._parts[0][0]}: are of different captures, not parts of one scan"
-                )
-        return first
+        tables = {place.folder: self._table(place) for place in self._of("captures")}
+        told = {folder: table.to_struct_array().to_pylist() for folder, table in tables.items()}
+        first = next(iter(told))
+        for folder, each in told.items():
+            if each != told[first]:
+                raise CaptureError(f"{folder} and {first}: are of different captures, not parts of one scan")
+        return tables[first]
 
     def notes(self) -> Table:
         """What the core noticed: in all parts, or in one."""
@@ -106,7 +106,7 @@ class SavedTables:
         for place in self._of("exchanges"):
             for batch in self._batches(place):
                 try:
-                    rows.add([words.numbers(batch, name, texts.get(name), place.part) for name in names])
+                    rows.add([words.numbers(batch, name, texts.get(name), place) for name in names])
                 except (KeyError, ValueError):
                     raise CaptureError(
                         f"{place.path}: has other columns than those of this latpcap: scan again"
@@ -152,15 +152,18 @@ class SavedTables:
 
     def _of(self, table: str) -> Iterator[_Place]:
         for number, (folder, part) in enumerate(self._parts):
-            yield from (_Place(folder, file, number) for file in part.files if file.table == table)
+            here = self._numbers[folder]
+            yield from (_Place(folder, here, file, number) for file in part.files if file.table == table)
 
     def _whole(self, table: str) -> Table:
         return _joined([*self._each(table)])
 
     def _each(self, table: str) -> Iterator[Table]:
         """The tables of its files."""
-        for place in self._of(table):
-            yield _joined([*self._batches(place, at_once=1 << 20)])
+        return map(self._table, self._of(table))
+
+    def _table(self, place: _Place) -> Table:
+        return _joined([*self._batches(place, at_once=1 << 20)])
 
     def _batches(self, place: _Place, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
@@ -184,6 +187,8 @@ class _Place(Struct, frozen=True):
     """A file of one of the parts."""
 
     folder: str
+    scan: int
+    """The number of the folder: its parts were written together."""
     file: DataFile
     part: int
 
@@ -231,7 +236,7 @@ class _Words:
                 for word in known.get(name, []):
                     numbers.setdefault(word, len(numbers))
 
-    def numbers(self, batch: Table, name: str, texts: _Texts | None, part: int) -> Ints:
+    def numbers(self, batch: Table, name: str, texts: _Texts | None, place: _Place) -> Ints:
         """A column of the core as it keeps it: numbers, of which texts have the next that is free."""
         if name in WORDS:
             coded, known = columns.codes(batch, name), self._numbers[name]
@@ -241,10 +246,10 @@ class _Words:
             return words
         values = np.ascontiguousarray(columns.column(batch, RENAMED.get(name, name)).ints(NULL), np.int64)
         if texts is not None:
-            here = np.append(texts.numbers[part], NULL)
+            here = np.append(texts.numbers[place.part], NULL)
             return here[np.where(values == NULL, len(here) - 1, values)]
-        if name == "parameters" and part:  # each part numbers its own
-            return np.where(values == 0, 0, values + (part << 40))
+        if name == "parameters" and place.scan:  # each scan has numbers of its own
+            return np.where(values == 0, 0, values ^ (place.scan << 40))
         return values
 
     @property
@@ -260,8 +265,10 @@ def _empty(schema: Schema) -> Table:
 def _joined(tables: Iterable[Table]) -> Table:
     """The rows of all; the first says in which order the columns are."""
     first, *others = tables
-    names = first.column_names
-    return Table.from_batches(
-        [batch for table in (first, *others) for batch in table.select(names).to_batches()],
-        schema=first.select(names).schema,
-    )
+    if not others:
+        return first
+    both = {
+        name: [chunk for table in (first, *others) for chunk in table.column(name).chunks]
+        for name in first.column_names
+    }  # a column may be without nulls in one of them alone
+    return Table.from_pydict({name: ChunkedArray(chunks, first.column(name).type) for name, chunks in both.items()})

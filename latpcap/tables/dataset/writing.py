@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import glob
+import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, DataType, RecordBatchReader, Table
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from latpcap import _core
 from latpcap.errors import UsageError
@@ -116,9 +119,12 @@ def _umask() -> int:
     return mask
 
 
-def write_part(recording: Recording, folder: Path, number: int = 0) -> Part:
-    """Write all tables of a recording as part `number` of the dataset in `folder`."""
-    return Part(tuple(_files(_Writer(recording, folder, number))), _words(recording))
+def write_part(recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None) -> Part:
+    """Write all tables of a recording as part `number` of the dataset in `folder`.
+
+    With a `secret`, equal parameters are equal in all parts that were written with it. The captures are told by part 0.
+    """
+    return Part(tuple(_files(_Writer(recording, folder, number), secret)), _words(recording))
 
 
 class _Writer:
@@ -164,7 +170,8 @@ class _Writer:
         from arro3.io import write_parquet
 
         target = self.folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        for parent in reversed(Path(path).parents[:-1]):
+            (self.folder / parent).mkdir(exist_ok=True)
         batches = (
             batch
             for begin in range(0, len(rows), ROWS_AT_ONCE)
@@ -187,9 +194,10 @@ def _is_number(column: ChunkedArray) -> bool:
     return any(kind in str(column.type) for kind in NUMBERS) and "Dictionary" not in str(column.type)
 
 
-def _files(writer: _Writer) -> Iterator[DataFile]:
+def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     recording = writer.recording
-    yield from writer.whole("captures", _captures(recording))
+    if writer.number == 0:
+        yield from writer.whole("captures", _captures(recording))
     yield from writer.whole("notes", recording.notes_table)
     yield from writer.whole("statement_texts", recording.statements_table)
     yield from writer.whole("tag_texts", Table.from_pydict({"text": Array(recording.tag_texts, DataType.string())}))
@@ -198,12 +206,23 @@ def _files(writer: _Writer) -> Iterator[DataFile]:
     is_other[recording.database_rows] = False
     yield from writer.whole("other_connections", rows_of(connections, np.flatnonzero(is_other)))
     yield from writer.by_day_and_server("connections", connections, columns.column(connections, "start").values)
-    exchanges = _Exchanges.of(recording)
+    exchanges = _Exchanges.of(recording, secret)
     yield from writer.by_day_and_server("exchanges", exchanges.table, begins_of(recording), exchanges.texts)
     samples = Table.from_arrow(recording.tables.rtt_samples())
     yield from writer.by_day_and_server("rtt_samples", samples, columns.column(samples, "time").values)
     readings = Table.from_arrow(recording.tables.clock_readings())
     yield from writer.by_day_and_server("clock_readings", readings, columns.column(readings, "time").values)
+
+
+def _keyed(hashes: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
+    """A number for each hash, which only who knows the secret can compute; 0 stays 0."""
+    distinct, index = np.unique(hashes, return_inverse=True)
+
+    def number(each: int) -> int:
+        digest = hashlib.blake2b(each.to_bytes(8, "little"), key=secret, digest_size=8).digest()
+        return int.from_bytes(digest, "little") >> 1 | 1  # a positive one, also where integers have a sign
+
+    return np.array([number(each) if each else 0 for each in distinct.tolist()], np.uint64)[index]
 
 
 def _words(recording: Recording) -> dict[str, list[str]]:
@@ -229,14 +248,15 @@ class _Exchanges(Struct, frozen=True):
     ids: dict[str, Ints]
 
     @classmethod
-    def of(cls, recording: Recording) -> _Exchanges:
+    def of(cls, recording: Recording, secret: bytes | None) -> _Exchanges:
         """All columns of the core."""
         names = _core.SavedExchanges.names()
         table = recording.exchange_columns(*names)
         ids = {name: columns.column(table, name).ints(-1) for name in RENAMED}
         made: dict[str, Any] = {RENAMED.get(name, name): table.column(name) for name in names}
         # hashing guesses would find a value
-        made["parameters"] = nullable(columns.numbered(columns.column(table, "parameters").values))
+        numbered = columns.numbered if secret is None else partial(_keyed, secret=secret)
+        made["parameters"] = nullable(numbered(columns.column(table, "parameters").values))
         protocol = recording.connections.protocol.picked(recording.exchanges.connection)
         return cls(recording, Table.from_pydict(made), protocol, ids)
 

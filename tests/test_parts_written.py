@@ -1,0 +1,127 @@
+"""A dataset that workers write: what is read from it is what the captures say, whoever died meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from multiprocessing import active_children
+from pathlib import Path
+from random import Random
+
+import pytest
+from dying import DyingAlways, DyingOnce
+from test_client_groups import PLAIN, moved
+from test_datasets import told
+from test_workers import run
+
+import latpcap as package
+from latpcap.errors import CaptureError, UsageError, WorkersLost
+from latpcap.scan import Asked, Partition
+from latpcap.work.local import Processes, Threads
+from latpcap.work.saving import saved, write
+
+MANY = 40
+"""Captures, each between hosts of its own; the statements are those of few programs."""
+
+
+def captures(folder: Path, seed: int) -> list[str]:
+    names = Random(seed).sample(PLAIN, MANY)
+    paths = [folder / f"{number}.pcapng" for number in range(MANY)]
+    for number, path in enumerate(paths):
+        path.write_bytes(moved(names[number], number))
+    return [str(path) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return captures(tmp_path_factory.mktemp("captures"), 7)
+
+
+@pytest.fixture(scope="module")
+def whole(files: list[str]) -> str:
+    return told(package.read(files))
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_the_number_of_parts_does_not_show(files: list[str], whole: str, parts: int, tmp_path: Path) -> None:
+    saved(files, Asked(), Threads(2), parts, str(tmp_path / "saved"))
+    assert told(package.read(tmp_path / "saved")) == whole
+    assert [each.name for each in tmp_path.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize("engine", ["processes", "dask"])
+def test_the_command_has_it_written_by_workers(files: list[str], whole: str, engine: str, tmp_path: Path) -> None:
+    output = str(tmp_path / "saved")
+    status, out, err = run(*files, "-o", output, "--engine", engine, "--workers", "2", "--parts", "3")
+    assert (status, out) == (0, "")
+    assert sorted(line for line in err.splitlines() if "part " in line) == [
+        f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)
+    ]
+    assert told(package.read(output)) == whole
+
+
+def test_what_a_dead_worker_has_written_counts_once(files: list[str], whole: str, tmp_path: Path) -> None:
+    copy = shutil.copy(files[0], tmp_path / "0.pcapng")
+    told_: list[str] = []
+    saved([copy, *files[1:]], Asked(), DyingOnce(2), 3, str(tmp_path / "saved"), tell=told_.append)
+    assert [line for line in told_ if line.startswith("a worker died: ")]
+    assert told(package.read(tmp_path / "saved")) == whole
+    names = [path.name for path in (tmp_path / "saved").iterdir()]
+    assert not [name for name in names if name.endswith(".attempt")]
+
+
+def test_a_part_that_no_worker_survives_leaves_nothing(files: list[str], tmp_path: Path) -> None:
+    with pytest.raises(WorkersLost):
+        saved(files, Asked(), DyingAlways(1), 2, str(tmp_path / "saved"))
+    assert not active_children()
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("engine", [Threads(2), Processes(2)])
+def test_what_a_worker_cannot_read_leaves_nothing(
+    files: list[str], engine: Threads | Processes, tmp_path: Path
+) -> None:
+    with pytest.raises(CaptureError, match=r"^[^\n]*missing\.pcapng: no such file$"):
+        saved([*files, str(tmp_path / "missing.pcapng")], Asked(), engine, 2, str(tmp_path / "saved"))
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_ctrl_c_leaves_nothing(files: list[str], engine: str, tmp_path: Path) -> None:
+    """They wait for a pipe that says nothing."""
+    pipe, place = tmp_path / "pipe.pcapng", tmp_path / "place"
+    os.mkfifo(pipe)
+    place.mkdir()
+    command = [sys.executable, "-m", "latpcap", "scan", str(pipe), "-o", str(place / "saved")]
+    process = subprocess.Popen(
+        [*command, "--engine", engine, "--parts", "1"], stderr=subprocess.PIPE, start_new_session=True
+    )
+    with pipe.open("wb", buffering=0) as writer:
+        assert [each.name.startswith(".saved.") for each in place.iterdir()] == [True]
+        os.killpg(process.pid, signal.SIGINT)
+        if engine == "threads":
+            with suppress(BrokenPipeError):
+                writer.write(Path(files[0]).read_bytes())  # a thread notices when it reads on, if not before
+            writer.close()
+        assert process.communicate(timeout=60) == (None, b"")
+    assert process.returncode == 128 + signal.SIGINT
+    assert not [*place.iterdir()]
+
+
+def test_a_folder_that_only_some_workers_see_is_told(files: list[str], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^/nowhere: a worker does not see what is written there: name a folder"):
+        write(files[:1], Partition(), Asked(), "/nowhere/.saved.123.part", b"secret")
+
+
+def test_workers_that_read_other_files_under_the_same_names_are_told(files: list[str], tmp_path: Path) -> None:
+    class Elsewhere(Threads):
+        def work(self, part: object) -> object:
+            return lambda files, partition, *more: write([files[partition.number]], partition, *more)
+
+    with pytest.raises(UsageError, match=r"^workers have read different files under the same names"):
+        saved(files[:2], Asked(), Elsewhere(1), 2, str(tmp_path / "saved"))
+    assert not [*tmp_path.iterdir()]
