@@ -22,6 +22,8 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "CaptureError",
     "CommandFailed",
@@ -37,6 +39,7 @@ __all__ = [
     "ServerUnreachable",
     "UsageError",
     "WorkersLost",
+    "reason",
 ]
 
 
@@ -44,6 +47,15 @@ class LatpcapError(Exception):
     """Any failure that latpcap explains in one line."""
 
     exit_status = 1
+
+
+def reason(error: OSError) -> str:
+    """What the system says of a failure, without the number that Rust adds.
+
+    >>> reason(OSError("/dev/net/tun: Permission denied (os error 13): run it as root"))
+    '/dev/net/tun: Permission denied: run it as root'
+    """
+    return re.sub(r" \(os error \d+\)", "", error.strerror or str(error))
 
 
 class GateFailed(LatpcapError):

@@ -24,6 +24,22 @@ LATPCAP = [sys.executable, "-m", "latpcap"]
 Waiting = subprocess.Popen[bytes]
 
 
+def test_a_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("import time\nprint('loading', flush=True)\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [*LATPCAP, "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"loading\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate()[1] == b""
+    assert process.returncode == -signal.SIGINT
+
+
 @pytest.fixture
 def waiting(request: pytest.FixtureRequest) -> Iterator[Waiting]:
     """latpcap with a capture read from a pipe that stays open; the parameters are its arguments."""

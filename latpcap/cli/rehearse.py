@@ -114,8 +114,7 @@ def rehearse(
     from latpcap.report.text import printable
 
     def say(line: str) -> None:
-        if not quiet:
-            click.echo(f"latpcap: {printable(line)}", err=True)
+        click.echo(f"latpcap: {printable(line)}", err=True)
 
     with _output_to_error() if as_json else nullcontext():
         result = run(
@@ -131,7 +130,7 @@ def rehearse(
             recording=recording,
             folder=folder,
             decode_as=dict(decode_as),
-            say=say,
+            say=None if quiet else say,
         )
     write_result(result, "json" if as_json else "terminal", None)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from latpcap.errors import UsageError
+from latpcap.errors import RecordingError, UsageError, reason
 
 if TYPE_CHECKING:
     from latpcap._core import Counts, JobNetwork
@@ -25,6 +25,8 @@ __all__ = ["INTERFACE", "Conditions", "Network"]
 
 INTERFACE = "delayed"
 """The job's network interface on which its packets from and to the servers pass, and no others."""
+INSTEAD = "; or use the relay"
+"""What needs no network of its own; most of what the system lacks is told with it."""
 ENDS_S = 10.0
 """How long the process that keeps the namespaces may take to end."""
 
@@ -63,22 +65,24 @@ class Network:
         self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def __enter__(self) -> Self:
-        """Make it; `UsageError` says why it cannot be made here, and what to do."""
+        """Make it; `RecordingError` says why it cannot be made here, and what to do."""
         if sys.platform != "linux":
-            raise UsageError("a network of namespaces needs Linux: use the relay")
+            raise RecordingError(f"a network of namespaces needs Linux{INSTEAD}")
         from latpcap._core import JobNetwork
 
         # A connection takes two files here, and the job may have as many connections as files.
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._files[1], self._files[1]))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._keeper = _keep(theirs, self._servers, self._congestion_control)
         try:
-            self._network = JobNetwork(ours.detach())
+            with ours:
+                with theirs:
+                    self._keeper = _keep(theirs, self._servers, self._congestion_control)
+                self._network = JobNetwork(ours.detach())
             self.set(self._conditions)
         except OSError as error:
             self.close()
-            raise UsageError(f"no network for the job: {error}") from None
+            why = reason(error).removesuffix(INSTEAD)
+            raise RecordingError(f"no network for the job: {why}{INSTEAD}") from None
         except BaseException:
             self.close()
             raise
@@ -144,4 +148,7 @@ def _keep(end: socket.socket, servers: Sequence[str], congestion_control: str) -
     """In a session of its own: a Ctrl-C is for the job."""
     number = end.fileno()
     arguments = [sys.executable, "-P", "-m", "latpcap.live.namespaces", str(number), congestion_control, *servers]
-    return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, pass_fds=[number], start_new_session=True)
+    try:
+        return subprocess.Popen(arguments, stdin=subprocess.DEVNULL, pass_fds=[number], start_new_session=True)
+    except OSError as error:
+        raise OSError(f"this user cannot run {sys.executable}: {error.strerror}") from None

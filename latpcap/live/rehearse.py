@@ -84,10 +84,10 @@ def rehearse(
         now_ms=None if recording is None else max(_away_ms(each) for each in servers),
         conditions=conditions,
     )
-    say = say or (lambda line: None)
-    say(_announced(plan))
+    tell = say or (lambda line: None)
+    tell(_announced(plan))
     with _kept_in(folder, say) as into:
-        result = run_rehearsal(plan, way, into, tell=say, read=reading)
+        result = run_rehearsal(plan, way, into, tell=tell, read=reading)
         if folder is not None:
             (into / "rehearsal.json").write_text(dump(result.parts()))
             (into / "rehearsal.md").write_text(render_markdown(result))
@@ -129,15 +129,20 @@ def _announced(plan: Plan) -> str:
 
 
 @contextmanager
-def _kept_in(folder: str | Path | None, say: Callable[[str], object]) -> Iterator[Path]:
-    """A folder for the recordings: the one that was named, else one that goes, unless the command or we were ended."""
+def _kept_in(folder: str | Path | None, say: Callable[[str], object] | None) -> Iterator[Path]:
+    """A folder for the recordings: the one that was named, else one that goes, unless somebody is told where it is."""
     into = temporary_folder() if folder is None else _fresh(Path(folder))
     keeps = folder is not None
     try:
         yield into
-    except (CommandFailed, KeyboardInterrupt):
-        keeps = any(into.iterdir())
-        say(f"the recordings so far are in {into}" if keeps else "nothing was recorded")
+    except CommandFailed as failed:
+        keeps = keeps or any(into.iterdir())
+        told = f"; the recordings so far are in {into}" if any(into.iterdir()) else ""
+        raise CommandFailed(f"{failed}{told}", failed.exit_status) from None
+    except KeyboardInterrupt:
+        keeps = keeps or (say is not None and any(into.iterdir()))
+        if say is not None:
+            say(f"the recordings so far are in {into}" if keeps else "nothing was recorded")
         raise
     finally:
         if not keeps:

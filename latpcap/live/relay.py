@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from latpcap import _core
-from latpcap.errors import RecordingError, UsageError
+from latpcap.errors import RecordingError, UsageError, reason
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import LOOKED_UP_S, Server, addresses, written
 from latpcap.units import counted
@@ -103,7 +103,7 @@ class Relay:
                 bits_per_second=self._bits_per_second,
             )
         except OSError as error:
-            raise RecordingError(str(error)) from None
+            raise RecordingError(reason(error)) from None
 
     def flush(self) -> None:
         """Return when all that passed so far is in the file."""

@@ -19,6 +19,7 @@ from latpcap.result.rehearsal import Ends
 
 __all__ = ["Link", "Ran", "Relayed", "Way"]
 
+ANYWHERE = "127.0.0.1:1"
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
@@ -53,9 +54,14 @@ class Link:
     goes_on = True
 
     def __init__(self, today: Callable[[Path], Recorder], conditions: Conditions, congestion_control: str = "") -> None:
-        """`today` makes the recorder of a run as things are; both ends use this machine's own congestion control."""
+        """`today` makes the recorder of a run as things are; both ends use this machine's own congestion control.
+
+        Raises `RecordingError` where no such network can be made, so that no command is run in vain.
+        """
         self._today = today
         self._conditions = conditions
+        with network.Network([ANYWHERE], self._asked(0)):
+            pass
         self._congestion_control = congestion_control or CONGESTION_CONTROL.read_text().strip()
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:

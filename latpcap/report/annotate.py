@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from latpcap import _core
 from latpcap.display import plain
-from latpcap.errors import CaptureError, UsageError
+from latpcap.errors import CaptureError, UsageError, reason
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.tables import sources
@@ -99,8 +99,7 @@ def annotate(
         if made:
             Path(output).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).partition(" (os error")[0]
-            raise UsageError(f"{output}: cannot be written: {reason}") from None
+            raise UsageError(f"{output}: cannot be written: {reason(error)}") from None
         raise CaptureError(str(error)) from None
 
 

@@ -17,7 +17,7 @@ import pytest
 from loopback import wait_until
 from rehearsed import crossed, needs_namespaces
 
-from latpcap.errors import UsageError
+from latpcap.errors import RecordingError
 from latpcap.live.network import INTERFACE, Conditions, Network
 
 RTT_MS = 10
@@ -281,7 +281,7 @@ def test_the_congestion_control_is_that_which_is_asked_for(ports: list[int]) -> 
     told = "tell(open('/proc/sys/net/ipv4/tcp_congestion_control').read().strip())"
     with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), "reno") as network:
         assert job(network, told) == ["reno"]
-    with pytest.raises(UsageError, match=r"no congestion control nonsense here, but .*reno"):
+    with pytest.raises(RecordingError, match=r"no congestion control nonsense here, but .*reno"):
         Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), "nonsense").__enter__()
 
 
@@ -443,9 +443,15 @@ def test_without_devices_one_line_says_what_to_do(ports: list[int]) -> None:
     hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
     done = subprocess.run([*hidden, *program], capture_output=True, text=True, env=everybody())
     assert done.stderr.splitlines()[-1] == (
-        "latpcap.errors.UsageError: no network for the job: /dev/net/tun: No such file or directory (os error 2): "
+        "latpcap.errors.RecordingError: no network for the job: /dev/net/tun: No such file or directory: "
         "`modprobe tun`, for a container `--device /dev/net/tun`; or use the relay"
     )
+
+
+def test_a_python_that_this_user_may_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/python")
+    with pytest.raises(RecordingError, match=r"this user cannot run /no/python: No such file.*use the relay"):
+        Network(["127.0.0.1:1"], Conditions(rtt_ms=1)).__enter__()
 
 
 def test_a_capture_in_the_network_sees_both_ways_even_of_ipv6(network: Network, ports: list[int]) -> None:

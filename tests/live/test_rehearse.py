@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from mariadb_server import PASSWORD, SQL, free_port, mariadb, needs_server_and_c
 pytest.importorskip("pymysql")
 
 import latpcap
-from latpcap.errors import UsageError
+from latpcap.errors import RecordingError
 from latpcap.live.network import Conditions, Network
 
 RTT_MS = 5
@@ -42,7 +43,7 @@ def namespaces_are_denied() -> str | None:
     try:
         with Network(["127.0.0.1:1"], Conditions(rtt_ms=1)):
             return None
-    except UsageError as problem:
+    except RecordingError as problem:
         return str(problem)
 
 
@@ -100,9 +101,26 @@ def test_a_command_that_sends_nothing_over_the_link_is_not_reported(port: int, t
 
 @needs_link
 def test_a_command_that_fails_ends_the_rehearsal_with_its_status(port: int) -> None:
-    done = rehearse("--", "sh", "-c", "exit 3")
+    done = rehearse("--quiet", "--", "sh", "-c", "exit 3")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "status 3 as things are today: nothing is compared" in done.stderr
+    told, where = done.stderr.rstrip().split("; the recordings so far are in ")
+    assert told == "latpcap: the command ended with status 3 as things are today: nothing is compared"
+    assert [path.name for path in Path(where).iterdir()] == ["today-1.pcapng"]
+    shutil.rmtree(where)
+
+
+@needs_link
+@pytest.mark.skipif(os.geteuid() != 0, reason="hiding a device needs root")
+def test_where_no_link_can_be_made_nothing_is_run(tmp_path: Path) -> None:
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
+    command = [sys.executable, "-m", "latpcap", "rehearse", "--rtt", "5ms", "--", "touch", str(tmp_path / "ran")]
+    done = subprocess.run([*hidden, *command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (6, "")
+    assert done.stderr == (
+        "latpcap: no network for the job: /dev/net/tun: No such file or directory: `modprobe tun`, for a container "
+        "`--device /dev/net/tun`; or use the relay\n"
+    )
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_relay_delays_without_rights(port: int, tmp_path: Path) -> None:
