@@ -117,6 +117,35 @@ def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "relayed.pcapng").exists()
 
 
+@pytest.mark.parametrize(
+    ("listens", "server"),
+    [("127.0.0.1", "127.0.0.1"), ("127.0.0.1", "localhost"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "0.0.0.0")],
+)
+def test_a_route_back_to_the_relay_is_refused(listens: str, server: str, tmp_path: Path) -> None:
+    with socket.create_server((listens, 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(UsageError, match=rf"^{server}:{port} leads back to the relay[^\n]*$"):
+        Relay([Route.of(f"{listens}:{port}:{server}:{port}")], tmp_path / "relayed.pcapng").start()
+    assert not (tmp_path / "relayed.pcapng").exists()
+
+
+def test_two_routes_that_lead_to_each_other_are_refused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        here, there = one.getsockname()[1], other.getsockname()[1]
+    routes = [Route.of(f"{here}:127.0.0.1:{there}"), Route.of(f"{there}:127.0.0.1:{here}")]
+    with pytest.raises(UsageError, match="leads back to the relay"):
+        Relay(routes, tmp_path / "relayed.pcapng").start()
+
+
+def test_the_same_port_of_another_address_is_no_way_back(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        port = elsewhere.getsockname()[1]
+        relay = Relay([Route.of(f"127.0.0.2:{port}:127.0.0.1:{port}")], tmp_path / "relayed.pcapng")
+        relay.start()
+        assert relay.addresses == [("127.0.0.2", port)]
+        relay.stop()
+
+
 def test_a_server_whose_name_is_unknown_is_unreachable(tmp_path: Path) -> None:
     with pytest.raises(ServerUnreachable, match=r"^nowhere\.invalid: the name cannot be resolved"):
         Relay([Route.of("0:nowhere.invalid:1")], tmp_path / "relayed.pcapng").start()

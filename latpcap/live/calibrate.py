@@ -16,7 +16,6 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from ipaddress import ip_address
 from math import sqrt
 from statistics import median, pstdev
 
@@ -368,7 +367,7 @@ def _notes(at: Address, known: int, question: Question | None, probes: Sequence[
     """What was unusual."""
     if known > 1:
         yield f"The name has {known} addresses; {at.host} was the first to answer, and was measured."
-    if ip_address(at.host.partition("%")[0]).is_loopback:
+    if at.ip.is_loopback:
         yield "The server is on this machine: what was measured is no network."
     if len(probes) < wanted:
         yield f"{counted(wanted - len(probes), 'connection')} of {wanted} failed, or had no time."

@@ -15,7 +15,7 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.errors import RecordingError, UsageError, reason
 from latpcap.live.recorder import Recorded
-from latpcap.live.server import LOOKED_UP_S, Server, addresses, written
+from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
 from latpcap.units import counted
 
 __all__ = ["Relay", "Route"]
@@ -90,8 +90,7 @@ class Relay:
 
     def start(self) -> None:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
-        for each in self._routes:
-            addresses(each.server, LOOKED_UP_S)
+        _none_leads_back(self._routes)
         routes = [((each.host, each.port), (each.server.host, each.server.port)) for each in self._routes]
         try:
             self._running = _core.Relay(
@@ -123,6 +122,23 @@ class Relay:
         if self._running is None:
             raise RecordingError("the relay was not started")
         return self._running
+
+
+def _none_leads_back(routes: Sequence[Route]) -> None:
+    """Refuse a route to where the relay listens itself: each connection would open another one, without an end."""
+    listens = [at for route in routes for at in addresses(Server(route.host, route.port), LOOKED_UP_S)]
+    for route in routes:
+        if any(_is_met(at, by) for at in addresses(route.server, LOOKED_UP_S) for by in listens):
+            raise UsageError(
+                f"{route.server} leads back to the relay, which listens there: "
+                "give the server's address, or another port"
+            )
+
+
+def _is_met(server: Address, listens: Address) -> bool:
+    if server.port != listens.port:
+        return False
+    return server.ip == listens.ip or (server.is_here and (server.ip.is_unspecified or listens.ip.is_unspecified))
 
 
 def _often(problem: str, count: int) -> str:

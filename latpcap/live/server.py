@@ -6,6 +6,7 @@ import queue
 import re
 import socket
 import threading
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from msgspec import Struct
@@ -58,8 +59,28 @@ class Address(Struct, frozen=True):
         """The address itself."""
         return str(self.at[0])
 
+    @property
+    def port(self) -> int:
+        """Its port."""
+        return int(self.at[1])
+
+    @property
+    def ip(self) -> IPv4Address | IPv6Address:
+        """The address as a number; on which link it is, is left out."""
+        return ip_address(self.host.partition("%")[0])
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is one of this machine's: only then a socket can have it."""
+        with socket.socket(self.family, socket.SOCK_DGRAM) as tried:
+            try:
+                tried.bind((self.host, 0, *self.at[2:]))
+            except OSError:
+                return False
+        return True
+
     def __str__(self) -> str:
-        return written(self.host, int(self.at[1]))
+        return written(self.host, self.port)
 
 
 def addresses(server: Server, seconds: float) -> list[Address]:
