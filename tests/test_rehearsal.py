@@ -122,6 +122,31 @@ def test_the_part_that_was_predicted_worst_is_named() -> None:
     assert there.most_off.measured_s == pytest.approx(0.3)
 
 
+def test_hosts_that_wake_up_late_are_named() -> None:
+    (there,) = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, service_ms=1 if rtt_ms < 1 else 1.6)), [5]).rtts
+    (why,) = there.reasons
+    assert why.startswith("client and server took 0.600 ms longer for each round trip than in today's run")
+
+
+def test_a_job_that_takes_what_was_predicted_needs_no_reason() -> None:
+    assert [each.reasons for each in rehearsed(Wire(job)).rtts] == [(), ()]
+
+
+def test_what_overlaps_otherwise_than_today_is_named() -> None:
+    """Two processes: where nothing takes time, the first has ended before the second one has begun."""
+
+    def two(rtt_ms: float) -> Recording:
+        statements = [Ex(sql="select ?", service_ms=0.1) for _ in range(100)]
+        after_ms = 60 if rtt_ms < 1 else 20
+        starts = {"10.0.0.1:40000": 0, "10.0.0.1:40001": after_ms}
+        return build([Conn(statements, rtt_ms, at_ms, client) for client, at_ms in starts.items()])
+
+    result = rehearsed(Wire(two), [5])
+    (why,) = result.rtts[0].reasons
+    assert "followed each other, in today's run" in why
+    assert f"5 ms: {why}." in " ".join(FORMATS["terminal"](result).split())
+
+
 def test_a_command_that_fails_is_not_compared() -> None:
     wire = Wire(job)
     wire.ends = [Ran(3, 10), Ran(0, 10)]

@@ -30,8 +30,15 @@ class Lab:
     host = lab.DEBIANS
     """Where the jobs find the servers."""
 
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
-        lab.set_link(link_ms or 0)
+        if link_ms is None:
+            lab.set_link()
+        else:
+            asked = self._conditions  # the lab's jitter is that of each way
+            lab.set_link(link_ms, 100 * (asked.loss or 0), asked.jitter_ms / 2, asked.bandwidth_bps or 0)
         with lab.capturing(lab.CLIENT, into, "tcp"):
             status = subprocess.run(lab.inside(lab.CLIENT[0], [*lab.REALTIME, *command])).returncode
         crossed = lab.control("")["dirs"][0]["rx"]
@@ -44,9 +51,9 @@ class Relay(Relayed):
 
     host = "127.0.0.1"
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: Conditions) -> None:
         lab.set_link()
-        super().__init__([Route(self.host, port, Server(lab.DEBIANS, port)) for port in (3306, 5432)], Conditions())
+        super().__init__([Route(self.host, port, Server(lab.DEBIANS, port)) for port in (3306, 5432)], conditions)
 
 
 class Link(ways.Link):
@@ -54,9 +61,9 @@ class Link(ways.Link):
 
     host = lab.DEBIANS
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: Conditions) -> None:
         lab.set_link()
-        super().__init__(self.today, Conditions(), "cubic")
+        super().__init__(self.today, conditions, "cubic")
 
     @staticmethod
     def today(path: Path) -> Capturer:

@@ -111,6 +111,7 @@ def _most_off(term: Term | None) -> str:
 def _lines(result: Rehearsal) -> Iterator[str]:
     """What the table cannot say."""
     yield from (printable(f"{each.asked_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
+    yield from (printable(f"{each.asked_ms:,g} ms: {why}.") for each in result.rtts for why in each.reasons)
     today = result.told_today.baseline_ms
     away = f", {format_ms(today)} away today" if today is not None else ""
     yield printable(

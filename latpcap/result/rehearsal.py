@@ -11,6 +11,7 @@ from latpcap.errors import NotTheSameJob, UsageError
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import Point
 from latpcap.result.analysis import Analysis
+from latpcap.result.apart import reasons
 from latpcap.result.connections import PathResult
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import program
@@ -76,6 +77,8 @@ class RehearsedRtt(Struct, frozen=True):
     """Why it says nothing: the runs were not the same job."""
     most_off: Term | None
     """The part of the budget that was predicted worst."""
+    reasons: tuple[str, ...]
+    """Why it took longer or shorter than predicted, as far as the recordings tell."""
 
 
 class Rehearsal(Displayed, Struct, frozen=True):
@@ -184,6 +187,7 @@ def _rehearsed(group: Sequence[RecordedRun], observed: Analysis, point: Point) -
         validation=validation,
         no_verdict=no_verdict,
         most_off=None if validation is None else max(validation.terms, key=_off_s),
+        reasons=() if validation is None else tuple(reasons(observed, told.found, validation)),
     )
 
 
