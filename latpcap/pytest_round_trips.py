@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,10 @@ import pytest
 from msgspec import Struct, field
 
 from latpcap.errors import LatpcapError, UsageError
+from latpcap.live.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.sections import Counted, Failure, Ran, Sections
+from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.units import counted
 
@@ -107,13 +107,9 @@ class RoundTrips:
 
     def __init__(self, config: pytest.Config) -> None:
         """Nothing is recorded before the session starts."""
-        self._folder = tempfile.mkdtemp(prefix="latpcap-")
+        self._folder = Folder()
         self._kept: str | None = config.getoption("latpcap_output")
-        try:
-            self._recorder = _recorder(config, Path(self._kept or f"{self._folder}/tests.pcapng"))
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
+        self._recorder = _recorder(config, Path(self._kept or self._folder.path / "tests.pcapng"))
         self._sections = Sections(self._recorder)
         self._costs: list[Cost] = []
         self._recorded: Recorded | None = None
@@ -173,7 +169,7 @@ class RoundTrips:
 
     def pytest_unconfigure(self) -> None:
         """Leave nothing behind."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests that cost most."""
@@ -186,6 +182,7 @@ class RoundTrips:
 
 def _recorder(config: pytest.Config, path: Path) -> Recorder:
     """The recorder that the options ask for."""
+    check_capture_name(path)
     from latpcap.live.capturer import Capturer
     from latpcap.live.server import Server, addresses
 

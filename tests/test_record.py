@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from test_cli import failed
 
 import latpcap
 from latpcap.live.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
+from latpcap.live.folder import Folder
 from latpcap.live.keylog import embed, told_to_log
 from latpcap.live.ring import Ring, parse_ring
 from latpcap.live.routes import interfaces_to
@@ -47,7 +50,9 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run,
         "cannot be told any more": ("--keylog", "--port", 1),
         "--ring keeps files": ("--ring", "10x1MB", "--port", 1),
         "write 10x100MB": ("--ring", "100MB", "--port", 1),
-        "each output needs a file of its own": ("-o", "x.json", "--report", "x.json", "--", "true"),
+        "each output needs a file of its own": ("-o", "x", "--report", "x", "--", "true"),
+        "name it .pcapng; for the result there is `--report x.json`": ("-o", "x.json", "--", "true"),
+        "and not compressed: name it .pcapng": ("-o", "x.pcapng.gz", "--", "true"),
         "no such directory": ("-o", tmp_path / "no/x.pcapng", "--", "true"),
         "is no HOST:PORT": ("--server", "db", "--", "true"),
         "there is no such process": ("--pid", 1 << 30),
@@ -98,6 +103,23 @@ def test_the_secrets_of_the_recording_go_into_its_file(tmp_path: Path) -> None:
     assert embed(log, latpcap.read(path, keylog=log).measures.recording.core, path) > 0
     assert not latpcap.read(path).analyze().timing_only
     assert [each.name for each in tmp_path.iterdir()] == ["sealed.pcapng"]
+
+
+def test_what_a_killed_latpcap_left_goes_with_the_next_start(tmp_path: Path) -> None:
+    left = "import os, sys\nfrom latpcap.live.folder import Folder\n"
+    left += "folder = Folder(sys.argv[1])\n(folder.path / 'keys').touch()\nos.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", left, str(tmp_path)], check=False)
+    assert [[each.name for each in folder.iterdir()] for folder in tmp_path.iterdir()] == [["keys"]]
+    with Folder(tmp_path) as first, Folder(tmp_path) as second:
+        assert set(tmp_path.iterdir()) == {first.path, second.path}
+        kept = second.keep()
+        if (child := os.fork()) == 0:
+            first.remove()
+            os._exit(0)
+        os.waitpid(child, 0)
+        with Folder(tmp_path):
+            assert first.path.is_dir()
+    assert list(tmp_path.iterdir()) == [kept]
 
 
 def test_a_ring_takes_dumpcaps_files_oldest_first(tmp_path: Path) -> None:

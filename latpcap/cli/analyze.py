@@ -8,15 +8,7 @@ import click
 
 from latpcap.cli.gates import Gating, gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write, write_result
-from latpcap.cli.options import (
-    Duration,
-    json_option,
-    move_option,
-    output_option,
-    reading_options,
-    rtt_option,
-    sign_off_options,
-)
+from latpcap.cli.options import json_option, output_option, reading_options, sign_off_options, target_options
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
@@ -27,9 +19,7 @@ __all__ = ["analyze", "write_analysis"]
 
 @click.command(short_help="What the network cost, why, and what it costs elsewhere.")
 @reading_options
-@rtt_option
-@move_option
-@click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@target_options
 @sign_off_options
 @gate_options
 @json_option

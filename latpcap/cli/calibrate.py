@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from latpcap.cli.io import result_format, write_result
+from latpcap.cli.io import result_format, teller, write_result
 from latpcap.cli.options import Duration, color_option, json_option, output_option
 
 __all__ = ["calibrate"]
@@ -53,12 +53,6 @@ def calibrate(
     chosen = result_format(as_json, output)
 
     from latpcap.live.calibrate import calibrate as measure
-    from latpcap.report.text import printable
 
-    def say(text: str) -> None:
-        if not quiet:
-            click.echo(f"latpcap: {printable(text)}", err=True)
-
-    write_result(
-        measure(server, protocol=protocol, connections=connections, timeout_s=timeout / 1000, say=say), chosen, output
-    )
+    measured = measure(server, protocol=protocol, connections=connections, timeout_s=timeout / 1000, say=teller(quiet))
+    write_result(measured, chosen, output)

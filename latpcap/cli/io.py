@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "result_format",
     "rows_format",
     "tell_timing_only",
+    "teller",
     "warn",
     "write",
     "write_result",
@@ -150,6 +151,17 @@ def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:
         while rest:
             rest = rest[file.write(rest) :]  # an unbuffered standard output takes only as much as the pipe has room for
     file.flush()
+
+
+def teller(quiet: bool) -> Callable[[str], None]:
+    """What says a line on standard error, or nothing where that shall be `quiet`."""
+    from latpcap.report.text import printable
+
+    def say(text: str) -> None:
+        if not quiet:
+            click.echo(f"latpcap: {printable(text)}", err=True)
+
+    return say
 
 
 def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:

@@ -34,6 +34,8 @@ __all__ = [
     "Quantity",
     "Rtt",
     "RttList",
+    "all_of",
+    "analysing_options",
     "captures_argument",
     "color_option",
     "condition_options",
@@ -49,12 +51,13 @@ __all__ = [
     "output_option",
     "output_options",
     "reading_options",
-    "recording_options",
     "rtt_is_option",
     "rtt_option",
     "scanning_options",
     "sign_off_options",
+    "target_options",
     "two_captures_options",
+    "within_option",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -144,7 +147,9 @@ class FixName(click.ParamType[Any]):
         return values.fixes(incomplete)
 
 
-def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one, in their order."""
+
     def decorate(command: Command) -> Command:
         for decorator in reversed(decorators):
             command = decorator(command)
@@ -153,7 +158,7 @@ def _all_of(*decorators: Callable[[Command], Command]) -> Callable[[Command], Co
     return decorate
 
 
-connection_options = _all_of(*_connection_options)
+connection_options = all_of(*_connection_options)
 
 decode_as_option = click.option(
     "--decode-as",
@@ -191,7 +196,7 @@ memory_option = click.option(
     help="What reading may keep; of what a capture has beyond it, exchanges go to temporary files.",
 )
 
-disk_options = _all_of(
+disk_options = all_of(
     click.option("--disk", type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
                  help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
     click.option("--temp-folder", metavar="FOLDER", type=PATH,
@@ -214,7 +219,7 @@ _what_is_kept = (
     color_option,
 )  # fmt: skip
 
-_analysing_options = (
+analysing_options = all_of(
     memory_option,
     disk_options,
     click.option("--think", type=Duration(), default="1s", metavar="DURATION", show_default=True,
@@ -224,15 +229,13 @@ _analysing_options = (
     *_what_is_kept,
 )  # fmt: skip
 
-_reading_options = (*selection_options, decode_as_option, keylog_option, *_analysing_options)
+_reading_options = (*selection_options, decode_as_option, keylog_option, analysing_options)
 
 captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=PATH)
 
-reading_options = _all_of(captures_argument, *_reading_options)
-two_captures_options = _all_of(*_reading_options)
-recording_options = _all_of(decode_as_option, *_analysing_options)
-"""Those of a recording of one's own: there is nothing to select, and its keys come from the command."""
-scanning_options = _all_of(
+reading_options = all_of(captures_argument, *_reading_options)
+two_captures_options = all_of(*_reading_options)
+scanning_options = all_of(
     captures_argument, decode_as_option, keylog_option, memory_option, disk_options, *_what_is_kept
 )
 """To read captures, whatever is asked of them later."""
@@ -245,7 +248,7 @@ rtt_is_option = click.option(
     help="What the RTT to project onto is: that of a ping, of a TCP handshake, or of the data itself.",
 )
 
-rtt_option = _all_of(
+rtt_option = all_of(
     click.option(
         "--rtt",
         "rtt",
@@ -266,7 +269,14 @@ move_option = click.option(
     "repeatable.",
 )
 
-condition_options = _all_of(
+within_option = click.option(
+    "--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime."
+)
+
+target_options = all_of(rtt_option, move_option, within_option)
+"""What an analysis projects onto."""
+
+condition_options = all_of(
     move_option,
     click.option("--service", type=Quantity("part", parse_part), metavar="PART",
                  help="The server takes this part of its own time, for instance 50%: what a faster one would save."),
@@ -284,7 +294,7 @@ condition_options = _all_of(
                  help="Add the least RTT of fibre of this length (1000km: 10 ms) to each --rtt; alone, it is the RTT."),
 )  # fmt: skip
 
-link_options = _all_of(
+link_options = all_of(
     click.option("--loss", type=Quantity("loss", parse_share), metavar="SHARE",
                  help="The share of packets that the link loses, for instance 0.1%; by default none."),
     click.option("--jitter", type=Rtt(), default=0.0, metavar="DURATION",
@@ -327,7 +337,7 @@ class ReportDate(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-sign_off_options = _all_of(
+sign_off_options = all_of(
     click.option("--title", metavar="TEXT", help="What the report is called."),
     click.option("--customer", metavar="TEXT", help="Whom it is for."),
     click.option("--note", "notes", multiple=True, metavar="TEXT", help="What else it is to say; repeatable."),
@@ -353,7 +363,7 @@ output_option = click.option(
     help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
 )
 
-format_options = _all_of(
+format_options = all_of(
     click.option(
         "--format",
         "file_format",
@@ -363,4 +373,4 @@ format_options = _all_of(
     json_option,
     output_option,
 )
-output_options = _all_of(*sort_options, format_options)
+output_options = all_of(*sort_options, format_options)

@@ -9,13 +9,13 @@ import click
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, result_format, warn, write
 from latpcap.cli.options import (
-    Duration,
     condition_options,
     fix_option,
     json_option,
     output_option,
     reading_options,
     rtt_option,
+    within_option,
 )
 from latpcap.units import parse_part
 
@@ -25,7 +25,7 @@ __all__ = ["project"]
 @click.command(short_help="The runtime at other RTTs, and with fixes.")
 @reading_options
 @rtt_option
-@click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@within_option
 @condition_options
 @fix_option
 @gate_options

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,9 @@ import click
 
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import INTERRUPTED, read_capture, result_format
-from latpcap.cli.options import (
-    PATH,
-    Duration,
-    Quantity,
-    move_option,
-    recording_options,
-    rtt_option,
-)
+from latpcap.cli.io import INTERRUPTED, in_seconds, read_capture, result_format, teller
+from latpcap.cli.options import Quantity
+from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
 from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
@@ -45,38 +38,10 @@ def _ring(text: str) -> Ring:
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] [COMMAND]...")
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Keep the recording, a pcapng; else it is removed.")
-@click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="PORT",
-    help="Record this TCP port; repeatable. By default the usual ports of databases.",
-)
-@click.option(
-    "--server",
-    "servers",
-    multiple=True,
-    metavar="HOST:PORT",
-    help="Record this server, on the interface that leads to it; repeatable.",
-)
-@click.option(
-    "--relay",
-    "relays",
-    multiple=True,
-    metavar="[BIND:]PORT:HOST:PORT",
-    help="Without any rights: listen on PORT, pass everything on to HOST, and record it; repeatable.",
-)
-@click.option(
-    "--pid",
-    type=click.IntRange(min=1),
-    metavar="PID",
-    help="Record the servers that this process is connected to, until it ends or Ctrl-C.",
-)
-@click.option("--interface", "interfaces", multiple=True, metavar="NAME", help="Record there; repeatable.")
-@click.option(
-    "--duration", type=Duration(), metavar="DURATION", help="Without a command: record so long, not until Ctrl-C."
+@recording_options(
+    "Record",
+    pid="Record the servers that this process is connected to, until it ends or Ctrl-C.",
+    duration="Without a command: record so long, not until Ctrl-C.",
 )
 @click.option(
     "--ring",
@@ -94,33 +59,8 @@ def _ring(text: str) -> Ring:
     is_flag=True,
     help="Have the command log its TLS secrets (SSLKEYLOGFILE, Node's --tls-keylog) and put them into FILE.",
 )
-@click.option(
-    "--report",
-    "result",
-    type=PATH,
-    metavar="FILE",
-    help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
-)
-@recording_options
-@rtt_option
-@move_option
-@click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
 @gate_options
-def record(
-    command: tuple[str, ...],
-    output: str | None,
-    ports: tuple[int, ...],
-    servers: tuple[str, ...],
-    relays: tuple[str, ...],
-    pid: int | None,
-    interfaces: tuple[str, ...],
-    duration: float | None,
-    ring: Ring | None,
-    privacy: bool,
-    keylog: bool,
-    result: str | None,
-    **options: Any,
-) -> None:
+def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: bool, **options: Any) -> None:
     """Run COMMAND with its terminal untouched, record its packets with dumpcap or tcpdump, and analyse them.
 
     The result goes to standard error, as standard output is the command's. The exit status is that of the command;
@@ -134,98 +74,52 @@ def record(
     latpcap record --pid 4711 --duration 60s -o service.pcapng
     latpcap record --port 3306 --ring 10x100MB -o /var/tmp/app.pcapng
     """
-    if not (command or output or ports or servers or relays or pid or duration):
-        raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
-    _check(command, output, pid, duration, ring, keylog, result)
-    chosen = result_format(False, result, "result", "report")
+    _check(command, ring, keylog, options)
+    chosen = result_format(False, options["result"], "result", "report")
     options["captures"] = []
-    gating = gating_of(options, result)
+    gating = gating_of(options, options["result"])
 
     from latpcap.live import job
-    from latpcap.live.record import by_turns, recorder_of
-    from latpcap.report.text import printable
+    from latpcap.live.folder import Folder
+    from latpcap.live.record import by_turns
 
     if command:
         job.find(command)
-    say = _say(options["quiet"])
-    with _folder(options["temp_folder"]) as folder:
-        path = Path(output) if output else folder / "recording.pcapng"
-        keys = folder / "keys" if keylog else None
-        recorder, of_servers = recorder_of(
-            path, ports, servers, relays, pid, interfaces=interfaces, privacy=privacy, ring=ring
-        )
+    say = teller(options["quiet"])
+    with Folder(options["temp_folder"]) as folder:
+        keys = folder.path / "keys" if keylog else None
+        recorder, ports = new_recorder(options, folder, privacy=privacy, ring=ring)
         if privacy:
-            options["decode_as"] = by_turns(of_servers) | dict(options["decode_as"])
-        status, recorded = _recorded(recorder, command, keys, duration, pid, say, kept=bool(output))
-        say(_told(recorded, output))
-        for warning in (*recorded.problems, *filter(None, [recorded.trouble])):
-            click.echo(f"latpcap: warning: {printable(warning)}", err=True)
+            options["decode_as"] = by_turns(ports) | dict(options["decode_as"])
+        status, recorded = _recorded(recorder, command, keys, options, say)
+        say(_told(recorded, options["output"]))
+        tell_problems(recorded)
 
         def analyse() -> None:
-            reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": ()}
-            capture = _read(reading, keys, path, recorded, say)
-            write_analysis(capture, gating, chosen, result, options)
+            write_analysis(_read(recorded, keys, options, say), gating, chosen, options["result"], options)
 
         with redirect_stdout(sys.stderr) if command else redirect_stdout(sys.stdout):
             _end(analyse, status)
 
 
-def _check(
-    command: Sequence[str],
-    output: str | None,
-    pid: int | None,
-    duration: float | None,
-    ring: Ring | None,
-    keylog: bool,
-    result: str | None,
-) -> None:
+def _check(command: Sequence[str], ring: Ring | None, keylog: bool, options: dict[str, Any]) -> None:
     """Refuse what does not go together, before anything runs."""
-    from latpcap.tables import sources
-
+    told = (options[name] for name in ("output", "ports", "servers", "relays", "pid", "duration"))
+    if not (command or any(told)):
+        raise UsageError("what is to be recorded? Write `latpcap record -- COMMAND`, or --port, --server or --pid")
     if not sys.platform.startswith("linux"):
         raise UsageError("`latpcap record` needs Linux: capture with dumpcap here, and `latpcap analyze` the file")
-    if command and (pid is not None or duration is not None):
+    if command and (options["pid"] is not None or options["duration"] is not None):
         raise UsageError("--pid and --duration record what runs already: leave the command out")
     if keylog and not command:
         raise UsageError("--keylog is told to a command when it starts: a process that runs cannot be told any more")
-    if ring and (not output or keylog):
+    if ring and (not options["output"] or keylog):
         raise UsageError("--ring keeps files: name them with -o app.pcapng, and leave --keylog out")
-    for path in (output, result):
-        sources.check_output(path, ())
-    if output and result and os.path.abspath(output) == os.path.abspath(result):
-        raise UsageError(f"{result}: each output needs a file of its own")
-
-
-def _say(quiet: bool) -> Callable[[str], None]:
-    from latpcap.report.text import printable
-
-    def say(text: str) -> None:
-        if not quiet:
-            click.echo(f"latpcap: {printable(text)}", err=True)
-
-    return say
-
-
-@contextmanager
-def _folder(within: str | None) -> Iterator[Path]:
-    from latpcap.live.record import temporary_folder
-
-    folder = temporary_folder(within)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    check_recording(options)
 
 
 def _recorded(
-    recorder: Recorder,
-    command: Sequence[str],
-    keys: Path | None,
-    duration: float | None,
-    pid: int | None,
-    say: Callable[[str], None],
-    *,
-    kept: bool,
+    recorder: Recorder, command: Sequence[str], keys: Path | None, options: dict[str, Any], say: Callable[[str], None]
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
     from latpcap.live import job, keylog, until
@@ -238,10 +132,11 @@ def _recorded(
             status = job.run(command, environment).status
         else:
             say(f"recording {recorder.where}; Ctrl-C ends that")
-            until.wait(None if duration is None else duration / 1000, pid)
+            until.wait(in_seconds(options["duration"]), options["pid"])
         return status, recorder.stop()
     except KeyboardInterrupt:
         path = recorder.stop(at_once=True).path
+        kept = options["output"] is not None
         say(f"ended at once; what was recorded is in {path}" if kept else "ended at once, and nothing is kept")
         raise click.exceptions.Exit(INTERRUPTED) from None
 
@@ -255,28 +150,27 @@ def _told(recorded: Recorded, output: str | None) -> str:
     return f"recorded {recorded.where} into {into}"
 
 
-def _read(
-    reading: dict[str, Any], keys: Path | None, path: Path, recorded: Recorded, say: Callable[[str], None]
-) -> Capture:
+def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: Callable[[str], None]) -> Capture:
     """Read what was recorded, and put the secrets into it that open some of it."""
     from latpcap.live.keylog import embed
     from latpcap.live.record import nothing_seen
     from latpcap.tables.keys import key_log
 
-    logged = None
+    log = None
     if keys is not None:
-        if keys.exists() and keys.stat().st_size:
-            logged = reading["keylog"] = key_log(str(keys), memory=reading["memory"])
-        else:
+        log = key_log(str(keys), memory=options["memory"]) if keys.exists() and keys.stat().st_size else None
+        if log is None:
             say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
     try:
-        capture = read_capture(reading, None)
+        capture = read_capture(
+            {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}, None
+        )
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None
-    if logged is not None:
-        count = embed(logged, recording, path)
-        say(f"{path} holds the secrets of {counted(count, 'TLS session')}: whoever has the file can read them")
+    if log is not None:
+        count = embed(log, recording, recorded.path)
+        say(f"{recorded.path} holds the secrets of {counted(count, 'TLS session')}: whoever has the file can read them")
     return capture
 
 

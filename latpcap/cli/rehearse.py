@@ -8,8 +8,9 @@ from contextlib import contextmanager, nullcontext
 
 import click
 
-from latpcap.cli.io import flat, write_result
+from latpcap.cli.io import flat, teller, write_result
 from latpcap.cli.options import PATH, RttList, color_option, decode_as_option, json_option, link_options
+from latpcap.cli.recording import database_options
 
 __all__ = ["rehearse"]
 
@@ -29,30 +30,13 @@ STDOUT, STDERR = 1, 2
     metavar="LIST",
     help="RTTs to run the command at: 15ms or 5ms,15ms,50ms or metro,region; repeatable.",
 )
-@click.option(
-    "--server",
-    "servers",
-    multiple=True,
-    metavar="HOST:PORT",
-    help="What is to be farther away; by default whatever database the first run talks to; repeatable.",
-)
-@click.option(
-    "--port",
-    "ports",
-    type=click.IntRange(1, 65535),
-    multiple=True,
-    metavar="PORT",
-    help="This port is to be farther away, whichever servers the first run talks to there; repeatable.",
-)
-@link_options
-@click.option(
-    "--relay",
-    "relays",
-    multiple=True,
-    metavar="[BIND:]PORT:HOST:PORT",
-    help="Delay in a relay that listens on PORT and forwards to HOST:PORT, where the command is told to "
+@database_options(
+    server="What is to be farther away; by default whatever database the first run talks to; repeatable.",
+    port="This port is to be farther away, whichever servers the first run talks to there; repeatable.",
+    relay="Delay in a relay that listens on PORT and forwards to HOST:PORT, where the command is told to "
     "connect to PORT: needs no rights, and is exact for stop-and-wait work only; repeatable.",
 )
+@link_options
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
@@ -111,10 +95,6 @@ def rehearse(
     latpcap rehearse --rtt 50ms --from today.pcapng --server 10.0.0.5:3306 -- java -jar batch.jar
     """
     from latpcap.live.rehearse import rehearse as run
-    from latpcap.report.text import printable
-
-    def say(line: str) -> None:
-        click.echo(f"latpcap: {printable(line)}", err=True)
 
     with _output_to_error() if as_json else nullcontext():
         result = run(
@@ -130,7 +110,7 @@ def rehearse(
             recording=recording,
             folder=folder,
             decode_as=dict(decode_as),
-            say=None if quiet else say,
+            say=None if quiet else teller(quiet),
         )
     write_result(result, "json" if as_json else "terminal", None)
 

@@ -8,16 +8,14 @@ import click
 
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import PATH, Duration, move_option, reading_options, rtt_option, sign_off_options
+from latpcap.cli.options import PATH, reading_options, sign_off_options, target_options
 
 __all__ = ["report"]
 
 
 @click.command(short_help="All of it to hand on: a page or Markdown.")
 @reading_options
-@rtt_option
-@move_option
-@click.option("--within", type=Duration(), metavar="DURATION", help="Find the largest RTT that meets this runtime.")
+@target_options
 @sign_off_options
 @gate_options
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from msgspec import Struct
 
-from latpcap.errors import RecordingError
+from latpcap.errors import RecordingError, UsageError
 from latpcap.live.recorder import Recorded
 from latpcap.live.ring import Ring
 
@@ -320,7 +320,7 @@ def _opened(path: Path) -> IO[bytes]:
     try:
         return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def how_to_be_allowed(tool: str) -> str:
@@ -346,7 +346,7 @@ def _as_pcapng(path: Path, dropped: int) -> str | None:
         with open(fresh, "ab") as file:
             file.write(_statistics(dropped))
         os.replace(fresh, path)
-    except (OSError, RecordingError, _core.CaptureError) as error:
+    except (OSError, UsageError, _core.CaptureError) as error:
         with suppress(OSError):
             fresh.unlink()
         return f"the recording stays a pcap, as it could not be written as pcapng: {error}"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
 from latpcap.live.capturer import ANY, Capturer
+from latpcap.live.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.ring import Ring
 from latpcap.live.watched import watched
-from latpcap.tables.scratch import USUAL_FOLDER
+from latpcap.report import check_capture_name
 
 if TYPE_CHECKING:
     from latpcap.capture import Capture
     from latpcap.result.analysis import Analysis
 
-__all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of", "temporary_folder"]
+__all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of"]
 
 T = TypeVar("T", int, str)
 
@@ -60,21 +58,14 @@ def record(
     ...     load_orders()
     >>> assert session.round_trips <= 20  # doctest: +SKIP
     """
-    folder = None if output is not None or recorder is not None else temporary_folder()
-    if recorder is None:
-        path = folder / "recording.pcapng" if folder is not None else Path(output or "")
-        try:
-            recorder, ports = recorder_of(path, _each(port), _each(server), _each(relay), pid, privacy=privacy)
-        except BaseException:
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
-        if privacy:
-            reading.setdefault("decode_as", by_turns(ports))
-    session = Session(recorder, reading)
-    if folder is not None:
-        weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
-    return session
+    if recorder is not None:
+        return Session(recorder, reading)
+    folder = Folder() if output is None else None
+    path = folder.path / "recording.pcapng" if folder is not None else Path(output or "")
+    recorder, ports = recorder_of(path, _each(port), _each(server), _each(relay), pid, privacy=privacy)
+    if privacy:
+        reading.setdefault("decode_as", by_turns(ports))
+    return Session(recorder, reading, folder)
 
 
 def recorder_of(
@@ -89,6 +80,7 @@ def recorder_of(
     ring: Ring | None = None,
 ) -> tuple[Recorder, tuple[int, ...]]:
     """Who records what these ask for, and the ports of its servers; on all interfaces where nobody knows better."""
+    check_capture_name(path)
     snap_length = HEADERS if privacy else None
     if relays:
         from latpcap.live.relay import Relay, Route
@@ -116,15 +108,6 @@ def _each(given: T | Iterable[T]) -> list[T]:
     return [given] if isinstance(given, int | str) else list(given)
 
 
-def temporary_folder(within: str | os.PathLike[str] | None = None) -> Path:
-    """A new folder that only this user may read; by default where temporary files are large."""
-    usual = USUAL_FOLDER if os.path.isdir(USUAL_FOLDER) else None
-    try:
-        return Path(tempfile.mkdtemp(prefix="latpcap-", dir=within or os.environ.get("TMPDIR") or usual))
-    except OSError as error:
-        raise UsageError(f"{error.filename}: cannot be written: {error.strerror}") from None
-
-
 def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
     """The same error with what was recorded, and why that is usually not what the client used."""
     told = str(error)
@@ -141,8 +124,9 @@ def by_turns(ports: Iterable[int]) -> dict[int, str]:
 class Session:
     """A recording that runs while its block does; then what it has recorded."""
 
-    def __init__(self, recorder: Recorder, reading: dict[str, Any]) -> None:
-        """Use `latpcap.record`."""
+    def __init__(self, recorder: Recorder, reading: dict[str, Any], folder: Folder | None = None) -> None:
+        """Use `latpcap.record`. The folder goes with the session."""
+        self._folder = folder
         self._recorder = recorder
         self._reading = reading
         self._recorded: Recorded | None = None

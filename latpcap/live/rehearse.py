@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +12,7 @@ from latpcap.errors import CommandFailed, UsageError
 from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, share
 from latpcap.live import job
 from latpcap.live.capturer import Capturer
-from latpcap.live.record import temporary_folder
+from latpcap.live.folder import Folder
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.relay import Route
 from latpcap.live.server import LOOKED_UP_S, Server, addresses
@@ -131,22 +130,25 @@ def _announced(plan: Plan) -> str:
 @contextmanager
 def _kept_in(folder: str | Path | None, say: Callable[[str], object] | None) -> Iterator[Path]:
     """A folder for the recordings: the one that was named, else one that goes, unless somebody is told where it is."""
-    into = temporary_folder() if folder is None else _fresh(Path(folder))
-    keeps = folder is not None
+    own = Folder() if folder is None else None
+    into = own.path if own is not None else _fresh(Path(folder or ""))
     try:
         yield into
     except CommandFailed as failed:
-        keeps = keeps or any(into.iterdir())
-        told = f"; the recordings so far are in {into}" if any(into.iterdir()) else ""
+        told = f"; the recordings so far are in {_left(into, own)}" if any(into.iterdir()) else ""
         raise CommandFailed(f"{failed}{told}", failed.exit_status) from None
     except KeyboardInterrupt:
-        keeps = keeps or (say is not None and any(into.iterdir()))
         if say is not None:
-            say(f"the recordings so far are in {into}" if keeps else "nothing was recorded")
+            so_far = any(into.iterdir())
+            say(f"the recordings so far are in {_left(into, own)}" if so_far else "nothing was recorded")
         raise
     finally:
-        if not keeps:
-            shutil.rmtree(into, ignore_errors=True)
+        if own is not None:
+            own.remove()
+
+
+def _left(into: Path, own: Folder | None) -> Path:
+    return into if own is None else own.keep()
 
 
 def _fresh(folder: Path) -> Path:

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
     from latpcap.result.signoff import Cover
     from latpcap.tables.table import Table
 
-__all__ = ["BEFORE_AFTER", "CAPTURES", "FORMATS", "GATE_FORMATS", "Format", "chosen_format", "formats_of", "report_to"]
+__all__ = [
+    "BEFORE_AFTER",
+    "CAPTURES",
+    "FORMATS",
+    "GATE_FORMATS",
+    "Format",
+    "check_capture_name",
+    "chosen_format",
+    "formats_of",
+    "report_to",
+]
 
 
 class Format(Struct, frozen=True):
@@ -108,7 +118,8 @@ BEFORE_AFTER = {"html": _by("before_after_html"), "markdown": _by("before_after_
 GATE_FORMATS = {name: _by(name) for name in ("junit", "sarif", "github")}
 """How build servers hear of gates and findings: what `latpcap.result.checked` makes."""
 
-CAPTURES = (".pcap", ".pcapng", ".cap", ".gz", ".zst", ".lz4")
+COMPRESSED = (".gz", ".zst", ".lz4")
+CAPTURES = (".pcap", ".pcapng", ".cap", *COMPRESSED)
 """What the names of captures end with: no format of ours."""
 
 
@@ -123,6 +134,15 @@ def report_to(path: str | Path) -> Format:
     if name is None:
         raise UsageError(f"{path}: a report is .html or .md; for tables and JSON there are other commands")
     return FORMATS[name]
+
+
+def check_capture_name(path: str | Path, instead: str = "") -> None:
+    """Refuse the name of a capture, a pcapng, that says something else; `instead` is what else it may have meant."""
+    suffix = Path(path).suffix.lower()
+    if suffix in COMPRESSED:
+        raise UsageError(f"{path}: a pcapng is written there, and not compressed: name it .pcapng")
+    if any(suffix in each.suffixes for each in FORMATS.values()):
+        raise UsageError(f"{path}: a pcapng is written there: name it .pcapng{instead}")
 
 
 def chosen_format(kinds: Sequence[str], path: str | Path | None, asked: str | None = None) -> str:

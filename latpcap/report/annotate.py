@@ -17,6 +17,7 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.display import plain
 from latpcap.errors import CaptureError, UsageError, reason
+from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.tables import sources
@@ -108,6 +109,7 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
     if not paths or "-" in paths:
         raise UsageError("the captures are read twice: give files, not a pipe or packets")
     sources.check_output(output, paths)
+    check_capture_name(output)
     if os.path.exists(output) and not force:
         raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
 

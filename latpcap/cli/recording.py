@@ -1,0 +1,100 @@
+"""What the commands that record share: what to record, into which file, and what went wrong meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from latpcap.cli.options import PATH, Duration, all_of, analysing_options, decode_as_option, target_options
+from latpcap.errors import UsageError
+
+if TYPE_CHECKING:
+    from latpcap.live.folder import Folder
+    from latpcap.live.recorder import Recorded, Recorder
+    from latpcap.live.ring import Ring
+
+__all__ = ["check_recording", "database_options", "new_recorder", "recording_options", "tell_problems"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def database_options(*, port: str, server: str, relay: str) -> Callable[[Command], Command]:
+    """Which databases are meant by a command that asks none itself; each text says what becomes of them."""
+    return all_of(
+        click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, metavar="PORT", help=port),
+        click.option("--server", "servers", multiple=True, metavar="HOST:PORT", help=server),
+        click.option("--relay", "relays", multiple=True, metavar="[BIND:]PORT:HOST:PORT", help=relay),
+    )
+
+
+def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Command], Command]:
+    """What is recorded (`verb` is what the command does), where to, and what is made of that in the end."""
+    return all_of(
+        click.option(
+            "-o", "--output", type=PATH, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
+        ),
+        database_options(
+            port=f"{verb} this TCP port; repeatable. By default the usual ports of databases.",
+            server=f"{verb} this server, on the interface that leads to it; repeatable.",
+            relay="Without any rights: listen on PORT, pass everything on to HOST:PORT, and record it; repeatable.",
+        ),
+        click.option("--pid", type=click.IntRange(min=1), metavar="PID", help=pid),
+        click.option(
+            "--interface", "interfaces", multiple=True, metavar="NAME", help=f"{verb} this interface; repeatable."
+        ),
+        click.option("--duration", type=Duration(), metavar="DURATION", help=duration),
+        click.option(
+            "--report",
+            "result",
+            type=PATH,
+            metavar="FILE",
+            help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
+        ),
+        decode_as_option,
+        analysing_options,
+        target_options,
+    )
+
+
+def check_recording(options: dict[str, Any]) -> None:
+    """Refuse a recording that cannot be written, before anything runs."""
+    from latpcap.report import check_capture_name
+    from latpcap.tables import sources
+
+    output, result = options["output"], options["result"]
+    for path in (output, result):
+        sources.check_output(path, ())
+    if output:
+        check_capture_name(output, f"; for the result there is `--report {output}`")
+    if output and result and Path(output).absolute() == Path(result).absolute():
+        raise UsageError(f"{result}: each output needs a file of its own")
+
+
+def new_recorder(
+    options: dict[str, Any], folder: Folder, *, privacy: bool = False, ring: Ring | None = None
+) -> tuple[Recorder, tuple[int, ...]]:
+    """Who records what the options ask for, into `folder` unless it is kept, and the ports of its servers."""
+    from latpcap.live.record import recorder_of
+
+    output = options["output"]
+    return recorder_of(
+        Path(output) if output else folder.path / "recording.pcapng",
+        options["ports"],
+        options["servers"],
+        options["relays"],
+        options["pid"],
+        interfaces=options["interfaces"],
+        privacy=privacy,
+        ring=ring,
+    )
+
+
+def tell_problems(recorded: Recorded) -> None:
+    """Warn of what went wrong while it was recorded."""
+    from latpcap.report.text import printable
+
+    for problem in (*recorded.problems, *filter(None, [recorded.trouble])):
+        click.echo(f"latpcap: warning: {printable(problem)}", err=True)
