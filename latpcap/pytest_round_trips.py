@@ -109,7 +109,11 @@ class RoundTrips:
         """Nothing is recorded before the session starts."""
         self._folder = Folder()
         self._kept: str | None = config.getoption("latpcap_output")
-        self._recorder = _recorder(config, Path(self._kept or self._folder.path / "tests.pcapng"))
+        try:
+            self._recorder = _recorder(config, Path(self._kept or self._folder.path / "tests.pcapng"))
+        except LatpcapError:
+            self._folder.remove()
+            raise
         self._sections = Sections(self._recorder)
         self._costs: list[Cost] = []
         self._recorded: Recorded | None = None

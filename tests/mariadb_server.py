@@ -72,6 +72,15 @@ def mariadb(home: Path, port: int, accounts: Iterable[str], *more: str) -> Itera
         yield log
 
 
+def tls(home: Path) -> list[str]:
+    """Options of a server that speaks TLS with a certificate of its own."""
+    key, certificate = home / "server.key", home / "server.crt"
+    made = ["-subj", "/CN=live", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    shutil.chown(key, "mysql")
+    return [f"--ssl-key={key}", f"--ssl-cert={certificate}"]
+
+
 def fill(sock: Path, accounts: Iterable[str]) -> None:
     import pymysql
 

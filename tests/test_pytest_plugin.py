@@ -19,15 +19,17 @@ from postgresql_server import is_installed, postgresql
 
 import latpcap
 
-pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")
+pytest.importorskip("sqlalchemy.orm")  # whole, and before: what a pytest in this process imports, it forgets again
+pytest.importorskip("sqlalchemy.dialects.postgresql.psycopg")
 
 EXAMPLE = ROOT / "examples" / "pytest"
 PLANTED, FIXED = "select(Author).order_by", "select(Author).options(joinedload(Author.books)).order_by"
 BOOKS = "select books.id, books.title, books.author_id from books where"
 
-Done = subprocess.CompletedProcess[str]
-Run = Callable[..., Done]
+pytest_plugins = ["pytester"]
+
+Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture(scope="module")
@@ -40,43 +42,39 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """The example where it may be changed."""
-    return Path(shutil.copytree(EXAMPLE, tmp_path / "project"))
+def run(pytester: pytest.Pytester) -> Run:
+    """`run(…)`: pytest in the test's own folder, and in this process, which has imported all it needs."""
+    return lambda *arguments: pytester.runpytest_inprocess("-p", "no:cacheprovider", *map(str, arguments))
 
 
-def run(folder: Path, *arguments: object, url: str = "") -> Done:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, arguments)]
-    environment = os.environ | {"DATABASE_URL": url, "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTEST_ADDOPTS", None)
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Path:
+    """The example where it may be changed: the test's own folder."""
+    return Path(shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True))
 
 
 @pytest.fixture(params=["capture", "relay"])
-def counted(request: pytest.FixtureRequest, server: str) -> Run:
-    """`counted(folder, …)`: pytest, and what passes to the server recorded in one of the two ways."""
-    port = int(re.search(r":(\d+)/", server)[1])  # type: ignore[index]
+def counted(request: pytest.FixtureRequest, run: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`counted(…)`: pytest, and what passes to the server recorded in one of the two ways."""
+    port = re.search(r":(\d+)/", server)[1]  # type: ignore[index]
     if request.param == "capture":
         if os.geteuid() != 0:
             pytest.skip("capturing packets needs root")
-        return lambda folder, *more: run(folder, "--latpcap-port", port, *more, url=server)
-
-    def relayed(folder: Path, *more: object) -> Done:
-        here = free_port()
-        url = server.replace(f":{port}/", f":{here}/")
-        return run(folder, "--latpcap-relay", f"{here}:127.0.0.1:{port}", *more, url=url)
-
-    return relayed
+        monkeypatch.setenv("DATABASE_URL", server)
+        return lambda *more: run("--latpcap-port", port, *more)
+    here = free_port()
+    monkeypatch.setenv("DATABASE_URL", server.replace(f":{port}/", f":{here}/"))
+    return lambda *more: run("--latpcap-relay", f"{here}:127.0.0.1:{port}", *more)
 
 
 def test_a_planted_n_plus_one_fails_its_test_by_name_count_and_limit(counted: Run, project: Path) -> None:
-    done = counted(project, "--junitxml", project / "junit.xml", "--latpcap-output", project / "tests.pcapng")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "1 failed, 2 passed" in done.stdout
-    failure = done.stdout.partition("___ test_catalogue ___")[2]
+    done = counted("--junitxml", project / "junit.xml", "--latpcap-output", project / "tests.pcapng")
+    assert done.ret == 1, done.stdout.str() + done.stderr.str()
+    assert "1 failed, 2 passed" in done.stdout.str()
+    failure = done.stdout.str().partition("___ test_catalogue ___")[2]
     assert "23 round trips to the database, and at most 5 may be" in failure
     assert re.search(rf"  20 × {re.escape(BOOKS)}", failure)
-    assert "N+1 in 1 test" in done.stdout
+    assert "N+1 in 1 test" in done.stdout.str()
 
     cases = ElementTree.parse(project / "junit.xml").iter("testcase")
     told = {case.get("name"): {each.get("name"): each.get("value") for each in case.iter("property")} for case in cases}
@@ -94,10 +92,10 @@ def test_it_is_green_after_the_fix(counted: Run, project: Path) -> None:
     text = library.read_text()
     assert text.count(PLANTED) == 1
     library.write_text(text.replace(PLANTED, FIXED))
-    done = counted(project)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
-    assert "N+1 in 0 tests" in done.stdout
+    done = counted()
+    assert done.ret == 0, done.stdout.str() + done.stderr.str()
+    assert "3 passed" in done.stdout.str()
+    assert "N+1 in 0 tests" in done.stdout.str()
 
 
 def test_a_test_may_ask_what_it_has_cost_so_far(counted: Run, project: Path) -> None:
@@ -115,34 +113,30 @@ def test_a_test_may_ask_what_it_has_cost_so_far(counted: Run, project: Path) -> 
         "        session.rollback()\n"
         "    assert latpcap_session.failures[0].code == '42601'\n"
     )
-    done = counted(project)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
-    assert "1 error of the database" in done.stdout
-    assert 'error 42601: syntax error at or near "selekt"' in done.stdout
+    done = counted()
+    assert "2 passed" in done.stdout.str(), done.stdout.str() + done.stderr.str()
+    assert "1 error of the database" in done.stdout.str()
+    assert 'error 42601: syntax error at or near "selekt"' in done.stdout.str()
 
 
 # --- without a database -----------------------------------------------------------------------------------------------
 
 
-def a_test(folder: Path, text: str) -> Path:
-    (folder / "test_one.py").write_text(text)
-    return folder
-
-
 PASSES = "import pytest\n@pytest.mark.round_trips(max=1)\ndef test_passes():\n    pass\n"
 
 
-def test_without_its_options_pytest_is_as_it_was(tmp_path: Path) -> None:
-    done = run(a_test(tmp_path, PASSES), "--strict-markers", "-W", "error")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "latpcap: " not in done.stdout
+def test_without_its_options_pytest_is_as_it_was(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(PASSES)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers", "-W", "error")
+    assert (done.ret, done.stderr.str()) == (0, "")
+    assert "latpcap: " not in done.stdout.str()
 
 
-def test_the_options_are_told_in_a_group_and_the_marker_is_known(tmp_path: Path) -> None:
-    told = run(tmp_path, "--help").stdout
+def test_the_options_are_told_in_a_group_and_the_marker_is_known(run: Run) -> None:
+    told = run("--help").stdout.str()
     assert "latpcap: round trips to a database:" in told
     assert "--latpcap-relay=" in told
-    assert "@pytest.mark.round_trips(max)" in run(tmp_path, "--markers").stdout
+    assert "@pytest.mark.round_trips(max)" in run("--markers").stdout.str()
 
 
 def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
@@ -162,34 +156,36 @@ def test_nothing_heavy_is_loaded_before_it_is_asked_for() -> None:
     ],
 )
 def test_a_mistake_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+    pytester: pytest.Pytester, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
+    temporary = pytester.mkdir("temporary")
     monkeypatch.setenv("TMPDIR", str(temporary))
-    done = run(a_test(tmp_path, PASSES), *arguments)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    pytester.makepyfile(PASSES)
+    done = run(*arguments)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert not list(temporary.iterdir())
-    assert [line for line in done.stderr.splitlines() if message in line]
-    assert "Traceback" not in done.stderr
+    assert [line for line in done.stderr.str().splitlines() if message in line]
+    assert "Traceback" not in done.stderr.str()
 
 
-def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_told_in_one_line(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run(a_test(tmp_path, PASSES), "--latpcap-relay", f"{taken.getsockname()[1]}:127.0.0.1:1")
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "Traceback" not in done.stderr + done.stdout
+        done = run("--latpcap-relay", f"{taken.getsockname()[1]}:127.0.0.1:1")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in done.stderr.str() + done.stdout.str()
 
 
-def test_a_limit_that_is_none_fails_the_test(tmp_path: Path) -> None:
+def test_a_limit_that_is_none_fails_the_test(pytester: pytest.Pytester, run: Run) -> None:
     markers = ("round_trips", "round_trips(max='5')", "round_trips(least=5)", "round_trips(-1)")
     tests = (f"@pytest.mark.{marker}\ndef test_{each}():\n    pass\n" for each, marker in enumerate(markers))
-    done = run(a_test(tmp_path, "import pytest\n" + "".join(tests)), "--latpcap-relay", f"{free_port()}:127.0.0.1:1")
-    assert "4 failed" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("write @pytest.mark.round_trips(max=20)") >= 4
+    pytester.makepyfile("import pytest\n" + "".join(tests))
+    done = run("--latpcap-relay", f"{free_port()}:127.0.0.1:1")
+    assert "4 failed" in done.stdout.str(), done.stdout.str() + done.stderr.str()
+    assert done.stdout.str().count("write @pytest.mark.round_trips(max=20)") >= 4
 
 
-def test_that_nothing_was_seen_is_told(tmp_path: Path) -> None:
-    done = run(a_test(tmp_path, PASSES), "--latpcap-relay", f"{free_port()}:127.0.0.1:1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "do the tests connect to that port" in done.stdout
+def test_that_nothing_was_seen_is_told(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makepyfile(PASSES)
+    done = run("--latpcap-relay", f"{free_port()}:127.0.0.1:1")
+    assert done.ret == 0, done.stdout.str() + done.stderr.str()
+    assert "do the tests connect to that port" in done.stdout.str()

@@ -57,7 +57,7 @@ impl Relay {
         let routes = routes.into_iter().map(|(listen, server)| relay::Route { listen, server }).collect();
         let options = relay::Options { routes, path, snap_length, delay };
         let running = py.detach(|| relay::Relay::start(&options));
-        let running = running.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let running = running.map_err(told)?;
         let addresses = running.addresses().iter().map(|address| (address.ip().to_string(), address.port())).collect();
         Ok(Self { addresses, running: Mutex::new(Some(running)) })
     }
@@ -84,5 +84,15 @@ impl Relay {
         let relay::Recorded { packets, dropped, ended } = did.recorded;
         let problems = did.problems.into_iter().collect();
         Ok(Relayed { connections: did.connections, to_clients, to_servers, packets, dropped, ended, problems })
+    }
+}
+
+/// A file that cannot be written is told with its name, which Python's `OSError` has a place for.
+fn told(error: relay::RelayError) -> PyErr {
+    match error {
+        relay::RelayError::CannotWrite { path, reason } => {
+            PyOSError::new_err((reason.raw_os_error(), reason.to_string(), path))
+        }
+        other => PyOSError::new_err(other.to_string()),
     }
 }

@@ -216,7 +216,11 @@ class _Running:
         self._name = Path(tool.path).name
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (kept while it runs)
         self._last_words = ""
-        self._process = self._begin(arguments, output)
+        try:
+            self._process = self._begin(arguments, output)
+        except BaseException:
+            self._said.close()
+            raise
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", GUARD, "sh", str(self._process.pid)],
             stdin=subprocess.PIPE,

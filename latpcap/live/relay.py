@@ -102,6 +102,8 @@ class Relay:
                 bits_per_second=self._bits_per_second,
             )
         except OSError as error:
+            if error.filename is not None:
+                raise UsageError(f"{error.filename}: cannot be written: {reason(error)}") from None
             raise RecordingError(reason(error)) from None
 
     def flush(self) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import ssl
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from loopback import captured
-from mariadb_server import PASSWORD, ROWS, SQL, WRONG, free_port, mariadb, needs_server_and_capture
+from mariadb_server import PASSWORD, ROWS, SQL, WRONG, free_port, mariadb, needs_server_and_capture, tls
 
 pymysql = pytest.importorskip("pymysql")
 
@@ -35,15 +34,9 @@ SUITES = {
 def server() -> Iterator[int]:
     """The port of one that speaks TLS, whatever is asked for."""
     home = Path(tempfile.mkdtemp(prefix="latpcap-mariadb-"))  # the folders of pytest are root's alone
-    key, certificate = home / "server.key", home / "server.crt"
-    made = ["-subj", "/CN=live", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
-    shutil.chown(key, "mysql")
     port = free_port()
     try:
-        with mariadb(
-            home, port, [ACCOUNT], f"--ssl-key={key}", f"--ssl-cert={certificate}", "--ssl-cipher=ALL:@SECLEVEL=0"
-        ):
+        with mariadb(home, port, [ACCOUNT], *tls(home), "--ssl-cipher=ALL:@SECLEVEL=0"):
             yield port
     finally:
         shutil.rmtree(home)

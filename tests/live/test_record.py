@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from loopback import captured, wait_until
-from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_capture
+from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_capture, tls
 
 import latpcap
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
@@ -30,7 +30,8 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 JOB = f"""
 import os, pymysql, signal, sys, time
 port, times, then = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-database = pymysql.connect(host="127.0.0.1", port=port, user="app", password={PASSWORD!r}, database="live")
+tls = {{"ssl": {{"ca": None}}}} if then == ["tls"] else {{"ssl_disabled": True}}
+database = pymysql.connect(host="127.0.0.1", port=port, user="app", password={PASSWORD!r}, database="live", **tls)
 cursor = database.cursor()
 for number in range(times):
     cursor.execute("SELECT salary FROM pay WHERE emp = %s", (number,))
@@ -49,7 +50,7 @@ def port() -> Iterator[int]:
     home = Path(tempfile.mkdtemp(prefix="latpcap-record-"))  # the folders of pytest are root's alone
     number = free_port()
     try:
-        with mariadb(home, number, ["app"]):
+        with mariadb(home, number, ["app"], *tls(home)):
             yield number
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -146,6 +147,34 @@ def test_headers_alone_are_enough_to_count(port: int, latpcap: Run, tmp_path: Pa
     done = latpcap("record", "--port", port, "--privacy", "-o", path, "--", *job(port, 30))
     assert f"\n{30 + LOGIN} round trips" in done.stderr.decode()
     assert b"WHERE emp" not in path.read_bytes()  # of each packet 34 bytes behind the headers are kept
+
+
+def test_what_tls_sealed_is_read_with_the_secrets_that_the_command_logs(
+    port: int, latpcap: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    clear, sealed = tmp_path / "clear.pcapng", tmp_path / "sealed.pcapng"
+    told = latpcap("record", "--port", port, "--keylog", "-o", clear, "--", *job(port, 5)).stderr
+    assert b"the command logged no TLS secret" in told
+    told = latpcap("record", "--port", port, "--keylog", "-o", sealed, "--", *job(port, 5, "tls")).stderr
+    assert b"sealed.pcapng holds the secrets of 1 TLS session: whoever has the file can read them" in told
+    assert b"SELECT salary" in clear.read_bytes()
+    assert b"SELECT salary" not in sealed.read_bytes()
+    assert asked(sealed) == asked(clear)
+    assert (tls_versions(clear), tls_versions(sealed)) == ([None], ["TLSv1.3"])
+    assert not list(temporary.iterdir())
+
+
+def asked(path: Path) -> list[tuple[str, int | None]]:
+    """What was asked once the login was over, and how many rows came back."""
+    exchanges = latpcap.read(path, show_literals=True).exchanges.to_dicts()
+    return [(row["statement"], row["rows"]) for row in exchanges if row["statement"]]
+
+
+def tls_versions(path: Path) -> list[str | None]:
+    return [row["tls_version"] for row in latpcap.read(path).connections.to_dicts()]
 
 
 def test_a_session_in_python(port: int, tmp_path: Path) -> None:
@@ -248,6 +277,13 @@ def test_where_it_cannot_record_it_says_why(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(RecordingError, match="neither dumpcap nor tcpdump is installed"):
         Capturer(tmp_path / "x", capture_filter="tcp", where="TCP").start()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_that_cannot_be_written_is_told_before_the_command_runs(latpcap: Run) -> None:
+    for ways in (("--port", "5432"), ("--relay", f"{free_port()}:127.0.0.1:5432")):
+        done = latpcap("record", *ways, "-o", "/proc/job.pcapng", "--", "false")
+        assert done.returncode == UsageError.exit_status
+        assert done.stderr == b"latpcap: /proc/job.pcapng: cannot be written: No such file or directory\n"
 
 
 def test_a_full_disk_is_told_and_the_command_goes_on(port: int, latpcap: Run) -> None:

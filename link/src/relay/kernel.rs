@@ -1,7 +1,7 @@
 //! What the system knows of a TCP socket: how much of what was written the other side has acknowledged, and how far away
 //! it is. Only Linux is asked; elsewhere what was written counts as received.
 
-#![expect(unsafe_code, reason = "the options of sockets that no library knows")]
+#![cfg_attr(unix, expect(unsafe_code, reason = "the options of sockets that no library knows"))]
 
 use std::io;
 use std::time::Duration;
@@ -29,7 +29,7 @@ const TIMESTAMPS: u16 = 12;
 
 /// How many of the `written` bytes the other side has acknowledged.
 pub fn acknowledged(socket: &Socket, written: u64) -> u64 {
-    written.saturating_sub(unacknowledged(socket).unwrap_or(0))
+    written.saturating_sub(system::unacknowledged(socket).unwrap_or(0))
 }
 
 #[cfg(target_os = "linux")]
@@ -92,18 +92,28 @@ mod linux {
     const MOST_UNSENT: c_int = 128 * 1024;
 }
 
-#[cfg(target_os = "linux")]
-pub use linux::take_what_can_be_sent;
-#[cfg(target_os = "linux")]
-use linux::unacknowledged;
-
 #[cfg(not(target_os = "linux"))]
-fn unacknowledged(_: &Socket) -> Option<u64> {
-    None
+mod elsewhere {
+    use socket2::Socket;
+
+    use super::Way;
+
+    pub fn unacknowledged(_: &Socket) -> Option<u64> {
+        None
+    }
+
+    pub fn way(_: &Socket) -> Option<Way> {
+        None
+    }
+
+    pub fn take_what_can_be_sent(_: &Socket) {}
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn take_what_can_be_sent(_: &Socket) {}
+use elsewhere as system;
+#[cfg(target_os = "linux")]
+use linux as system;
+pub use system::take_what_can_be_sent;
 
 /// Where a socket failed as this process has too many open: lets it have as many as the system allows. `false` where that
 /// was not why, or changes nothing.
@@ -131,10 +141,8 @@ pub fn opens_more(_: &io::Error) -> bool {
 
 /// What the connection's handshake showed.
 pub fn way(socket: &Socket) -> Way {
-    #[cfg(target_os = "linux")]
-    if let Some(way) = linux::way(socket) {
-        return way;
-    }
-    let segment = usize::from(USUAL_MSS - TIMESTAMPS);
-    Way { own_mss: USUAL_MSS, other_mss: USUAL_MSS, segment, ..Way::default() }
+    system::way(socket).unwrap_or_else(|| {
+        let segment = usize::from(USUAL_MSS - TIMESTAMPS);
+        Way { own_mss: USUAL_MSS, other_mss: USUAL_MSS, segment, ..Way::default() }
+    })
 }
