@@ -218,10 +218,10 @@ import latpcap
 from latpcap.tables.dataset import writing
 
 wrote = writing.manifest.data_file
-def data_file(folder, path, rows):
+def data_file(folder, path, *more):
     if path.startswith("exchanges"):
         os.kill(os.getpid(), signal.SIGKILL)
-    return wrote(folder, path, rows)
+    return wrote(folder, path, *more)
 writing.manifest.data_file = data_file
 latpcap.read(sys.argv[1]).save(sys.argv[2])
 """

@@ -21,6 +21,7 @@ from test_workers import run
 import latpcap as package
 from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Asked, Partition
+from latpcap.tables.dataset import manifest
 from latpcap.work.local import Processes, Threads
 from latpcap.work.saving import saved, write
 
@@ -51,6 +52,13 @@ def test_the_number_of_parts_does_not_show(files: list[str], whole: str, parts: 
     saved(files, Asked(), Threads(2), parts, str(tmp_path / "saved"))
     assert told(package.read(tmp_path / "saved")) == whole
     assert [each.name for each in tmp_path.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_nor_do_the_captures(seed: int, tmp_path: Path) -> None:
+    files = captures(tmp_path, seed)
+    saved(files, Asked(show_literals=True), Threads(2), 4, str(tmp_path / "saved"))
+    assert told(package.read(tmp_path / "saved")) == told(package.read(files, show_literals=True))
 
 
 @pytest.mark.parametrize("engine", ["processes", "dask"])
@@ -125,3 +133,46 @@ def test_workers_that_read_other_files_under_the_same_names_are_told(files: list
     with pytest.raises(UsageError, match=r"^workers have read different files under the same names"):
         saved(files[:2], Asked(), Elsewhere(1), 2, str(tmp_path / "saved"))
     assert not [*tmp_path.iterdir()]
+
+
+# --- what of it is read -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The Parquet files that are read from now on."""
+    read: list[str] = []
+    checked = manifest.checked
+
+    def noted(folder: str, file: manifest.DataFile) -> str:
+        read.append(file.path)
+        return checked(folder, file)
+
+    monkeypatch.setattr(manifest, "checked", noted)
+    return read
+
+
+@pytest.mark.parametrize(
+    "asked", [{"server": "10.78.3.2"}, {"client": "10.77.9.1"}, {"stream": "0,7"}, {"server": ":3306", "start": "+1s"}]
+)
+def test_of_a_selection_only_its_own_files_are_read(
+    files: list[str], asked: dict[str, str], read_files: list[str], tmp_path: Path
+) -> None:
+    saved(files, Asked(), Threads(2), 3, str(tmp_path / "saved"))
+    whole, part = package.read(files).select(**asked), package.read(tmp_path / "saved").select(**asked)
+    assert told(part) == told(whole)
+    of_exchanges = [path for path in read_files if path.startswith("exchanges/")]
+    all_of_them = [*(tmp_path / "saved").glob("exchanges/*/*/*.parquet")]
+    assert 0 < len(of_exchanges) < len(all_of_them) / 2
+    ever = package.read(files).select(**{name: value for name, value in asked.items() if name != "start"})
+    servers = {f"server={server.replace(':', '%3A')}/" for server in set(ever.connections.column("server"))}
+    assert all(any(server in path for server in servers) for path in of_exchanges)
+
+
+def test_what_was_read_is_not_read_again(files: list[str], read_files: list[str], tmp_path: Path) -> None:
+    saved(files, Asked(), Threads(1), 1, str(tmp_path / "saved"))
+    capture = package.read(tmp_path / "saved")
+    capture.analyze()
+    before = len(read_files)
+    capture.select(client="10.77.9.1").analyze()
+    assert len([path for path in read_files[before:] if path.startswith("exchanges/")]) == 0

@@ -3,14 +3,14 @@
 use std::io;
 
 use crate::capture::Recording;
+use crate::cases::Cases;
 use crate::conversations::Conversations;
 use crate::flows::Flows;
-use crate::health::{Health, some};
+use crate::health::some;
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissector, link_type_name};
 use crate::table::{ExchangeColumns, SampleColumns, Tables};
-use crate::unread::Unread;
 
 /// What the stages have kept.
 pub struct Ending<'a> {
@@ -28,8 +28,8 @@ impl Ending<'_> {
         self.notes.join(std::mem::take(&mut self.conversations.notes));
         let refusal = self.refusal();
         self.note_of_link_types();
-        self.notes_of_connections();
-        self.notes_of_losses();
+        let cases = self.cases();
+        self.notes.join(cases.notes());
         self.notes_of_limits(dissector);
         let samples = SampleColumns::of(&mut self.flows.connections, self.flows.overflow);
         Ok(Tables {
@@ -40,6 +40,7 @@ impl Ending<'_> {
             exchanges: self.exchanges.sorted()?,
             samples,
             notes: self.notes,
+            cases,
             refusal,
         })
     }
@@ -77,19 +78,19 @@ impl Ending<'_> {
         });
     }
 
-    /// TCP anomalies of the connections that are database traffic, and what the others are.
-    fn notes_of_connections(&mut self) {
-        let (mut health, mut unread) = (Health::default(), Unread::default());
+    /// TCP anomalies of the connections that are database traffic, what could not be read of them, and what the others are.
+    fn cases(&self) -> Cases {
+        let mut cases = Cases::default();
         for ((stream, connection), conversation) in self.flows.connections.numbered().zip(&self.conversations.all) {
-            if conversation.dialogue().is_some() {
-                health.add(stream, connection);
+            if let Some(dialogue) = conversation.dialogue() {
+                cases.health.add(stream, connection);
+                cases.losses.add(stream, dialogue);
             } else {
                 let named = self.options.decode_as.contains_key(&connection.server.port);
-                unread.add(stream, connection, conversation, named);
+                cases.unread.add(stream, connection, conversation, named);
             }
         }
-        health.add_to(&mut self.notes);
-        unread.add_to(&mut self.notes);
+        cases
     }
 
     fn notes_of_limits(&mut self, dissector: &Dissector) {
@@ -122,35 +123,5 @@ impl Ending<'_> {
         self.notes.add_several(NoteCode::KeyLogDamaged, damaged, || {
             format!("{} of the key log left out: cut, or no secret", some(damaged, "line"))
         });
-    }
-
-    /// Connections that were out of sync for a while: one note, with the first case.
-    fn notes_of_losses(&mut self) {
-        for ((stream, _), conversation) in self.flows.connections.numbered().zip(&self.conversations.all) {
-            let Some(dialogue) = conversation.dialogue() else { continue };
-            if dialogue.proxied {
-                self.notes.add(NoteCode::ProxyHeader, || {
-                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
-                });
-            }
-            if dialogue.session.estimated_rows {
-                self.notes.add(NoteCode::EstimatedRows, || {
-                    format!(
-                        "connection {stream}: the format of some rows was not captured, so their number is an estimate"
-                    )
-                });
-            }
-            if dialogue.session.implausible_rows {
-                self.notes.add(NoteCode::ImplausibleRows, || {
-                    format!("connection {stream}: the server's count of some rows fits neither what was asked for nor what came; it is left out")
-                });
-            }
-            for _ in 0..dialogue.losses {
-                self.notes.add(NoteCode::Unreadable, || {
-                    let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");
-                    format!("connection {stream}: {why}; reading goes on at the client's next request, what lies between is counted but marked incomplete")
-                });
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! TCP anomalies of the database connections, as notes: each kind once, over all of them.
 
+use crate::cases::Case;
 use crate::note::{NoteCode, Notes};
 use crate::side::Side;
 use crate::stream::{Anomalies, Connection, Tally};
@@ -23,6 +24,45 @@ impl Health {
             }
             self.one_sided += 1;
         }
+    }
+
+    /// How often each kind happened, and how long it took.
+    pub fn cases(&self) -> Vec<Case> {
+        let Anomalies { timeout_ns, stalled_ns, .. } = self.anomalies;
+        let case = |code, tally: Tally, span_ns| Case { span_ns, ..Case::new(code, tally.count, tally.first_frame) };
+        let all = [
+            Case::new(NoteCode::OneDirection, self.one_sided, u64::from(self.first_one_sided)),
+            case(NoteCode::ClockStep, self.anomalies.clock_steps, 0),
+            case(NoteCode::Timeouts, self.anomalies.timeouts, timeout_ns),
+            case(NoteCode::DelayedAck, self.anomalies.stalls, stalled_ns),
+            case(NoteCode::ZeroWindow, self.anomalies.zero_windows, 0),
+            case(NoteCode::DuplicatePackets, self.anomalies.duplicates, 0),
+            case(NoteCode::Reordered, self.anomalies.reordered, 0),
+            case(NoteCode::Offloaded, self.anomalies.offloaded, 0),
+        ];
+        all.into_iter().filter(|case| case.count > 0).collect()
+    }
+
+    /// Takes in those of a part of the recording.
+    pub fn join(&mut self, case: &Case) {
+        let tally = Tally { count: case.count, first_frame: case.first };
+        let mut more = Anomalies::default();
+        match case.code {
+            NoteCode::OneDirection => {
+                let first = u32::try_from(case.first).unwrap_or(u32::MAX);
+                self.first_one_sided = if self.one_sided == 0 { first } else { self.first_one_sided.min(first) };
+                self.one_sided = self.one_sided.saturating_add(case.count);
+            }
+            NoteCode::ClockStep => more.clock_steps = tally,
+            NoteCode::Timeouts => (more.timeouts, more.timeout_ns) = (tally, case.span_ns),
+            NoteCode::DelayedAck => (more.stalls, more.stalled_ns) = (tally, case.span_ns),
+            NoteCode::ZeroWindow => more.zero_windows = tally,
+            NoteCode::DuplicatePackets => more.duplicates = tally,
+            NoteCode::Reordered => more.reordered = tally,
+            NoteCode::Offloaded => more.offloaded = tally,
+            _ => {}
+        }
+        self.anomalies.join(&more);
     }
 
     pub fn add_to(&self, notes: &mut Notes) {

@@ -1,8 +1,10 @@
 //! Connections that are no database traffic though they concern a database, as notes: nobody answered, or what is said
 //! cannot be read.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::cases::Case;
 use crate::conversation::Conversation;
 use crate::note::{NoteCode, Notes};
 use crate::protocols::others::listens_on;
@@ -20,7 +22,7 @@ struct Group {
 }
 
 /// By name and server port.
-type Groups = BTreeMap<(&'static str, u16), Group>;
+type Groups = BTreeMap<(Cow<'static, str>, u16), Group>;
 
 /// What the connections without a readable dialogue are.
 #[derive(Default)]
@@ -49,7 +51,38 @@ impl Unread {
             (_, None, Some(name)) if is_spoken(connection) => (&mut self.unrecognised, name),
             _ => return,
         };
-        groups.entry((name, port)).or_insert(Group { count: 0, first: stream }).count += 1;
+        groups.entry((Cow::Borrowed(name), port)).or_insert(Group { count: 0, first: stream }).count += 1;
+    }
+
+    /// Each group of each kind.
+    pub fn cases(&self) -> impl Iterator<Item = Case> {
+        let kinds = [
+            (NoteCode::Refused, &self.refused),
+            (NoteCode::Unanswered, &self.unanswered),
+            (NoteCode::Unrecognised, &self.unrecognised),
+            (NoteCode::OtherDatabase, &self.others),
+        ];
+        kinds.into_iter().flat_map(|(code, groups)| {
+            groups.iter().map(move |((name, port), group)| Case {
+                name: name.clone(),
+                port: *port,
+                ..Case::new(code, group.count, u64::from(group.first))
+            })
+        })
+    }
+
+    /// Takes in a group of a part of the recording.
+    pub fn join(&mut self, case: Case) {
+        let groups = match case.code {
+            NoteCode::Refused => &mut self.refused,
+            NoteCode::Unanswered => &mut self.unanswered,
+            NoteCode::Unrecognised => &mut self.unrecognised,
+            _ => &mut self.others,
+        };
+        let first = u32::try_from(case.first).unwrap_or(u32::MAX);
+        let group = groups.entry((case.name, case.port)).or_insert(Group { count: 0, first });
+        group.first = group.first.min(first);
+        group.count = group.count.saturating_add(case.count);
     }
 
     pub fn add_to(&self, notes: &mut Notes) {
@@ -87,13 +120,13 @@ fn is_spoken(connection: &Connection) -> bool {
     connection.last_data_ns.is_some() && (connection.oriented || connection.server.port < connection.client.port)
 }
 
-fn by_size(groups: &Groups) -> Vec<((&'static str, u16), Group)> {
-    let mut sorted: Vec<_> = groups.iter().map(|(&key, &group)| (key, group)).collect();
+fn by_size(groups: &Groups) -> Vec<((&str, u16), Group)> {
+    let mut sorted: Vec<_> = groups.iter().map(|((name, port), &group)| ((&**name, *port), group)).collect();
     sorted.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
     sorted
 }
 
-fn largest(groups: &Groups) -> Option<((&'static str, u16), Group)> {
+fn largest(groups: &Groups) -> Option<((&str, u16), Group)> {
     by_size(groups).first().copied()
 }
 
@@ -107,7 +140,7 @@ fn told(groups: &Groups) -> String {
     parts.join(", ")
 }
 
-fn one(&(name, port): &(&'static str, u16), Group { count, first }: &Group) -> String {
+fn one(&(name, port): &(&str, u16), Group { count, first }: &Group) -> String {
     let plural = if *count == 1 { "" } else { "s" };
     let name = if name.is_empty() { String::new() } else { format!("{name} on ") };
     format!("{name}port {port} ({count} connection{plural}, first: stream {first})")

@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use super::replay::Replay;
     #[pymodule_export]
-    use super::saved::{SavedExchanges, saved_samples};
+    use super::saved::{SavedExchanges, notes_of, saved_samples};
     #[pymodule_export]
     use super::tables::{ArrowTable, Recording};
 }

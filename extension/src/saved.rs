@@ -6,11 +6,12 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use latpcap_core::cases::{Case, kind};
 use latpcap_core::disk::{Overflow, Room};
 use latpcap_core::ledger::Limits;
 use latpcap_core::side::Side;
 use latpcap_core::stream::RttSample;
-use latpcap_core::table::{ExchangeColumns, SampleColumns};
+use latpcap_core::table::{self, ExchangeColumns, SampleColumns};
 
 use super::tables::{ArrowTable, SampleTable, python_error};
 
@@ -89,6 +90,32 @@ fn add_samples(columns: &[Ints<'_>; 6], take: &mut dyn FnMut(u32, Side, RttSampl
         take(small(stream)?, side, sample);
         Ok(())
     })
+}
+
+/// A row of `Recording.cases`.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct SavedCase {
+    code: String,
+    name: String,
+    port: u16,
+    count: u64,
+    first: u64,
+    span_ns: i64,
+    text: String,
+    place: Option<String>,
+}
+
+/// The notes that `Recording.cases` of several parts make together.
+#[pyfunction]
+pub fn notes_of(cases: Vec<SavedCase>) -> PyResult<ArrowTable> {
+    let cases = cases.into_iter().map(|case| {
+        let unknown = || PyValueError::new_err(format!("there is no note `{}`", case.code));
+        let SavedCase { name, port, count, first, span_ns, text, place, .. } = case;
+        let code = kind(&case.code).ok_or_else(unknown)?;
+        Ok((Case { code, name: name.into(), port, count, first, span_ns, text }, place))
+    });
+    table::notes_of(cases.collect::<PyResult<_>>()?).map(ArrowTable).map_err(python_error)
 }
 
 fn room(disk: Option<(PathBuf, u64)>) -> Option<Room> {

@@ -72,6 +72,7 @@ pub struct Recording {
     is_large: bool,
     captures: RecordBatch,
     notes: RecordBatch,
+    cases: RecordBatch,
     connections: RecordBatch,
     exchanges: ExchangeColumns,
     statements: RecordBatch,
@@ -97,6 +98,11 @@ impl Recording {
 
     fn notes(&self) -> ArrowTable {
         ArrowTable(self.notes.clone())
+    }
+
+    /// What of the notes adds up over the parts of a recording.
+    fn cases(&self) -> ArrowTable {
+        ArrowTable(self.cases.clone())
     }
 
     fn connections(&self) -> ArrowTable {
@@ -151,6 +157,7 @@ impl Recording {
             is_large: tables.exchanges.are_analysed_on_disk(limits),
             captures: tables.captures()?,
             notes: tables.notes()?,
+            cases: tables.cases()?,
             connections: tables.connections()?,
             statements: tables.statements()?,
             tags: tables.tags()?,

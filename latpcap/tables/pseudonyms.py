@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from arro3.core import Array, ChunkedArray, Table
@@ -162,10 +163,18 @@ class PseudonymousTables:
 
     def notes(self) -> Table:
         """What the core noticed; each begins with the file it is about."""
-        paths = [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
-        return _mapped(
-            Table.from_arrow(self._tables.notes()), message=lambda text: without_paths(text, paths, self._names)
-        )
+        return _mapped(Table.from_arrow(self._tables.notes()), message=self._without_paths)
+
+    def cases(self) -> Table:
+        """What of it adds up over the parts of a recording."""
+        return _mapped(Table.from_arrow(self._tables.cases()), place=self._without_paths, text=self._without_paths)
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        return [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
+
+    def _without_paths(self, text: str) -> str:
+        return without_paths(text, self._paths, self._names)
 
     def connections(self) -> Table:
         """One row a connection."""

@@ -518,6 +518,12 @@ class Recording:
         return Exchanges(self)
 
     @property
+    def exchange_count(self) -> int:
+        """How many they are: a dataset says so without reading them."""
+        known = getattr(self._tables, "exchange_count", None)
+        return len(self.exchanges) if known is None else known
+
+    @property
     def samples(self) -> Iterator[Samples]:
         """The in-stream RTT samples of the database connections, part by part: made anew each time."""
         for batch in RecordBatchReader.from_arrow(self._tables.rtt_samples()):

@@ -59,12 +59,21 @@ def only(recording: Recording, streams: Ints) -> Recording:
 
 def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:
     """The recording with the chosen connections alone, and so the one that it is a window of."""
-    tables, period = OfStreams(recording, _streams(recording)[asked.chosen(selection)]), recording.period
+    chosen = _streams(recording)[asked.chosen(selection)]
+    tables, period = OfStreams(_reading_only(recording, chosen), chosen), recording.period
     if recording.whole is None or period is None:
         return Recording(tables, scratch=recording.scratch)
     whole = _part(recording.whole, Asked(recording.whole), selection)
     begins, ends = reach(whole)
     return Recording(tables, None, (max(begins, period[0]), min(ends, period[1])), whole, recording.scratch)
+
+
+def _reading_only(recording: Recording, chosen: Ints) -> Recording:
+    """The recording, of which rows of other connections need not be read any more, where they lie apart."""
+    tables = recording.tables
+    if not hasattr(tables, "of_streams"):
+        return recording
+    return Recording(tables.of_streams(chosen), recording.selected, scratch=recording.scratch)
 
 
 def _streams(recording: Recording) -> Ints:
@@ -269,7 +278,7 @@ def _selected(asked: Asked, selection: Selection, tables: Any, period: tuple[int
     connections = sum(protocol is not None for protocol in columns.texts(tables.connections(), "protocol"))
     of_connections = before.of_connections if before else len(recording.database_rows)
     exchanges = len(tables.exchanges(["stream"]))
-    of_exchanges = before.of_exchanges if before else len(recording.exchanges)
+    of_exchanges = before.of_exchanges if before else recording.exchange_count
     start, end = (None, None) if period is None else iso(Column(np.array(period)))
     when = "" if period is None else f", {utc_span(*period)}"
     part = f"{connections:,} of {counted(of_connections, 'connection')}"

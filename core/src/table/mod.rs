@@ -24,6 +24,7 @@ use arrow_array::{
 use arrow_schema::ArrowError;
 
 use crate::capture::Recording;
+use crate::cases::{Case, Cases};
 use crate::conversation::{Conversation, Dialogue};
 use crate::layers::tls::{Random, Reading, TlsFacts};
 use crate::note::{Note, NoteCode, Notes};
@@ -45,6 +46,8 @@ pub struct Tables {
     pub exchanges: ExchangeColumns,
     pub samples: SampleColumns,
     pub notes: Notes,
+    /// What of the notes adds up over the parts of a recording.
+    pub cases: Cases,
     /// Why what was asked for with `decode_as` cannot be.
     pub refusal: Option<String>,
 }
@@ -68,11 +71,21 @@ impl Tables {
     pub fn notes(&self) -> Result<RecordBatch, ArrowError> {
         let mut notes = self.recording.notes();
         notes.extend(self.notes.iter().cloned().map(|note| note.named(|frame| self.recording.place(frame))));
+        note_table(&notes)
+    }
+
+    /// What of these adds up over the parts of a recording, with the names of frames in the files that were read.
+    pub fn cases(&self) -> Result<RecordBatch, ArrowError> {
+        let all: Vec<Case> = self.cases.all().collect();
         batch(vec![
-            ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
-            ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
-            ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
-            ("count", numbers(notes.iter().map(|note| note.count))),
+            ("code", strings(all.iter().map(|case| Some(case.code.as_str())))),
+            ("name", strings(all.iter().map(|case| Some(&*case.name)))),
+            ("port", numbers(all.iter().map(|case| u64::from(case.port)))),
+            ("count", numbers(all.iter().map(|case| case.count))),
+            ("first", numbers(all.iter().map(|case| case.first))),
+            ("span_ns", numbers(all.iter().map(|case| case.span_ns.unsigned_abs()))),
+            ("text", strings(all.iter().map(|case| Some(Statements::printable(&case.text))))),
+            ("place", strings(all.iter().map(|case| self.recording.place(case.frame()?)))),
         ])
     }
 
@@ -292,6 +305,25 @@ fn one_a_line(names: &[String]) -> String {
 
 fn address(endpoint: Endpoint) -> String {
     std::net::SocketAddr::new(endpoint.address, endpoint.port).to_string()
+}
+
+/// The notes that cases of several parts make together, each with what its first frame is called in the files.
+pub fn notes_of(cases: Vec<(Case, Option<String>)>) -> Result<RecordBatch, ArrowError> {
+    let places: HashMap<u64, String> =
+        cases.iter().filter_map(|(case, place)| Some((case.frame()?, place.clone()?))).collect();
+    let all = Cases::of(cases.into_iter().map(|(case, _)| case));
+    let notes = all.notes();
+    let named = notes.iter().cloned().map(|note| note.named(|frame| places.get(&frame).cloned()));
+    note_table(&named.collect::<Vec<_>>())
+}
+
+fn note_table(notes: &[Note]) -> Result<RecordBatch, ArrowError> {
+    batch(vec![
+        ("code", strings(notes.iter().map(|note| Some(note.code.as_str())))),
+        ("severity", strings(notes.iter().map(|note| Some(severity(note))))),
+        ("message", strings(notes.iter().map(|note| Some(Statements::printable(&note.message))))),
+        ("count", numbers(notes.iter().map(|note| note.count))),
+    ])
 }
 
 fn severity(note: &Note) -> &'static str {

@@ -6,6 +6,7 @@ A file is read when somebody asks for what is in it, and its SHA-256 is checked 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -44,12 +45,29 @@ class SavedTables:
         self._numbers = {folder: number for number, folder in enumerate(told)}
         self._memory = memory
         self._disk = disk
+        self._chosen: Ints | None = None
+        """The connections whose rows are read; `None` for all."""
+
+    def of_streams(self, chosen: Ints) -> SavedTables:
+        """The same tables, of whose rows only those of these connections are read from now on: others may be missing.
+
+        What was read already is not read again.
+        """
+        if "_exchanges" in self.__dict__ or self._chosen is not None:
+            return self
+        narrow = copy(self)
+        narrow._chosen = np.sort(chosen)
+        return narrow
+
+    @property
+    def exchange_count(self) -> int:
+        """How many there are, without reading them."""
+        return sum(part.rows("exchanges") for _, part in self._parts)
 
     @property
     def is_large(self) -> bool:
         """What is computed from it does not fit in the memory that reading may take."""
-        rows = sum(part.rows("exchanges") for _, part in self._parts)
-        return self._disk is not None and _core.SavedExchanges.are_too_many(rows, self._memory)
+        return self._disk is not None and _core.SavedExchanges.are_too_many(self.exchange_count, self._memory)
 
     def captures(self) -> Table:
         """One row a file."""
@@ -73,22 +91,43 @@ class SavedTables:
         return tables[first]
 
     def notes(self) -> Table:
-        """What the core noticed: in all parts, or in one."""
+        """What the core noticed: what is said of files each part says, of connections they say it together."""
         table = self._whole("notes")
         if len(self._parts) == 1:
             return table
+        cases: Any = self.cases().to_struct_array().to_pylist()
+        together = Table.from_arrow(_core.notes_of(cases))
+        said = set(columns.texts(together, "code"))
         told = zip(columns.texts(table, "code"), columns.texts(table, "message"), strict=True)
-        first = {each: row for row, each in reversed([*enumerate(told)])}
-        return rows_of(table, np.array(sorted(first.values()), np.int64))
+        first = {each: row for row, each in reversed([*enumerate(told)]) if each[0] not in said}
+        return _joined([rows_of(table, np.array(sorted(first.values()), np.int64)), together])
+
+    def cases(self) -> Table:
+        """What of the notes adds up."""
+        return self._whole("cases")
 
     @cached_property
     def _connections(self) -> Table:
-        tables = [*self._each("other_connections"), *self._each("connections")]
-        table = _joined(tables)
+        table = _joined([*self._each("other_connections"), *self._connections_of.values()])
         stream = columns.column(table, "stream").values
         if len(np.unique(stream)) < len(stream):
             raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
         return rows_of(table, np.argsort(stream, kind="stable"))
+
+    @cached_property
+    def _connections_of(self) -> dict[_Place, Table]:
+        """Those of each file."""
+        return {place: self._table(place) for place in self._of("connections")}
+
+    @cached_property
+    def _chosen_in(self) -> dict[tuple[int, str], Ints]:
+        """Which of the chosen ones are in each part, by their servers."""
+        found: dict[tuple[int, str], list[Ints]] = {}
+        for place, table in self._connections_of.items():
+            streams = columns.column(table, "stream").values.astype(np.int64)
+            here = streams if self._chosen is None else streams[np.isin(streams, self._chosen)]
+            found.setdefault((place.part, place.server), []).append(here)
+        return {key: np.sort(np.concatenate(streams)) for key, streams in found.items()}
 
     def connections(self) -> Table:
         """Every TCP connection."""
@@ -103,7 +142,7 @@ class SavedTables:
         rows = _core.SavedExchanges(self._memory, self._disk)
         names, words = rows.names(), _Words(part.words for _, part in self._parts)
         texts = {"fingerprint": self._statements, "text": self._statements, "tags": self._tags}
-        for place in self._of("exchanges"):
+        for place in self._needed("exchanges"):
             for batch in self._batches(place):
                 try:
                     rows.add([words.numbers(batch, name, texts.get(name), place) for name in names])
@@ -139,12 +178,12 @@ class SavedTables:
         def columns_of(batch: Table) -> list[Ints]:
             return [np.ascontiguousarray(columns.column(batch, name).ints(NULL)) for name in SAMPLE]
 
-        batches = (columns_of(batch) for file in self._of("rtt_samples") for batch in self._batches(file))
+        batches = (columns_of(batch) for file in self._needed("rtt_samples") for batch in self._batches(file))
         return _core.saved_samples(batches, self._memory, self._disk)
 
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
-        tables = [*self._each("clock_readings")]
+        tables = [*map(self._table, self._needed("clock_readings"))]
         if not tables:
             return Table.from_pydict({name: columns.empty(kind) for name, kind in READING.items()})
         table = _joined(tables).select([*READING])
@@ -155,8 +194,21 @@ class SavedTables:
             here = self._numbers[folder]
             yield from (_Place(folder, here, file, number) for file in part.files if file.table == table)
 
+    def _needed(self, table: str) -> Iterator[_Place]:
+        """The files that may have rows of the chosen connections."""
+        for place in self._of(table):
+            if self._chosen is None or place.file.streams is None:
+                yield place
+                continue
+            first, last = place.file.streams
+            here = self._chosen_in.get((place.part, place.server), self._chosen[:0])
+            if np.searchsorted(here, first) < np.searchsorted(here, last, "right"):
+                yield place
+
     def _whole(self, table: str) -> Table:
-        return _joined([*self._each(table)])
+        if not (tables := [*self._each(table)]):
+            raise CaptureError(f"{self._parts[0][0]}: has no {table}: scan the captures again")
+        return _joined(tables)
 
     def _each(self, table: str) -> Iterator[Table]:
         """The tables of its files."""
@@ -172,15 +224,21 @@ class SavedTables:
         file, path = place.file, manifest.checked(place.folder, place.file)
         try:
             reader = read_parquet(path, batch_size=at_once)
-            tables = (Table.from_batches([batch]) for batch in reader)
+            tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
             for table in tables if file.rows else [_empty(reader.schema)]:
                 if "/server=" in file.path:
-                    server = Array([server_of(file.path)], DataType.string())
+                    server = Array([place.server], DataType.string())
                     yield table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
                 else:
                     yield table
         except Exception as error:
             raise CaptureError(f"{path}: is damaged: {error}") from None
+
+    def _narrowed(self, table: Table, place: _Place) -> Table:
+        """The rows of the chosen connections, where only theirs are read."""
+        if self._chosen is None or place.file.streams is None or place.file.table == "connections":
+            return table
+        return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, self._chosen)))
 
 
 class _Place(Struct, frozen=True):
@@ -196,6 +254,11 @@ class _Place(Struct, frozen=True):
     def path(self) -> str:
         """Where it lies."""
         return f"{self.folder}/{self.file.path}"
+
+    @property
+    def server(self) -> str:
+        """Whose rows it holds."""
+        return server_of(self.file.path)
 
 
 class _Texts(Struct, frozen=True):

@@ -38,6 +38,8 @@ class DataFile(Struct, frozen=True):
     rows: int
     size_bytes: int
     sha256: str
+    streams: tuple[int, int] | None = None
+    """The first and the last connection of which it has rows, where it has rows of connections."""
 
     @property
     def table(self) -> str:
@@ -122,10 +124,10 @@ def checked(folder: str, file: DataFile) -> str:
     return path
 
 
-def data_file(folder: Path, path: str, rows: int) -> DataFile:
+def data_file(folder: Path, path: str, rows: int, streams: tuple[int, int] | None = None) -> DataFile:
     """A file that was written."""
     whole = os.path.join(folder, path)
-    return DataFile(path, rows, os.path.getsize(whole), _sha256(whole))
+    return DataFile(path, rows, os.path.getsize(whole), _sha256(whole), streams)
 
 
 class _Schema(Struct):

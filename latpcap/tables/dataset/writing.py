@@ -150,7 +150,8 @@ class _Writer:
         self, name: str, table: Table, time: Ints, more: Callable[[Ints], dict[str, Array]] | None = None
     ) -> Iterator[DataFile]:
         """The rows of database connections in a file for each day and server; `more` makes further columns of rows."""
-        server = self._server[columns.column(table, "stream").values.astype(np.int64)]
+        stream = columns.column(table, "stream").values.astype(np.int64)
+        server = self._server[stream]
         place = day_of(time) * max(len(self.servers), 1) + server
         order = np.argsort(place, kind="stable")
         order = order[server[order] >= 0]
@@ -164,9 +165,18 @@ class _Writer:
         for rows in np.split(order, begins)[1:]:
             day, which = divmod(int(place[rows[0]]), len(self.servers))
             path = part_path(name, self.number, day, self.servers[which])
-            yield self._write(path, len(rows), part(rows[:1]), part, rows)
+            streams = int(stream[rows].min()), int(stream[rows].max())
+            yield self._write(path, len(rows), part(rows[:1]), part, rows, streams)
 
-    def _write(self, path: str, count: int, like: Table, part: Callable[[Ints], Table], rows: Ints) -> DataFile:
+    def _write(
+        self,
+        path: str,
+        count: int,
+        like: Table,
+        part: Callable[[Ints], Table],
+        rows: Ints,
+        streams: tuple[int, int] | None = None,
+    ) -> DataFile:
         from arro3.io import write_parquet
 
         target = self.folder / path
@@ -187,7 +197,7 @@ class _Writer:
             column_dictionary_enabled=dict.fromkeys(numbers, False),
             created_by="latpcap",
         )
-        return manifest.data_file(self.folder, path, count)
+        return manifest.data_file(self.folder, path, count, streams)
 
 
 def _is_number(column: ChunkedArray) -> bool:
@@ -199,6 +209,7 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     if writer.number == 0:
         yield from writer.whole("captures", _captures(recording))
     yield from writer.whole("notes", recording.notes_table)
+    yield from writer.whole("cases", Table.from_arrow(recording.tables.cases()))
     yield from writer.whole("statement_texts", recording.statements_table)
     yield from writer.whole("tag_texts", Table.from_pydict({"text": Array(recording.tag_texts, DataType.string())}))
     connections = recording.all_connections_table

@@ -1,0 +1,219 @@
+//! What happened to connections, in a form that adds up: parts of a recording that were read apart have the notes of the
+//! whole when their cases are put together.
+
+use std::borrow::Cow;
+
+use crate::conversation::Dialogue;
+use crate::health::Health;
+use crate::note::{NoteCode, Notes};
+use crate::unread::Unread;
+
+/// How often one thing happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub code: NoteCode,
+    /// The database and the server port that it concerns, where a note tells of several.
+    pub name: Cow<'static, str>,
+    pub port: u16,
+    pub count: u64,
+    /// The frame or the stream of the first one.
+    pub first: u64,
+    /// How long it took in all.
+    pub span_ns: i64,
+    /// What is said of the first one alone.
+    pub text: String,
+}
+
+/// What a note may tell of that adds up.
+const KINDS: [NoteCode; 16] = [
+    NoteCode::OneDirection,
+    NoteCode::ClockStep,
+    NoteCode::Timeouts,
+    NoteCode::DelayedAck,
+    NoteCode::ZeroWindow,
+    NoteCode::DuplicatePackets,
+    NoteCode::Reordered,
+    NoteCode::Offloaded,
+    NoteCode::Refused,
+    NoteCode::Unanswered,
+    NoteCode::Unrecognised,
+    NoteCode::OtherDatabase,
+    NoteCode::ProxyHeader,
+    NoteCode::EstimatedRows,
+    NoteCode::ImplausibleRows,
+    NoteCode::Unreadable,
+];
+
+/// The kind whose text is this.
+pub fn kind(code: &str) -> Option<NoteCode> {
+    KINDS.into_iter().find(|kind| kind.as_str() == code)
+}
+
+impl Case {
+    pub fn new(code: NoteCode, count: u64, first: u64) -> Case {
+        Case { code, name: Cow::Borrowed(""), port: 0, count, first, span_ns: 0, text: String::new() }
+    }
+
+    /// The first one is a packet, not a connection.
+    pub fn frame(&self) -> Option<u64> {
+        let is_packet = matches!(
+            self.code,
+            NoteCode::ClockStep
+                | NoteCode::Timeouts
+                | NoteCode::DelayedAck
+                | NoteCode::ZeroWindow
+                | NoteCode::DuplicatePackets
+                | NoteCode::Reordered
+                | NoteCode::Offloaded
+        );
+        is_packet.then_some(self.first)
+    }
+}
+
+/// All of them.
+#[derive(Default)]
+pub struct Cases {
+    pub health: Health,
+    pub unread: Unread,
+    pub losses: Losses,
+}
+
+impl Cases {
+    /// Those of several parts of a recording.
+    pub fn of(cases: impl IntoIterator<Item = Case>) -> Cases {
+        let mut all = Cases::default();
+        for case in cases {
+            match case.code {
+                NoteCode::Refused | NoteCode::Unanswered | NoteCode::Unrecognised | NoteCode::OtherDatabase => {
+                    all.unread.join(case);
+                }
+                NoteCode::ProxyHeader | NoteCode::EstimatedRows | NoteCode::ImplausibleRows | NoteCode::Unreadable => {
+                    all.losses.join(case);
+                }
+                _ => all.health.join(&case),
+            }
+        }
+        all
+    }
+
+    /// As they are put together.
+    pub fn all(&self) -> impl Iterator<Item = Case> {
+        self.health.cases().into_iter().chain(self.unread.cases()).chain(self.losses.0.iter().cloned())
+    }
+
+    /// A note for each kind.
+    pub fn notes(&self) -> Notes {
+        let mut notes = Notes::default();
+        self.health.add_to(&mut notes);
+        self.unread.add_to(&mut notes);
+        self.losses.add_to(&mut notes);
+        notes
+    }
+}
+
+/// Connections of which not all could be read: one note a kind, with the first case.
+#[derive(Default)]
+pub struct Losses(Vec<Case>);
+
+impl Losses {
+    /// Takes in a database connection.
+    pub fn add(&mut self, stream: u32, dialogue: &Dialogue) {
+        let mut add = |code, count: u64, text: &str| {
+            self.join(Case { text: text.to_owned(), ..Case::new(code, count, u64::from(stream)) });
+        };
+        add(NoteCode::ProxyHeader, u64::from(dialogue.proxied), "");
+        add(NoteCode::EstimatedRows, u64::from(dialogue.session.estimated_rows), "");
+        add(NoteCode::ImplausibleRows, u64::from(dialogue.session.implausible_rows), "");
+        let why = dialogue.first_loss.as_deref().unwrap_or("no reason kept");
+        add(NoteCode::Unreadable, u64::from(dialogue.losses), why);
+    }
+
+    fn join(&mut self, case: Case) {
+        match self.0.iter_mut().find(|known| known.code == case.code) {
+            Some(known) => {
+                let count = known.count.saturating_add(case.count);
+                if case.count > 0 && case.first < known.first {
+                    *known = case;
+                }
+                known.count = count;
+            }
+            None if case.count > 0 => self.0.push(case),
+            None => {}
+        }
+    }
+
+    fn add_to(&self, notes: &mut Notes) {
+        for Case { code, count, first: stream, text: why, .. } in &self.0 {
+            notes.add_several(*code, *count, || match code {
+                NoteCode::ProxyHeader => {
+                    format!("a proxy speaks for the client (first: stream {stream}): its PROXY header was skipped")
+                }
+                NoteCode::EstimatedRows => format!(
+                    "connection {stream}: the format of some rows was not captured, so their number is an estimate"
+                ),
+                NoteCode::ImplausibleRows => format!(
+                    "connection {stream}: the server's count of some rows fits neither what was asked for nor what came; it is left out"
+                ),
+                _ => format!(
+                    "connection {stream}: {why}; reading goes on at the client's next request, what lies between is counted but marked incomplete"
+                ),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(cases: impl IntoIterator<Item = Case>) -> Vec<(String, u64)> {
+        Cases::of(cases).notes().iter().map(|note| (note.message.clone(), note.count)).collect()
+    }
+
+    #[test]
+    fn parts_say_together_what_the_whole_says() {
+        let timeouts = |count, first, span_ns| Case { span_ns, ..Case::new(NoteCode::Timeouts, count, first) };
+        let parts = [timeouts(2, 90, 1_500_400_000), timeouts(1, 4, 499_700_000)];
+        let message = "senders waited for 3 time-outs before they sent again, 2.000 s in all (first: frame 4)";
+        assert_eq!(told(parts), [(message.to_owned(), 3)]);
+    }
+
+    #[test]
+    fn what_is_said_of_one_connection_is_said_of_the_first() {
+        let lost = |stream, why: &str| Case { text: why.to_owned(), ..Case::new(NoteCode::Unreadable, 2, stream) };
+        let [(message, count)] = &told([lost(7, "later"), lost(3, "bytes are missing")])[..] else {
+            panic!("one note")
+        };
+        assert!(message.starts_with("connection 3: bytes are missing; "), "{message}");
+        assert_eq!(*count, 4);
+    }
+
+    #[test]
+    fn ports_are_told_with_all_their_connections() {
+        let on = |port, count, first| Case {
+            name: "SQL Server".into(),
+            port,
+            ..Case::new(NoteCode::OtherDatabase, count, first)
+        };
+        let [(message, count)] = &told([on(1433, 1, 9), on(1434, 2, 5), on(1433, 4, 6)])[..] else {
+            panic!("one note")
+        };
+        let groups = "SQL Server on port 1433 (5 connections, first: stream 6), SQL Server on port 1434 (2 connections, first: stream 5)";
+        assert!(message.contains(groups), "{message}");
+        assert_eq!(*count, 7);
+    }
+
+    #[test]
+    fn only_what_adds_up_is_a_case() {
+        assert_eq!(kind("timeouts"), Some(NoteCode::Timeouts));
+        assert_eq!(kind("file-cut"), None);
+    }
+
+    #[test]
+    fn cases_that_are_put_together_again_are_the_same() {
+        let cases: Vec<Case> = KINDS.into_iter().map(|code| Case::new(code, 2, 7)).collect();
+        let mut again: Vec<Case> = Cases::of(cases.clone()).all().collect();
+        again.sort_by_key(|case| KINDS.iter().position(|kind| *kind == case.code));
+        assert_eq!(again, cases);
+    }
+}
