@@ -123,17 +123,17 @@ def _recorded(
 ) -> tuple[int, Recorded]:
     """Record while the command runs, or until somebody ends it; return the command's status, too."""
     from latpcap.live import job, keylog, until
+    from latpcap.live.recorder import ended_now
 
-    status = 0
     recorder.start()
     try:
         if command:
             environment = keylog.told_to_log(keys, os.environ) if keys else None
             status = job.run(command, environment).status
-        else:
-            say(f"recording {recorder.where}; Ctrl-C ends that")
-            until.wait(in_seconds(options["duration"]), options["pid"])
-        return status, recorder.stop()
+            return status, recorder.stop()
+        say(f"recording {recorder.where}; Ctrl-C ends that")
+        until.wait(in_seconds(options["duration"]), options["pid"])
+        return 0, ended_now(recorder)
     except KeyboardInterrupt:
         path = recorder.stop(at_once=True).path
         kept = options["output"] is not None

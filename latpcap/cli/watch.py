@@ -83,6 +83,7 @@ def _watched_capture(path: str, options: dict[str, Any]) -> Capture:
 def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
     """Show what is recorded until that ends; then the whole recording."""
     from latpcap.live.record import nothing_seen
+    from latpcap.live.recorder import ended_now
     from latpcap.live.watch import Following, Watch
 
     recorder.start()
@@ -93,7 +94,7 @@ def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
     except BaseException:
         recorder.stop(at_once=True)
         raise
-    recorded = recorder.stop()
+    recorded = ended_now(recorder)
     tell_problems(recorded)
     following.end()
     with closing(following):

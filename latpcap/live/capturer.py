@@ -35,9 +35,15 @@ KERNEL_BUFFER_MIB = 64
 READY_S = 20.0
 QUIET_S = 0.5
 """No new packet for so long: all are in the file. The kernel hands packets to dumpcap every 250 ms at least."""
-GRACE_S = 5.0
+PATIENCE_S = 2.0
 """Where packets never cease, those of others: wait no longer."""
+MARKED_S = 5.0
+"""How long a mark may take to be in the file: a busy kernel may have dropped it."""
 MARK_BYTES = 32
+STILL_TALKED = (
+    f"packets still passed {PATIENCE_S:.0f} s after the end: other clients ask the same servers, or the command left "
+    "children behind; what these sent until then counts, what came later is not recorded"
+)
 ENDS_S = 10.0
 """How long the capturer may take to write what it has."""
 GUARD = 'read -r _; kill -TERM "$1"'
@@ -119,7 +125,7 @@ class Capturer:
         if self._running is None:
             raise RecordingError("the recording was not started")
         if self._marks is None:
-            self._running.wait_until_quiet(self._size)
+            self._running.wait_until_quiet(self._size, QUIET_S)
             return
         mark, before = os.urandom(MARK_BYTES), self._size()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -131,14 +137,14 @@ class Capturer:
         if self._recorded is None:
             if self._running is None or self._tool is None:
                 raise RecordingError("the recording was not started")
-            if not at_once:
-                self._running.wait_until_quiet(self._size)
+            is_quiet = at_once or self._running.wait_until_quiet(self._size, PATIENCE_S)
             trouble = self._running.end()
             told = self._running.told()
             dropped = self._tool.dropped(told)
             if not self._ring and self._tool.is_pcap and trouble is None:
                 trouble = _as_pcapng(self._path, dropped or 0)
-            self._recorded = Recorded(tuple(self._paths()), self._where, dropped, trouble)
+            problems = () if is_quiet else (STILL_TALKED,)
+            self._recorded = Recorded(tuple(self._paths()), self._where, dropped, trouble, problems)
         return self._recorded
 
     def _paths(self) -> list[Path]:
@@ -274,18 +280,21 @@ class _Running:
         own = [line for line in lines if line.startswith(f"{self._name}: ")]
         return own[0] if own else lines[-1] if lines else f"{self._name} ended and said nothing"
 
-    def wait_until_quiet(self, size: Callable[[], int]) -> None:
-        """Wait until no packet has come for a while: the kernel and the capturer pass them on in heaps."""
+    def wait_until_quiet(self, size: Callable[[], int], at_most_s: float) -> bool:
+        """Wait until no packet has come for a while, as the kernel passes them on in heaps; false where they go on."""
         now = time.monotonic()
-        end, quiet_since, before = now + GRACE_S, now, size()
-        while self._process.poll() is None and (now := time.monotonic()) < min(end, quiet_since + QUIET_S):
+        end, quiet_since, before = now + at_most_s, now, size()
+        while self._process.poll() is None and (now := time.monotonic()) < quiet_since + QUIET_S:
+            if now >= end:
+                return False
             time.sleep(0.02)
             if (after := size()) != before:
                 quiet_since, before = now, after
+        return True
 
     def wait_for(self, mark: bytes, path: Path, place: int) -> None:
         """Wait until the file holds this behind that place; not for ever, as a busy kernel may drop it."""
-        end = time.monotonic() + GRACE_S
+        end = time.monotonic() + MARKED_S
         while self._process.poll() is None and time.monotonic() < end:
             with open(path, "rb") as file:
                 file.seek(place)

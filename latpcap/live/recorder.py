@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["Recorded", "Recorder"]
+__all__ = ["Recorded", "Recorder", "ended_now"]
 
 
 class Recorded(Struct, frozen=True):
@@ -49,3 +49,9 @@ class Recorder(Protocol):
 
     def stop(self, *, at_once: bool = False) -> Recorded:
         """End the recording after its last packet, or `at_once`; what was recorded so far is kept. May be repeated."""
+
+
+def ended_now(recorder: Recorder) -> Recorded:
+    """End a recording with what has passed by now, whoever goes on."""
+    recorder.flush()
+    return recorder.stop(at_once=True)

@@ -206,6 +206,18 @@ def test_a_process_that_runs_is_recorded_until_it_ends(port: int, latpcap: Run) 
     assert done.stdout.startswith(b"20 round trips")
 
 
+def test_it_ends_although_others_go_on_asking(port: int, latpcap: Run) -> None:
+    asks_on = JOB.replace("range(times)", "iter(int, 1)").replace("    cursor.fetchall()", "    time.sleep(0.05)", 1)
+    with subprocess.Popen([sys.executable, "-c", asks_on, str(port), "0"]) as other:
+        wait_until(lambda: bool(servers_of(other.pid)))
+        beside_a_command = latpcap("record", "--port", port, "--", "sleep", "0.2")
+        for_a_while = latpcap("record", "--port", port, "--duration", "1s")
+        other.kill()
+    assert (beside_a_command.returncode, for_a_while.returncode) == (0, 0)
+    assert b"warning: packets still passed 2 s after the end: other clients" in beside_a_command.stderr
+    assert b"warning: packets still passed" not in for_a_while.stderr
+
+
 def command_of(process: subprocess.Popen[bytes]) -> int:
     return next(pid for name, pid in children_of(process).items() if name not in ("dumpcap", "sh"))
 

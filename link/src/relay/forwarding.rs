@@ -27,6 +27,8 @@ use super::packets::Side;
 
 /// After a stop, silence of this long ends connections that are still open.
 const QUIET: Duration = Duration::from_millis(200);
+/// So long after a stop those that never fall silent end, too.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// When no further connection can be let in, it is tried again after so long.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Connections that the system keeps for the relay until they are let in.
@@ -126,28 +128,32 @@ impl Forwarding {
     /// Forwards until it is told to stop and all is quiet.
     pub fn run(mut self) -> Summary {
         let mut events = Events::new();
-        let mut quiet_since = None;
+        let (mut quiet_since, mut latest) = (Instant::now(), None);
         loop {
-            let stops = self.control.stops.load(Ordering::Acquire);
-            if stops && quiet_since.is_none() {
+            if latest.is_none() && self.control.stops.load(Ordering::Acquire) {
                 self.unwatch_listeners();
-                quiet_since = Some(Instant::now());
+                quiet_since = Instant::now();
+                latest = Some(quiet_since + PATIENCE);
             }
-            let quiet_until = quiet_since.map(|since| since + self.quiet());
-            if stops && (self.relayed.is_empty() || quiet_until.is_some_and(|until| until <= Instant::now())) {
+            let ends = latest.map(|latest| latest.min(quiet_since + self.quiet()));
+            if ends.is_some_and(|ends| self.relayed.is_empty() || ends <= Instant::now()) {
                 break;
             }
             events.clear();
-            if let Err(error) = self.control.poller.wait(&mut events, self.timeout(quiet_until)) {
+            if let Err(error) = self.control.poller.wait(&mut events, self.timeout(ends)) {
                 if error.kind() == ErrorKind::Interrupted {
                     continue;
                 }
                 self.problems.add(format!("the relay cannot wait for its connections: {error}"));
                 break;
             }
-            if self.serve(&events) && stops {
-                quiet_since = Some(Instant::now());
+            if self.serve(&events) {
+                quiet_since = Instant::now();
             }
+        }
+        if latest.is_some_and(|latest| latest <= Instant::now()) {
+            self.problems
+                .add(format!("connections that were still in use {} s after the end were cut", PATIENCE.as_secs()));
         }
         self.end()
     }
@@ -302,9 +308,9 @@ impl Forwarding {
     }
 
     /// How long nothing can be due.
-    fn timeout(&self, quiet_until: Option<Instant>) -> Option<Duration> {
+    fn timeout(&self, ends: Option<Instant>) -> Option<Duration> {
         let due = self.due.peek().map(|Reverse((due, _))| *due);
-        let next = [due, quiet_until, self.paused_until].into_iter().flatten().min()?;
+        let next = [due, ends, self.paused_until].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 

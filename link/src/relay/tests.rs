@@ -221,6 +221,22 @@ fn the_client_is_read_before_it_is_answered() {
 }
 
 #[test]
+fn a_connection_that_never_falls_silent_is_cut_after_the_end() {
+    let lab = Lab::new();
+    let relay = lab.relay(None);
+    let (mut client, mut server) = lab.connect(&relay);
+    let talks = std::thread::spawn(move || {
+        let mut byte = [0];
+        while client.write_all(b"?").is_ok() && server.read_exact(&mut byte).is_ok() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let did = relay.stop(false);
+    talks.join().unwrap();
+    assert_eq!(did.problems, [("connections that were still in use 2 s after the end were cut".into(), 1)]);
+}
+
+#[test]
 fn a_slow_reader_holds_its_sender_back_and_loses_nothing() {
     const LENGTH: usize = 32 << 20;
     let lab = Lab::new();
