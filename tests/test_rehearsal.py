@@ -15,9 +15,11 @@ from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.repeated import StandardInput
 from latpcap.live.ways import Ran
+from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
 from latpcap.report.rehearsal import render_markdown
 from latpcap.result.rehearsal import Ends, Rehearsal
+from latpcap.result.row_gates import judge_rows, parse_row_gate
 from latpcap.tables.recording import Recording
 
 
@@ -71,6 +73,8 @@ def test_a_link_adds_only_what_is_missing_to_the_rtt() -> None:
     result = rehearsed(wire)
     assert wire.ran == [("today-1.pcapng", None), ("5ms-1.pcapng", 3), ("15ms-1.pcapng", 13)]
     assert [each.link_ms for each in result.rtts] == [3, 13]
+    assert "acknowledged at the link's far end" in FORMATS["terminal"](result)
+    assert "far end" not in FORMATS["terminal"](rehearsed(Wire(job)))
 
 
 def test_what_lies_behind_the_link_counts_to_the_rtt() -> None:
@@ -120,6 +124,16 @@ def test_the_part_that_was_predicted_worst_is_named() -> None:
     assert there.most_off is not None
     assert there.most_off.name == "service_s"
     assert there.most_off.measured_s == pytest.approx(0.3)
+
+
+def test_where_the_rtt_strays_the_prediction_is_for_the_one_that_was_asked_for() -> None:
+    """The one handshake was 3 ms faster than the waits are on average."""
+    wire = Wire(lambda rtt_ms: job(rtt_ms) if rtt_ms < 1 else job(rtt_ms - 3, service_ms=4))
+    plan = Plan(["job"], [15], conditions=Conditions(jitter_ms=4))
+    (there,) = run_rehearsal(plan, wire, Path(), read=wire.read).rtts
+    assert there.validation is not None
+    assert there.validation.target_rtt_ms == 15
+    assert there.validation.error == pytest.approx(0, abs=0.02)
 
 
 def test_hosts_that_wake_up_late_are_named() -> None:
@@ -180,6 +194,14 @@ def test_a_pipe_that_one_run_would_empty_is_refused() -> None:
         StandardInput(reading)
     os.close(reading)
     os.close(writing)
+
+
+def test_each_rtt_is_a_row_that_gates_may_judge() -> None:
+    result = rehearsed(Wire(lambda rtt_ms: job(rtt_ms, round_trips=100 if rtt_ms < 10 else 130)))
+    near, far = result.table()
+    assert (near["rtt_ms"], near["round_trips"], far["predicted_s"]) == (5, 100, None)
+    (gate,) = judge_rows([parse_row_gate("runtime > 1s")], result.table(), ["recording"]).gates
+    assert (gate.failed, gate.text) == (True, "it is 2.10 s in 15ms-1.pcapng")
 
 
 @pytest.mark.parametrize("runs", [1, 3])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import click
 
+from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import flat, teller, write_result
 from latpcap.cli.options import PATH, RttList, color_option, decode_as_option, json_option, link_options
 from latpcap.cli.recording import database_options
@@ -53,6 +55,7 @@ STDOUT, STDERR = 1, 2
     help="Predict from this recording of today's run instead of making one.",
 )
 @decode_as_option
+@row_gate_options
 @json_option
 @click.option(
     "-o",
@@ -79,6 +82,7 @@ def rehearse(
     as_json: bool,
     folder: str | None,
     quiet: bool,
+    **gates: Any,
 ) -> None:
     """Run COMMAND as things are today, and again with its database as far away as asked.
 
@@ -93,8 +97,13 @@ def rehearse(
     latpcap rehearse --rtt 5ms,15ms,50ms --runs 3 -o rehearsed -- ./nightly.sh
     latpcap rehearse --rtt 15ms --relay 15432:127.0.0.1:5432 -- psql -h 127.0.0.1 -p 15432 -f job.sql
     latpcap rehearse --rtt 50ms --from today.pcapng --server 10.0.0.5:3306 -- java -jar batch.jar
+    latpcap rehearse --rtt 15ms --fail-if 'runtime > 60s' -- python job.py
     """
     from latpcap.live.rehearse import rehearse as run
+    from latpcap.result.rehearsal import rehearsed_rows
+
+    gating = row_gating_of(gates | {"captures": ()}, None)
+    gating.judge(rehearsed_rows([]))  # a condition that cannot be judged is refused before the command is run
 
     with _output_to_error() if as_json else nullcontext():
         result = run(
@@ -112,7 +121,9 @@ def rehearse(
             decode_as=dict(decode_as),
             say=None if quiet else teller(quiet),
         )
-    write_result(result, "json" if as_json else "terminal", None)
+    judged = gating.judge(result.table(), "recording")
+    write_result(result, "json" if as_json else "terminal", None, judged)
+    gating.end(judged, (each.told.recording for each in result.rtts))
 
 
 @contextmanager

@@ -24,6 +24,8 @@ TITLES = ("RTT ms", "SYN ms", "data ms", "predicted s", "range s", "measured s",
 SPARED = {"SYN ms", "data ms", "round trips"}
 """Columns that a narrow terminal has no room for."""
 MOST_OFF = "most off s"
+LINK_ALONE = 0.95
+"""A link that takes more of the RTT takes all that one sees."""
 WAYS = {
     "link": "Every packet to and fro crossed a link that takes the rest of the RTT.",
     "relay": "What was said to the server crossed a relay that held it back: exact for stop-and-wait work only; "
@@ -108,6 +110,11 @@ def _most_off(term: Term | None) -> str:
     return f"{named(term.name)} {term.predicted_s - term.measured_s:+,.3f}"
 
 
+def _is_beyond(there: RehearsedRtt) -> bool:
+    """The link takes but a part of the RTT: the server is away by itself."""
+    return there.link_ms is not None and there.link_ms < LINK_ALONE * there.asked_ms
+
+
 def _lines(result: Rehearsal) -> Iterator[str]:
     """What the table cannot say."""
     yield from (printable(f"{each.asked_ms:,g} ms: {each.no_verdict}") for each in result.rtts if each.no_verdict)
@@ -117,6 +124,8 @@ def _lines(result: Rehearsal) -> Iterator[str]:
     yield printable(
         f"{counted(len(result.servers), 'server')} farther away: {listed(result.servers)}{away}. {WAYS[result.way]}"
     )
+    if result.way == "link" and any(_is_beyond(each) for each in result.rtts):
+        yield "Data are acknowledged at the link's far end: the way behind it is not in their RTT, but in that of SYNs."
     if result.conditions.text:
         yield f"With {result.conditions.text}."
     if result.ends is not None:

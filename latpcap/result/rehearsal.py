@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from arro3.core import Array, DataType
+from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
 from latpcap.display import Displayed
@@ -16,9 +18,21 @@ from latpcap.result.connections import PathResult
 from latpcap.result.settings import Settings
 from latpcap.result.signoff import program
 from latpcap.result.validation import Term, Validation, judge
+from latpcap.tables.table import Table
 from latpcap.units import counted, format_given_ms, listed
 
-__all__ = ["Ends", "RecordedRun", "Rehearsal", "RehearsedRtt", "Run", "rehearsal", "told_path"]
+__all__ = ["Ends", "RecordedRun", "Rehearsal", "RehearsedRtt", "Run", "rehearsal", "rehearsed_rows", "told_path"]
+
+COLUMNS = {
+    "recording": DataType.utf8(),
+    "rtt_ms": DataType.float64(),
+    "runtime_s": DataType.float64(),
+    "fastest_s": DataType.float64(),
+    "slowest_s": DataType.float64(),
+    "predicted_s": DataType.float64(),
+    "error": DataType.float64(),
+    "round_trips": DataType.int64(),
+}
 
 
 class Ends(Struct, frozen=True):
@@ -103,6 +117,30 @@ class Rehearsal(Displayed, Struct, frozen=True):
     program: str
     """`latpcap` and its version."""
 
+    def table(self) -> Table:
+        """One row an RTT: `rtt_ms`, `runtime_s` as measured (the median), `predicted_s`, `error`, `round_trips`."""
+        return rehearsed_rows(self.rtts)
+
+
+def rehearsed_rows(rtts: Sequence[RehearsedRtt]) -> Table:
+    """What was measured at each RTT, and what was predicted where the runs were the same job."""
+    rows = [
+        (
+            each.told.recording,
+            each.asked_ms,
+            each.told.runtime_s,
+            each.fastest_s,
+            each.slowest_s,
+            each.validation and each.validation.predicted_s,
+            each.validation and each.validation.error,
+            each.told.round_trips,
+        )
+        for each in rtts
+    ]
+    cells = zip(*rows, strict=True) if rows else [()] * len(COLUMNS)
+    named = zip(COLUMNS.items(), cells, strict=True)
+    return Table(ArrowTable.from_pydict({name: Array(list(of), kind) for (name, kind), of in named}), "rtts")
+
 
 def rehearsal(
     today: Sequence[RecordedRun],
@@ -115,18 +153,18 @@ def rehearsal(
     ends: Ends | None = None,
 ) -> Rehearsal:
     """Set what the median run of `today` predicts beside the runs of `there`, each RTT's median run for it."""
-    base = _median(today)
+    base, differs = _median(today), conditions or Conditions()
     groups = [
         [each for each in there if each.asked_ms == asked] for asked in dict.fromkeys(run.asked_ms for run in there)
     ]
-    observed = project(base.recording, [_rtt_ms(_median(group)) for group in groups])
+    observed = project(base.recording, [_rtt_ms(_median(group), differs) for group in groups])
     rtts = tuple(
         _rehearsed(group, observed, point) for group, point in zip(groups, observed.projection.points, strict=True)
     )
     return Rehearsal(
         way=way,
         servers=tuple(servers),
-        conditions=conditions or Conditions(),
+        conditions=differs,
         ends=ends,
         today=tuple(map(_told, today)),
         told_today=_told(base),
@@ -142,8 +180,9 @@ def _median(runs: Sequence[RecordedRun]) -> RecordedRun:
     return sorted(runs, key=lambda run: run.found.summary.runtime_s)[(len(runs) - 1) // 2]
 
 
-def _rtt_ms(run: RecordedRun) -> float:
-    rtt_ms = run.found.summary.baseline_rtt_ms
+def _rtt_ms(run: RecordedRun, conditions: Conditions) -> float:
+    """The RTT to predict for: as measured; where it strays as asked for, since few measurements miss its mean."""
+    rtt_ms = run.asked_ms if conditions.jitter_ms else run.found.summary.baseline_rtt_ms
     if rtt_ms is None:
         raise UsageError(
             f"at {format_given_ms(run.asked_ms or 0)} no RTT could be measured: the command said too little"

@@ -109,6 +109,13 @@ def test_a_command_that_fails_ends_the_rehearsal_with_its_status(port: int) -> N
     shutil.rmtree(where)
 
 
+def test_a_gate_that_cannot_be_judged_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    done = rehearse("--fail-if", "nonsense > 1", "--", "touch", tmp_path / "ran")
+    assert done.returncode == 2
+    assert "no column `nonsense`: there are recording, rtt_ms, runtime_s" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 @needs_link
 @pytest.mark.skipif(os.geteuid() != 0, reason="hiding a device needs root")
 def test_where_no_link_can_be_made_nothing_is_run(tmp_path: Path) -> None:
@@ -125,9 +132,12 @@ def test_where_no_link_can_be_made_nothing_is_run(tmp_path: Path) -> None:
 
 def test_a_relay_delays_without_rights(port: int, tmp_path: Path) -> None:
     relayed = free_port()
-    done = rehearse("--relay", f"{relayed}:127.0.0.1:{port}", "--json", *job(tmp_path, relayed))
-    assert done.returncode == 0, done.stderr
+    gate = ["--fail-if", f"round_trips > {ROUND_TRIPS - 1}"]
+    done = rehearse("--relay", f"{relayed}:127.0.0.1:{port}", *gate, "--json", *job(tmp_path, relayed))
+    assert done.returncode == 1, done.stderr
+    assert f"it is {ROUND_TRIPS} in 5ms-1.pcapng" in done.stderr
     told = json.loads(done.stdout)
+    assert [each["holds"] for each in told["gates"]] == [True]
     (there,) = told["rtts"]
     assert told["way"] == "relay"
     assert there["told"]["round_trips"] == told["told_today"]["round_trips"] == ROUND_TRIPS
