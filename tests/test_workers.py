@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from dying import DyingAlways, DyingOnce, DyingOnDask
+from distributed import LocalCluster
+from dying import DyingAlways, DyingOnce, DyingOnDask, DyingOnRay, WithoutMemory
 from test_client_groups import moved
 
 from latpcap import LatpcapError
 from latpcap.cli import cli
 from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Asked, part, reduce
-from latpcap.work import on_dask
+from latpcap.work import cluster
 from latpcap.work.local import Processes, Threads
+from latpcap.work.on_dask import Dask
+from latpcap.work.on_ray import Ray
 from latpcap.work.scanning import scanned
 
 MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
@@ -45,11 +50,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
+@pytest.mark.parametrize("engine", ["threads", "processes", "dask", "ray"])
 def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) -> None:
     status, out, err = run(*files, "--json", "--engine", engine, "--workers", "2", "--parts", "3")
     assert (status, out) == (0, alone(files))
-    assert sorted(err.splitlines()) == [f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)]
+    told = [line for line in err.splitlines() if line.startswith("latpcap: ")]  # Ray has a line of its own
+    assert sorted(told) == [f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)]
 
 
 def test_what_is_asked_reaches_the_parts(files: list[str]) -> None:
@@ -70,6 +76,12 @@ def test_a_part_whose_worker_died_is_done_again(files: list[str]) -> None:
 def test_a_part_that_no_worker_survives_ends_the_scan(files: list[str]) -> None:
     with pytest.raises(WorkersLost, match=r"^workers died 3 times before .* done .*--parts"):
         scanned(files, Asked(), DyingAlways(1), 2)
+    assert not active_children()
+
+
+def test_workers_without_memory_end_the_scan_in_one_line(files: list[str]) -> None:
+    with pytest.raises(WorkersLost, match=r"^workers died 3 times [^\n]*no memory left[^\n]*$"):
+        scanned(files, Asked(), WithoutMemory(1), 1)
     assert not active_children()
 
 
@@ -106,7 +118,7 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
         (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
         (["-o", "dataset", "--workers", "2", "--pseudonymise"], "parts cannot agree on pseudonyms"),
         (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
-        (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask"),
+        (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask or Ray"),
     ],
 )
 def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str], message: str) -> None:
@@ -115,23 +127,37 @@ def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str
     assert message in str(done.exception)
 
 
-def test_dask_does_again_what_a_dead_worker_had(files: list[str]) -> None:
-    assert scanned(files, Asked(threads=1), DyingOnDask(2), 3).json() == alone(files)
+@pytest.mark.parametrize("engine", [DyingOnDask(2), DyingOnRay(2)])
+def test_a_cluster_does_again_what_a_dead_worker_had(
+    files: list[str], engine: DyingOnDask | DyingOnRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))  # workers import `dying`, too
+    assert scanned(files, Asked(threads=1), engine, 3).json() == alone(files)
     assert Path(f"{files[0]}.died").exists()
 
 
-def test_what_a_worker_of_dask_cannot_read_is_one_line(files: list[str]) -> None:
+@pytest.mark.parametrize("engine", [Dask(1), Ray(1)])
+def test_what_a_worker_of_a_cluster_cannot_read_is_told_as_by_this_machine(
+    files: list[str], engine: Dask | Ray, capfd: pytest.CaptureFixture[str]
+) -> None:
     os.unlink(files[2])
-    status, out, err = run(*files, "--json", "--engine", "dask", "--workers", "1")
-    assert (status, out, err) == (3, "", f"latpcap: {files[2]}: no such file\n")
+    with pytest.raises(CaptureError, match=r"^[^\n]*2\.pcapng: no such file$"):
+        scanned(files, Asked(), engine, 1)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "message"),
-    [("tcp://127.0.0.1:1", "no Dask scheduler answers"), ("nonsense", "no Dask scheduler answers")],
+    ("engine", "scheduler", "message"),
+    [
+        ("dask", "tcp://127.0.0.1:1", "no Dask scheduler answers"),
+        ("dask", "nonsense", "no Dask scheduler answers"),
+        ("ray", "127.0.0.1:1", "no Ray cluster answers"),
+        ("ray", "ray://127.0.0.1:1", "no Ray cluster answers"),
+        ("ray", "nonsense", "no Ray cluster answers"),
+    ],
 )
-def test_a_scheduler_that_is_not_there_is_told(files: list[str], scheduler: str, message: str) -> None:
-    status, out, err = run(*files, "--json", "--engine", "dask", "--scheduler", scheduler)
+def test_a_scheduler_that_is_not_there_is_told(files: list[str], engine: str, scheduler: str, message: str) -> None:
+    status, out, err = run(*files, "--json", "--engine", engine, "--scheduler", scheduler)
     assert (status, out) == (7, "")
     assert err.startswith(f"latpcap: {scheduler}: {message}: ")
     assert err.count("\n") == 1
@@ -148,12 +174,31 @@ def test_datasets_are_scanned_by_workers_too(files: list[str], tmp_path: Path) -
     assert scanned([str(tmp_path / "saved")], Asked(), Threads(2), 2).json() == alone(files)
 
 
-@pytest.mark.parametrize(("found", "told"), [("0.0.9", "latpcap 0.0.9"), ("", "no latpcap")])
-def test_workers_with_another_latpcap_compute_nothing(found: str, told: str) -> None:
-    class Client:
-        @staticmethod
-        def run(work: object) -> dict[str, str]:
-            return {"tcp://10.0.0.1:1": on_dask.version("latpcap"), "tcp://10.0.0.2:1": found}
+@pytest.mark.parametrize(
+    ("found", "told"), [("0.0.9", "latpcap 0.0.9"), (PackageNotFoundError("latpcap"), "no latpcap")]
+)
+def test_workers_with_another_latpcap_compute_nothing(found: str | BaseException, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^tcp://10.0.0.2:1: has {told}.*, and here is"):
+        cluster.check({"tcp://10.0.0.1:1": version("latpcap"), "tcp://10.0.0.2:1": found})
 
-    with pytest.raises(UsageError, match=f"^tcp://10.0.0.2:1: has {told}, and here is"):
-        on_dask._check(Client)
+
+def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
+        monkeypatch.chdir("/")
+        asked = ("--json", "--quiet", "--engine", "dask", "--scheduler", cluster.scheduler_address)
+        assert run("*.pcapng", *asked) == (0, alone(files), "")
+        assert run("none.pcapng", *asked) == (3, "", "latpcap: none.pcapng: no such file\n")
+    metadata = tmp_path / "latpcap-0.0.9.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: latpcap\nVersion: 0.0.9\n")
+    monkeypatch.syspath_prepend(tmp_path)  # workers inherit it
+    with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
+        status, out, err = run(*files, "--json", "--engine", "dask", "--scheduler", cluster.scheduler_address)
+    assert (status, out) == (2, "")
+    assert re.fullmatch(
+        r"latpcap: tcp://\S+: has latpcap 0\.0\.9, and here is .*: install the same on all workers\n", err
+    )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["scan"]
 
-ENGINES = ("threads", "processes", "dask")
+ENGINES = ("threads", "processes", "dask", "ray")
 
 T = TypeVar("T")
 
@@ -62,7 +62,8 @@ T = TypeVar("T")
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="With --engine dask, whose workers are asked (tcp://host:8786); by default --workers of this machine.",
+    help="With --engine dask or ray, whose workers are asked (tcp://host:8786, host:6379); by default --workers of "
+    "this machine.",
 )
 def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
     """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
@@ -141,18 +142,19 @@ class _Work:
     """What is done in parts, by whom."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from latpcap.tables import sources
         from latpcap.work.local import processors
+        from latpcap.work.parts import files_of, named_by
 
-        if given["scheduler"] is not None and given["engine"] != "dask":
-            raise UsageError("--scheduler is that of Dask: say --engine dask, too")
-        self.files = [path for each in given["captures"] for path in sources.paths(each)]
-        if "-" in self.files or "-" in given["keylog"]:
+        if given["scheduler"] is not None and given["engine"] not in ("dask", "ray"):
+            raise UsageError("--scheduler is that of Dask or Ray: say --engine dask or ray, too")
+        if "-" in given["captures"] or "-" in given["keylog"]:
             raise UsageError("standard input can be read only once, and each part reads all files: name files")
         at_once = given["workers"] or given["parts"] or processors()
         self.parts = given["parts"] or at_once
         self.asked = _asked(given, at_once)
         self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
+        is_here = given["scheduler"] is None
+        self.files = named_by(given["captures"]) if is_here else files_of(given["captures"], self.engine)
         self.quiet = given["quiet"]
 
     def done(self, work: Callable[..., T], *more: Any, **named: Any) -> T:
@@ -196,7 +198,10 @@ def _asked(options: Mapping[str, Any], at_once: int) -> Asked:
 def _engine(name: str, at_once: int, scheduler: str | None) -> Engine:
     from latpcap.work.local import Processes, Threads
     from latpcap.work.on_dask import Dask
+    from latpcap.work.on_ray import Ray
 
+    if name == "ray":
+        return Ray(at_once, scheduler)
     if name == "dask":
         return Dask(at_once, scheduler)
     return Threads(at_once) if name == "threads" else Processes(at_once)

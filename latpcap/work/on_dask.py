@@ -10,12 +10,12 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from latpcap.errors import ServerUnreachable, UsageError
+from latpcap.work import cluster
 
 __all__ = ["Dask"]
 
 T = TypeVar("T")
 
-CONNECT_S = 5
 SILENT = logging.CRITICAL + 1
 """What goes wrong is told once, by latpcap."""
 
@@ -60,12 +60,11 @@ class Dask:
             settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": SILENT}
             return distributed.Client(distributed.LocalCluster(n_workers=self._count, **settings))
         try:
-            client = distributed.Client(self._scheduler, timeout=CONNECT_S)
+            client = distributed.Client(self._scheduler, timeout=cluster.CONNECT_S)
         except (OSError, ValueError) as error:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise ServerUnreachable(f"{self._scheduler}: no Dask scheduler answers: {why}") from None
+            raise ServerUnreachable(f"{self._scheduler}: no Dask scheduler answers: {cluster.why(error)}") from None
         try:
-            _check(client)
+            cluster.check(client.run(version, "latpcap", on_error="return"))
         except BaseException:
             client.close()
             raise
@@ -78,25 +77,3 @@ def _distributed() -> Any:
     except ImportError:
         raise UsageError("Dask is not installed: pip install 'latpcap[dask]'") from None
     return distributed
-
-
-def _check(client: Any) -> None:
-    """All workers that are there have this latpcap: nothing is computed by others."""
-    ours = version("latpcap")
-    for worker, theirs in client.run(_version).items():
-        if theirs != ours:
-            raise UsageError(f"{worker}: has {_told(theirs)}, and here is {ours}: install the same on all workers")
-
-
-def _told(found: str) -> str:
-    return f"latpcap {found}" if found else "no latpcap"
-
-
-def _version() -> str:
-    """Of the worker's latpcap."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("latpcap")
-    except PackageNotFoundError:
-        return ""

@@ -8,15 +8,28 @@ from typing import Any, TypeVar
 
 from latpcap.errors import WorkersLost
 from latpcap.scan import Partition
+from latpcap.tables import sources
 from latpcap.units import counted
 from latpcap.work.engine import Engine
 
-__all__ = ["ATTEMPTS", "each_part"]
+__all__ = ["ATTEMPTS", "each_part", "files_of", "named_by"]
 
 ATTEMPTS = 3
 """So often workers may be lost without a part that was done meanwhile."""
 
 T = TypeVar("T")
+
+
+def files_of(given: Sequence[str], engine: Engine) -> list[str]:
+    """The files that paths and globs name where a worker is: the caller need not see them."""
+    with engine.workers() as executor:
+        found: list[str] = executor.submit(named_by, given).result()
+    return found
+
+
+def named_by(given: Sequence[str]) -> list[str]:
+    """The files that paths and globs name here."""
+    return [path for each in given for path in sources.paths(each)]
 
 
 def each_part(
@@ -59,17 +72,18 @@ def _try(
     tell: Callable[[str], None],
 ) -> None:
     """Compute what is missing, as far as the workers live."""
+    lost: tuple[type[BaseException], ...] = (*engine.lost, MemoryError)  # some die of it, and some can still tell
     with engine.workers() as executor:
         futures: dict[Future[T], Partition] = {}
         try:
             for each in missing:
                 futures[begin(executor, each)] = each
-        except engine.lost:
+        except lost:
             pass  # a worker died before all parts were given out
         for future in as_completed(futures):
             try:
                 found[futures[future]] = future.result()
-            except engine.lost:
+            except lost:
                 continue
             tell(f"part {futures[future].number + 1} of {futures[future].of} is done")
 

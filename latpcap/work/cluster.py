@@ -1,0 +1,39 @@
+"""A cluster that somebody else has started: whether it is there, and its workers have this latpcap."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from latpcap.errors import ServerUnreachable, UsageError
+
+__all__ = ["CONNECT_S", "check", "reach", "why"]
+
+CONNECT_S = 5
+
+
+def reach(address: str, what: str) -> None:
+    """Raise `ServerUnreachable` where nobody listens at `[scheme://]host:port`."""
+    try:
+        place = urlsplit(address if "://" in address else f"//{address}")
+        if place.hostname is None or place.port is None:
+            raise ValueError("an address is host:port")
+        socket.create_connection((place.hostname, place.port), CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        raise ServerUnreachable(f"{address}: no {what} answers: {why(error)}") from None
+
+
+def why(error: BaseException) -> str:
+    """The first line of what went wrong."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def check(found: Mapping[str, str | BaseException]) -> None:
+    """Refuse workers that have another latpcap, or none, by what each told of its version."""
+    ours = version("latpcap")
+    for worker, theirs in found.items():
+        if theirs != ours:
+            has = f"latpcap {theirs}" if isinstance(theirs, str) else f"no latpcap ({why(theirs)})"
+            raise UsageError(f"{worker}: has {has}, and here is {ours}: install the same on all workers")
