@@ -153,7 +153,7 @@ def test_a_server_whose_name_is_unknown_is_unreachable(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot be written"):
         Relay([Route.of("0:127.0.0.1:1")], tmp_path / "missing" / "relayed.pcapng").start()
 
 
