@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -501,7 +501,7 @@ class Capture(Tidy):
         """
         from latpcap.tables import sql
 
-        return sql.query(self.tables(), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
+        return sql.query(_Tables(self), query, QUERY_TIMEOUT_S if timeout_s is None else timeout_s, self._memory)
 
     @cached_property
     def captures(self) -> Table:
@@ -584,6 +584,25 @@ class Capture(Tidy):
     def rtt_samples(self) -> Table:
         """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
         return tables.rtt_sample_table(self._recording)
+
+
+class _Tables(Mapping[str, Table]):
+    """Those of a capture, each made when it is asked for."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in TABLES:
+            raise KeyError(name)
+        table: Table = getattr(self._capture, name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    def __len__(self) -> int:
+        return len(TABLES)
 
 
 def _or_none(given: Any, as_number: Callable[[Any], float]) -> float | None:

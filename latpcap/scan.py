@@ -33,13 +33,14 @@ from latpcap.measures.health import core_notes
 from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.tables import columns
-from latpcap.tables.client_groups import each_client_group
+from latpcap.tables.client_groups import client_groups_of, each_client_group
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.recording import MISSING, Recording
+from latpcap.tables.selected import only
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = ["Asked", "Partial", "Partition", "Scan", "part", "reduce"]
+__all__ = ["Asked", "Partial", "Partition", "Scan", "part", "read_part", "reduce"]
 
 BETWEEN = " → "
 """The client and the server of a group's name."""
@@ -127,26 +128,13 @@ def part(
 ) -> Partial:
     """Read one part of `files` (of all of it) as one recording, and analyse its client groups.
 
-    `files` may be a dataset, which is loaded whole. A `latpcap.Progress` can be cancelled from another thread.
+    `files` may be a dataset, of which no more is loaded. A `latpcap.Progress` can be cancelled from another thread.
     """
     partition, asked = partition or Partition(), asked or Asked()
-    is_saved = any(is_dataset(path) for path in files)
-    capture = read(
-        [*files], part=None if is_saved else (partition.number, partition.of), progress=progress, **asked.reading
-    )
-    recording = capture.recording
-    groups = each_client_group(recording)
-    return _partial(
-        recording, ((name, each) for name, each in groups if not is_saved or partition.holds(name)), partition, asked
-    )
-
-
-def _partial(
-    recording: Recording, found: Iterable[tuple[str, Recording]], partition: Partition, asked: Asked
-) -> Partial:
+    recording = read_part(files, partition, asked, progress)
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
-    for name, of_group in found:
+    for name, of_group in each_client_group(recording):
         client, _, server = name.partition(BETWEEN)
         measures = _measures(of_group, asked)
         groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
@@ -159,6 +147,18 @@ def _partial(
         _sent(_table(groups, _group_columns(asked.rtt_ms))),
         _sent(_table(_summed(statements), STATEMENT_COLUMNS)),
     )
+
+
+def read_part(files: Sequence[str], partition: Partition, asked: Asked, progress: Any = None) -> Recording:
+    """The client groups of one part of `files`, which are captures, or a dataset."""
+    if not any(is_dataset(path) for path in files):
+        return read([*files], part=(partition.number, partition.of), progress=progress, **asked.reading).recording
+    whole = read([*files], progress=progress, **asked.reading).recording
+    if partition.of == 1:
+        return whole
+    names = client_groups_of(whole)
+    streams = columns.column(whole.all_connections_table, "stream").values[whole.database_rows].astype(np.int64)
+    return only(whole, streams[np.array([partition.holds(name) for name in names], bool)])
 
 
 def reduce(partials: Iterable[Partial]) -> Scan:

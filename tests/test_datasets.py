@@ -11,16 +11,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import duckdb
+import pandas
 import polars
+import pyarrow.compute
+import pyarrow.dataset
 import pytest
 from arro3.core import Table
+from click.testing import CliRunner
 from conftest import FIXTURES, Fixture
 from test_client_groups import moved, rows
 
 import latpcap as package
 from latpcap.capture import TABLES
+from latpcap.cli import cli
 from latpcap.report import FORMATS
+from latpcap.scan import Asked
+from latpcap.work import saving as parts
+from latpcap.work.local import Threads
 
 CORPUS = sorted(path for folder in FIXTURES.iterdir() for path in folder.glob("*.pcapng*"))
 if "LATPCAP_WHOLE_CORPUS" not in os.environ:
@@ -58,6 +67,13 @@ def saved(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
     return tmp_path / "saved"
 
 
+@pytest.fixture
+def saved_in_parts(fixture: Callable[[str], Fixture], tmp_path: Path) -> Path:
+    """The same, written by workers."""
+    parts.saved([str(fixture(SEVERAL).path)], Asked(), Threads(1), 3, str(tmp_path / "in-parts"))
+    return tmp_path / "in-parts"
+
+
 def test_it_stays_the_same_where_it_does_not_fit_in_memory(
     saved: Path, fixture: Callable[[str], Fixture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,20 +91,58 @@ def test_a_part_of_it_is_a_part_of_the_captures(saved: Path, fixture: Callable[[
         assert told(package.read(saved).select(**asked)) == told(whole.select(**asked))
 
 
-def test_commands_take_it_as_they_take_captures(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
+GIVEN = "{}"
+SAYS = {
+    "analyze": [GIVEN, "--json"],
+    "project": [GIVEN, "--rtt", "15ms", "--json"],
+    "findings": [GIVEN, "--json"],
+    "compare": [GIVEN, GIVEN, "--json"],
+    "validate": [GIVEN, "--against", GIVEN, "--json"],
+    "sql": [GIVEN, "from exchanges", "--json"],
+    "scan": [GIVEN, "--json"],
+    **{
+        rows: [GIVEN, "--json"]
+        for rows in (*("exchanges", "connections", "statements", "errors", "tasks", "minutes", "health", "captures"),)
+    },
+}
+"""What each command is asked that takes a capture."""
+NEED_PACKETS = {
+    "verify": ([GIVEN], "is a dataset, which holds no packets"),
+    "annotate": ([GIVEN, "out.pcapng"], "is a dataset, which holds no packets"),
+}
+
+
+def test_all_commands_that_take_captures_are_tried_here() -> None:
+    context = click.Context(cli)
+    takes = {"captures", "before", "base"}
+    commands = {
+        name
+        for name in cli.list_commands(context)
+        if takes & {each.name for each in (cli.get_command(context, name) or cli).params}
+    }
+    assert commands - {"rank", "report"} == SAYS.keys() | NEED_PACKETS.keys()
+
+
+@pytest.mark.parametrize("command", SAYS)
+def test_commands_take_it_as_they_take_captures(
+    command: str, saved_in_parts: Path, fixture: Callable[[str], Fixture]
+) -> None:
     path = fixture(SEVERAL).path
-    for command in (
-        ["analyze", "--json"],
-        ["project", "--rtt", "15ms", "--json"],
-        ["findings", "--json"],
-        ["statements", "--format", "csv"],
-        ["tasks", "--json"],
-        ["minutes", "--json"],
-    ):
-        name, *options = command
-        of_captures, of_dataset = (latpcap(name, str(given), *options) for given in (path, saved))
-        assert of_dataset.returncode == 0
-        assert of_dataset.stdout == of_captures.stdout
+    of_captures, of_dataset = (
+        CliRunner().invoke(cli, [command, *(each.replace(GIVEN, str(given)) for each in SAYS[command]), "--quiet"])
+        for given in (path, saved_in_parts)
+    )
+    assert (of_captures.exit_code, of_dataset.exit_code) == (0, 0), of_dataset.output
+    assert of_dataset.stdout.replace(str(saved_in_parts), str(path)) == of_captures.stdout
+
+
+@pytest.mark.parametrize("command", NEED_PACKETS)
+def test_commands_that_need_packets_say_so(latpcap: Run, command: str, saved: Path, tmp_path: Path) -> None:
+    arguments, message = NEED_PACKETS[command]
+    refused = latpcap(command, *(each.replace(GIVEN, str(saved)) for each in arguments))
+    assert refused.returncode == 2
+    assert message in refused.stderr.decode()
+    assert refused.stderr.count(b"\n") == 1
 
 
 def test_rank_and_report_take_it(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
@@ -111,6 +165,17 @@ def test_sql_and_dataframes_read_it(latpcap: Run, saved: Path, fixture: Callable
     assert str(frame.schema["day"]) == "Date"
     asked = latpcap("sql", str(saved), "select sum(round_trips) as sum from exchanges", "--json")
     assert json.loads(asked.stdout)["rows"] == [{"sum": facts.round_trips}]
+
+
+def test_pandas_and_pyarrow_read_the_folder(saved_in_parts: Path, fixture: Callable[[str], Fixture]) -> None:
+    """Whole, a day and a server each a column."""
+    facts = package.read(fixture(SEVERAL).path).analyze().summary
+    table = pyarrow.dataset.dataset(saved_in_parts / "exchanges", partitioning="hive").to_table()
+    assert pyarrow.compute.sum(table["round_trips"]).as_py() == facts.round_trips
+    frame = pandas.read_parquet(saved_in_parts / "exchanges")
+    assert frame["round_trips"].sum() == facts.round_trips
+    assert sorted(frame["server"].unique()) == ["10.77.0.2:5432", "10.77.0.2:5433"]
+    assert len(pandas.read_parquet(saved_in_parts / "connections")) == facts.connections
 
 
 def test_nothing_secret_is_saved(fixture: Callable[[str], Fixture], tmp_path: Path) -> None:
@@ -166,12 +231,6 @@ def test_what_was_read_with_the_captures_cannot_be_asked_of_the_dataset(saved: P
             package.read(saved, **options)
     with pytest.raises(package.UsageError, match="select from the dataset"):
         package.read(saved).select(server=":5433").save(tmp_path / "part")
-
-
-def test_packets_are_not_in_it(latpcap: Run, saved: Path, tmp_path: Path) -> None:
-    refused = latpcap("annotate", str(saved), str(tmp_path / "out.pcapng"))
-    assert refused.returncode == 2
-    assert b"is a dataset, which holds no packets: name the captures" in refused.stderr
 
 
 def change(path: Path, change: Callable[[bytes], bytes]) -> None:

@@ -20,7 +20,7 @@ from test_workers import run
 
 import latpcap as package
 from latpcap.errors import CaptureError, UsageError, WorkersLost
-from latpcap.scan import Asked, Partition
+from latpcap.scan import Asked, Partition, part, reduce
 from latpcap.tables.dataset import manifest
 from latpcap.work.local import Processes, Threads
 from latpcap.work.saving import saved, write
@@ -144,7 +144,7 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
     checked = manifest.checked
 
-    def noted(folder: str, file: manifest.DataFile) -> str:
+    def noted(folder: str, file: manifest.DataFile) -> object:
         read.append(file.path)
         return checked(folder, file)
 
@@ -176,3 +176,27 @@ def test_what_was_read_is_not_read_again(files: list[str], read_files: list[str]
     before = len(read_files)
     capture.select(client="10.77.9.1").analyze()
     assert len([path for path in read_files[before:] if path.startswith("exchanges/")]) == 0
+
+
+def test_a_part_of_a_dataset_loads_no_more_than_its_client_groups(
+    files: list[str], read_files: list[str], tmp_path: Path
+) -> None:
+    output = str(tmp_path / "saved")
+    saved(files, Asked(), Threads(2), 3, output)
+    of_exchanges = []
+    parts = []
+    for each in Partition.all(5):
+        read_files.clear()
+        parts.append(part([output], each))
+        of_exchanges.append(sum(path.startswith("exchanges/") for path in read_files))
+    assert reduce(parts).json() == reduce([part(files)]).json()
+    assert max(of_exchanges) < len([*Path(output).glob("exchanges/*/*/*.parquet")]) * 2 / 3
+
+
+def test_a_query_reads_what_it_names(files: list[str], read_files: list[str], tmp_path: Path) -> None:
+    saved(files, Asked(), Threads(1), 1, str(tmp_path / "saved"))
+    capture = package.read(tmp_path / "saved")
+    assert capture.sql("select count(*) as files from captures").to_dicts() == [{"files": MANY}]
+    assert {path.split("/")[0] for path in read_files} == {"captures"}
+    shown = capture.sql("show tables").to_dicts()
+    assert sorted(row["name"] for row in shown) == sorted(package.capture.TABLES)

@@ -15,7 +15,7 @@ from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["client_groups", "each_client_group"]
+__all__ = ["client_groups", "client_groups_of", "each_client_group"]
 
 
 def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = None) -> Table:
@@ -35,7 +35,11 @@ def each_client_group(recording: Recording) -> Iterator[tuple[str, Recording]]:
 
     Each comes with its name: `10.0.0.1 → 10.0.0.2`.
     """
-    ends = (recording.said(side).renamed(host_of).texts() for side in ("client", "server"))
-    names = [f"{client} → {server}" for client, server in zip(*ends, strict=True)]
-    for name, group in grouped(recording, names):
+    for name, group in grouped(recording, client_groups_of(recording)):
         yield name or "", group
+
+
+def client_groups_of(recording: Recording) -> list[str]:
+    """The group of each database connection, by its name."""
+    ends = (recording.said(side).renamed(host_of).texts() for side in ("client", "server"))
+    return [f"{client} → {server}" for client, server in zip(*ends, strict=True)]

@@ -54,7 +54,8 @@ def select(recording: Recording, selection: Selection) -> Recording:
 
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
-    return Recording(OfStreams(recording, streams), recording.selected, scratch=recording.scratch)
+    tables = OfStreams(_reading_only(recording, streams), streams)
+    return Recording(tables, recording.selected, scratch=recording.scratch)
 
 
 def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:

@@ -55,7 +55,7 @@ NO_ZONE, UTC = DataType.timestamp("ns"), DataType.timestamp("ns", tz="UTC")
 def query(
     tables: Mapping[str, Table], text: str, timeout_s: float = QUERY_TIMEOUT_S, memory: int = DEFAULT_MEMORY
 ) -> Table:
-    """Return the result of the last statement in `text`, a query over `tables`.
+    """Return the result of the last statement in `text`, a query over `tables`, of which it takes those that it names.
 
     It may take `timeout_s` seconds, and `memory` bytes for its work and as many for its result.
     """
@@ -65,8 +65,8 @@ def query(
     threads = min(os.cpu_count() or 1, MOST_THREADS)
     connection = duck.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory}B", "threads": f"{threads}"})
     try:
-        for name, table in tables.items():
-            connection.register(name, _in_zone(table, NO_ZONE))
+        for name in _asked_for(connection, text, tables):
+            connection.register(name, _in_zone(tables[name], NO_ZONE))
         connection.execute("set lock_configuration = true")
         with _ended_after(timeout_s, connection):
             result = connection.sql(text)
@@ -90,6 +90,15 @@ def query(
         raise UsageError(f"the rows are too large: ask for less ({_one_line(str(error), tables)})") from None
     finally:
         connection.close()
+
+
+def _asked_for(connection: Any, text: str, tables: Mapping[str, Table]) -> list[str]:
+    """The tables that a query names; all of them, where that cannot be told, or it may ask which there are."""
+    try:
+        named = connection.get_table_names(text)
+    except engine().Error:
+        return [*tables]
+    return [name for name in tables if name in named] if named and named <= tables.keys() else [*tables]
 
 
 @contextmanager

@@ -221,9 +221,9 @@ class SavedTables:
         """The rows of a file, some at a time, with the server that its folder names."""
         from arro3.io import read_parquet
 
-        file, path = place.file, manifest.checked(place.folder, place.file)
+        file, checked = place.file, manifest.checked(place.folder, place.file)
         try:
-            reader = read_parquet(path, batch_size=at_once)
+            reader = read_parquet(checked, batch_size=at_once)
             tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
             for table in tables if file.rows else [_empty(reader.schema)]:
                 if "/server=" in file.path:
@@ -232,7 +232,7 @@ class SavedTables:
                 else:
                     yield table
         except Exception as error:
-            raise CaptureError(f"{path}: is damaged: {error}") from None
+            raise CaptureError(f"{place.path}: is damaged: {error}") from None
 
     def _narrowed(self, table: Table, place: _Place) -> Table:
         """The rows of the chosen connections, where only theirs are read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,8 @@ SCHEMA = "latpcap.dataset/1"
 COUNTED = ("exchanges", "connections")
 MOST = 1 << 30
 """Bytes of a manifest: it is read at once."""
+READ_AT_ONCE = 1 << 25
+"""So is a file of so many bytes, column by column out of the memory then."""
 
 
 class ReadWith(Struct, frozen=True):
@@ -111,17 +114,20 @@ def of_folder(folder: str) -> Manifest:
     return manifest
 
 
-def checked(folder: str, file: DataFile) -> str:
-    """The path of a file that is there and as it was written; raises `CaptureError`."""
+def checked(folder: str, file: DataFile) -> str | io.BytesIO:
+    """A file that is there and as it was written, or its path where it is large; raises `CaptureError`."""
     path = os.path.join(folder, file.path)
     try:
-        if os.path.getsize(path) != file.size_bytes or _sha256(path) != file.sha256:
+        is_small = os.path.getsize(path) == file.size_bytes <= READ_AT_ONCE
+        content = Path(path).read_bytes() if is_small else None
+        digest = _sha256(path) if content is None else hashlib.sha256(content).hexdigest()
+        if digest != file.sha256:
             raise CaptureError(f"{path}: is damaged, it is not as it was written: scan the captures again")
     except FileNotFoundError:
         raise CaptureError(f"{path}: is missing from the dataset: scan the captures again") from None
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None
-    return path
+    return path if content is None else io.BytesIO(content)
 
 
 def data_file(folder: Path, path: str, rows: int, streams: tuple[int, int] | None = None) -> DataFile:
