@@ -20,6 +20,7 @@ from latpcap.errors import LatpcapError, NoDatabaseTraffic, UsageError
 from latpcap.units import counted
 
 if TYPE_CHECKING:
+    from latpcap._core import KeyLog
     from latpcap.capture import Capture
     from latpcap.live.recorder import Recorded, Recorder
     from latpcap.live.ring import Ring
@@ -154,17 +155,13 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
     """Read what was recorded, and put the secrets into it that open some of it."""
     from latpcap.live.keylog import embed
     from latpcap.live.record import nothing_seen
-    from latpcap.tables.keys import key_log
 
-    log = None
-    if keys is not None:
-        log = key_log(str(keys), memory=options["memory"]) if keys.exists() and keys.stat().st_size else None
-        if log is None:
-            say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
+    log = None if keys is None else _logged(keys, options["memory"])
+    if keys is not None and log is None:
+        say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
+    reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}
     try:
-        capture = read_capture(
-            {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}, None
-        )
+        capture = read_capture(reading, None)
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None
@@ -172,6 +169,16 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
         count = embed(log, recording, recorded.path)
         say(f"{recorded.path} holds the secrets of {counted(count, 'TLS session')}: whoever has the file can read them")
     return capture
+
+
+def _logged(keys: Path, memory: int) -> KeyLog | None:
+    """The secrets that the command has logged; `None` where there is no file, or nothing but its heading."""
+    from latpcap.tables.keys import key_log
+
+    try:
+        return key_log(str(keys), memory=memory)
+    except UsageError:
+        return None
 
 
 def _end(analyse: Callable[[], None], status: int) -> None:

@@ -29,7 +29,8 @@ HEADERS = 100
 """Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
 REASONS = (
     "A client of the same machine may use a Unix socket (MySQL's `localhost`, psql without -h: write 127.0.0.1), "
-    "and a server may have another port or address (--port, --server)"
+    "a server may have another port or address (--port, --server), and encrypted connections that were open before "
+    "show no protocol (--decode-as PORT=opaque counts what they wait for)"
 )
 
 

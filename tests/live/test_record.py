@@ -28,9 +28,10 @@ pytestmark = needs_server_and_capture
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 JOB = f"""
-import os, pymysql, signal, sys, time
+import os, pymysql, signal, ssl, sys, time
 port, times, then = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 tls = {{"ssl": {{"ca": None}}}} if then == ["tls"] else {{"ssl_disabled": True}}
+ssl.create_default_context()  # which writes the heading of a key log
 database = pymysql.connect(host="127.0.0.1", port=port, user="app", password={PASSWORD!r}, database="live", **tls)
 cursor = database.cursor()
 for number in range(times):
