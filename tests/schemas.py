@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from conftest import ROOT, read_fixture
 from msgspec import Struct
 
 import latpcap
+from latpcap import scan
 from latpcap.display import fields_of
 from latpcap.findings.what_if import WhatIf
 from latpcap.measures.asked import GROUPINGS
@@ -99,7 +101,7 @@ def published() -> dict[str, Schema]:
     """Every schema, by the name of its file without the suffix."""
     objects = {name: _of_object(name, kind) for name, kind in OBJECTS.items()}
     rows = {name: _of_rows(name, table) for name, table in tables().items()}
-    return objects | rows | {"rows": _of_rows("rows", None)}
+    return objects | rows | {"rows": _of_rows("rows", None), "scan": _of_scan()}
 
 
 # --- objects --------------------------------------------------------------------------------------------------------
@@ -196,8 +198,8 @@ def _of_rows(name: str, table: Table | None) -> Schema:
     """The rows of a table; those of a query, which has columns of its own, where there is none."""
     row: Schema = {"type": "object"}
     if table is not None:
-        columns = {field.name: _column(str(field.type)) for field in table._arrow.schema}
-        row |= {"properties": columns, "required": list(columns)}
+        row = _row(table)
+        columns = row["properties"]
         if name == "findings":
             columns = {key: value for key, value in columns.items() if not key.startswith("saved_")}
             saved = {r"^saved_(at_baseline|[0-9.e+-]+ms)_s$": {"type": ["number", "null"]}}
@@ -215,6 +217,29 @@ def _of_rows(name: str, table: Table | None) -> Schema:
         },
         "required": ["schema", "rows"],
     }
+
+
+def _of_scan() -> Schema:
+    """What parts found together: tables, and sums over one of them."""
+    found = scan.reduce([scan.part([str(next((ROOT / "fixtures").glob(f"{SAMPLE}.pcapng")))])])
+    rows = {name: _row(getattr(found, name)) for name in ("captures", "groups", "statements")}
+    asked = re.compile(r"(runtime|optimistic|pessimistic)_[0-9.e+-]+ms_ns")
+    always = {name: column for name, column in rows["groups"]["properties"].items() if not asked.fullmatch(name)}
+    at_an_rtt = {f"^{asked.pattern}$": {"type": ["integer", "null"]}}
+    rows["groups"] |= {"properties": always, "required": list(always), "patternProperties": at_an_rtt}
+    sums = {name: {"type": "integer"} for name in found.total}
+    keys = {
+        "schema": {"const": "latpcap.scan/1"},
+        "total": {"description": "Sums over `groups`.", "type": "object", "properties": sums, "required": list(sums)},
+        **{name: {"type": "array", "items": row} for name, row in rows.items()},
+    }
+    what = "What all parts of a scan found together, the same for any partition; spans are whole nanoseconds."
+    return _headed("scan", what) | {"type": "object", "properties": keys, "required": list(keys)}
+
+
+def _row(table: Table) -> Schema:
+    columns = {field.name: _column(str(field.type)) for field in table._arrow.schema}
+    return {"type": "object", "properties": columns, "required": list(columns)}
 
 
 def _column(arrow: str) -> Schema:

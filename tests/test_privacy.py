@@ -208,6 +208,19 @@ def test_names_are_in_no_output_with_pseudonyms(outputs: dict[str, str], way: st
     assert found == [] if way == "pseudonyms" else found
 
 
+def test_what_parts_found_together_tells_as_little(capture: Path, way: str, tmp_path: Path) -> None:
+    keys = ["--keylog", str(keylog(capture))] if keylog(capture) else []
+    source, options = str(capture), [*keys, *WAYS[way]]
+    if way == "pseudonyms":  # are those of the dataset
+        source, options = str(tmp_path / "dataset"), []
+        assert CliRunner().invoke(cli, ["scan", str(capture), "-o", source, *keys, *WAYS[way]]).exit_code == 0
+    done = CliRunner().invoke(cli, ["scan", source, "--json", "--workers", "1", *options])
+    assert done.exit_code == 0
+    assert NEVER.findall(done.output) == []
+    assert LITERAL.findall(done.output) == []  # statements are told by their fingerprints, however they were read
+    assert bool(NAME.findall(done.output)) == (way != "pseudonyms")
+
+
 def test_the_dialogues_are_read_and_not_merely_passed_over(capture: Path) -> None:
     found = latpcap.read(capture, keylog=keylog(capture))
     assert len(found.statements) > len(planted.STATEMENTS)
