@@ -131,8 +131,12 @@ class Session:
         self._recorder = recorder
         self._reading = reading
         self._recorded: Recorded | None = None
+        self._began = False
 
     def __enter__(self) -> Session:
+        if self._began:
+            raise UsageError("a session records one block: call `latpcap.record` again for another one")
+        self._began = True
         self._recorder.start()
         return self
 

@@ -187,6 +187,8 @@ def test_a_session_in_python(port: int, tmp_path: Path) -> None:
     assert session.analysis.summary.connections == 1
     assert session.recorded.dropped == 0
     assert session.path == tmp_path / "session.pcapng"
+    with pytest.raises(UsageError, match="records one block"), session:
+        pass
     with latpcap.record(port=port) as silent:
         pass
     with pytest.raises(NoDatabaseTraffic, match="Unix socket"):
