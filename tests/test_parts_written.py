@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -200,3 +201,14 @@ def test_a_query_reads_what_it_names(files: list[str], read_files: list[str], tm
     assert {path.split("/")[0] for path in read_files} == {"captures"}
     shown = capture.sql("show tables").to_dicts()
     assert sorted(row["name"] for row in shown) == sorted(package.capture.TABLES)
+
+
+@pytest.mark.parametrize("more", [[], ["--parts", "2"]])
+def test_a_disk_that_takes_no_more_is_told_in_one_line(files: list[str], more: list[str], tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    command = [sys.executable, "-m", "latpcap", "scan", files[0], "-o", str(tmp_path / "saved"), "--quiet", *more]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
+    assert (done.returncode, done.stderr) == (2, f"latpcap: {tmp_path}/saved: cannot be written: File too large\n")
+    assert not [*tmp_path.iterdir()]

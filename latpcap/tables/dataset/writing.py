@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import glob
 import hashlib
+import io
 import os
 import shutil
 import tempfile
@@ -188,16 +189,40 @@ class _Writer:
             for batch in part(rows[begin : begin + ROWS_AT_ONCE]).combine_chunks().to_batches()
         )
         numbers = [name for name in like.column_names if _is_number(like.column(name))]
-        write_parquet(
-            RecordBatchReader.from_batches(like.schema, batches),
-            target,
-            compression=COMPRESSION,
-            max_row_group_size=ROW_GROUP,
-            column_encoding=dict.fromkeys(numbers, "delta_binary_packed"),
-            column_dictionary_enabled=dict.fromkeys(numbers, False),
-            created_by="latpcap",
-        )
+        with _Patient(target) as file:
+            write_parquet(
+                RecordBatchReader.from_batches(like.schema, batches),
+                file,
+                compression=COMPRESSION,
+                max_row_group_size=ROW_GROUP,
+                column_encoding=dict.fromkeys(numbers, "delta_binary_packed"),
+                column_dictionary_enabled=dict.fromkeys(numbers, False),
+                created_by="latpcap",
+            )
         return manifest.data_file(self.folder, path, count, streams)
+
+
+class _Patient(io.FileIO):
+    """A file that takes everything, and says in the end what it had no room for: arro3 panics where a file refuses."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "wb")
+        self._refused: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """All of it, as far as anybody can tell yet."""
+        rest = memoryview(data)
+        try:
+            while rest and self._refused is None:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self._refused = error
+        return len(data)
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+        if self._refused is not None:
+            raise self._refused
 
 
 def _is_number(column: ChunkedArray) -> bool:
