@@ -186,7 +186,7 @@ def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
         monkeypatch.chdir("/")
         asked = ("--json", "--quiet", "--engine", "dask", "--scheduler", cluster.scheduler_address)

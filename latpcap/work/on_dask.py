@@ -57,7 +57,7 @@ class Dask:
     def _client(self) -> Any:
         distributed = _distributed()
         if self._scheduler is None:
-            settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": SILENT}
+            settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT}
             return distributed.Client(distributed.LocalCluster(n_workers=self._count, **settings))
         try:
             client = distributed.Client(self._scheduler, timeout=cluster.CONNECT_S)
