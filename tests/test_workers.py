@@ -163,6 +163,17 @@ def test_a_scheduler_that_is_not_there_is_told(files: list[str], engine: str, sc
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(("engine", "package", "name"), [(Dask(1), "distributed", "Dask"), (Ray(1), "ray", "Ray")])
+def test_an_engine_that_is_not_installed_is_told(
+    files: list[str], engine: Dask | Ray, package: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [each for each in sys.modules if each.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UsageError, match=f"^{name} is not installed: pip install 'latpcap.{name.lower()}.'$"):
+        scanned(files, Asked(), engine, 1)
+
+
 def test_standard_input_is_not_divided() -> None:
     status, out, err = run("-", "--json")
     assert (status, out) == (2, "")

@@ -72,8 +72,8 @@ def _try(
     tell: Callable[[str], None],
 ) -> None:
     """Compute what is missing, as far as the workers live."""
-    lost: tuple[type[BaseException], ...] = (*engine.lost, MemoryError)  # some die of it, and some can still tell
     with engine.workers() as executor:
+        lost: tuple[type[BaseException], ...] = (*engine.lost, MemoryError)  # some die of it, and some can still tell
         futures: dict[Future[T], Partition] = {}
         try:
             for each in missing:
