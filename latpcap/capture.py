@@ -68,6 +68,7 @@ TABLES = (
     "health",
     "captures",
     "rtt_samples",
+    "taps",
 )
 """The tables of a `Capture`, as its attributes, the tables of SQL and the commands that write them are called."""
 
@@ -584,6 +585,11 @@ class Capture(Tidy):
     def rtt_samples(self) -> Table:
         """One row an in-stream RTT sample: data → its acknowledgment, on either side of the capture point."""
         return tables.rtt_sample_table(self._recording)
+
+    @cached_property
+    def taps(self) -> Table:
+        """One row for each two taps that saw the same packets: one-way delays, clocks, what got lost between them."""
+        return tables.taps_table(self._recording)
 
 
 class _Tables(Mapping[str, Table]):

@@ -432,6 +432,9 @@ class Tables:
         types = {"stream": U32, "by_server": BOOL, "time": TIME, "rtt_ns": I64, "segments": U32, "in_flight": U32}
         return _table(rows, types)
 
+    def taps(self) -> Table:
+        return Table.from_pydict({})
+
     def clock_readings(self) -> Table:
         return _table([], {"stream": U32, "by_server": BOOL, "time": TIME, "ticks": U32})
 

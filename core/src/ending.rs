@@ -10,7 +10,7 @@ use crate::health::some;
 use crate::note::{NoteCode, Notes};
 use crate::options::Options;
 use crate::packet::{Dissector, link_type_name};
-use crate::table::{ExchangeColumns, SampleColumns, Tables};
+use crate::table::{ExchangeColumns, SampleColumns, Tables, tap_rows};
 
 /// What the stages have kept.
 pub struct Ending<'a> {
@@ -31,6 +31,8 @@ impl Ending<'_> {
         let cases = self.cases();
         self.notes.join(cases.notes());
         self.notes_of_limits(dissector);
+        let paths = self.flows.taps.end();
+        let taps = tap_rows(paths, &recording, &self.flows.connections, &self.conversations.all);
         let samples = SampleColumns::of(&mut self.flows.connections, self.flows.overflow);
         Ok(Tables {
             recording,
@@ -39,6 +41,7 @@ impl Ending<'_> {
             statements: self.conversations.common.statements,
             exchanges: self.exchanges.sorted()?,
             samples,
+            taps,
             notes: self.notes,
             cases,
             refusal,

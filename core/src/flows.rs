@@ -14,6 +14,7 @@ use crate::packet::{Dissected, Flags, Segment};
 use crate::protocols::protocol_on;
 use crate::side::Side;
 use crate::stream::{Connections, Followed, NoRoom, RttSample};
+use crate::taps::Taps;
 
 /// What one RTT sample takes where it is analysed; here it is kept in less.
 const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
@@ -43,6 +44,8 @@ pub struct Flows<'a> {
     pub connections: Connections,
     /// Those of other parts of the recording.
     followed: Followed,
+    /// What several taps show of the same connections.
+    pub taps: Taps,
     pub notes: Notes,
     /// Packets by LINKTYPE.
     pub unknown_link_types: BTreeMap<u16, u64>,
@@ -63,6 +66,7 @@ impl Flows<'_> {
             options,
             connections: Connections::default(),
             followed: Followed::default(),
+            taps: Taps::within(options.limits.taps),
             notes: Notes::default(),
             unknown_link_types: BTreeMap::new(),
             clock: Clock::default(),
@@ -83,7 +87,7 @@ impl Flows<'_> {
     /// A batch is full.
     pub fn end(&mut self, batch: &mut Batch) {
         batch.connections = self.kept;
-        batch.connections.connections += self.followed.kept_bytes();
+        batch.connections.connections += self.followed.kept_bytes() + self.taps.kept_bytes();
     }
 
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
@@ -105,6 +109,11 @@ impl Flows<'_> {
             batch.add(number, What::Begins(hints, self.connections.stream(number)));
         }
         let connection = self.connections.get_mut(number);
+        if self.taps.concerns(number, connection, segment)
+            && let Some(other) = self.taps.pass(number, connection, side, segment)
+        {
+            connection.leave_out(other);
+        }
         let fresh = connection.is_fresh(side, segment);
         if connection.leaves_out(segment, fresh) {
             return;
@@ -169,7 +178,7 @@ impl Flows<'_> {
     #[inline]
     fn has_room(&self) -> impl Fn(usize) -> bool + use<> {
         let (heard, conversed) = (self.kept.connections + self.conversations.connections, self.conversed);
-        let most = self.options.limits.connections.saturating_sub(self.followed.kept_bytes());
+        let most = self.options.limits.connections.saturating_sub(self.followed.kept_bytes() + self.taps.kept_bytes());
         move |connections| heard + (connections - conversed) * Conversation::MOST < most
     }
 

@@ -24,6 +24,8 @@ pub struct Limits {
     pub fragments: usize,
     /// TCP connections.
     pub connections: usize,
+    /// Of it, for packets and times of connections that several taps show.
+    pub taps: usize,
     /// Segments behind holes, streams that are not recognised yet, messages of which a part has arrived.
     pub buffers: usize,
     /// Requests without an answer.
@@ -49,6 +51,7 @@ impl Limits {
             keys: parts(1),
             fragments: parts(1),
             connections: parts(28),
+            taps: parts(4),
             buffers: parts(7),
             requests: parts(3),
             statements: parts(7),

@@ -32,4 +32,5 @@ pub mod sql;
 mod stages;
 pub mod stream;
 pub mod table;
+pub mod taps;
 mod unread;

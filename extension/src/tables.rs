@@ -79,6 +79,7 @@ pub struct Recording {
     tags: RecordBatch,
     samples: Arc<SampleColumns>,
     clock_readings: RecordBatch,
+    taps: RecordBatch,
     origins: Vec<Origin>,
     /// Of its TLS sessions.
     pub(super) client_randoms: Vec<Random>,
@@ -136,6 +137,10 @@ impl Recording {
         ArrowTable(self.clock_readings.clone())
     }
 
+    fn taps(&self) -> ArrowTable {
+        ArrowTable(self.taps.clone())
+    }
+
     /// Length and SHA-256 of each source: files are read once more.
     fn contents(&self, py: Python<'_>) -> PyResult<Vec<Option<(u64, String)>>> {
         let mut stopped = Ok(());
@@ -162,6 +167,7 @@ impl Recording {
             statements: tables.statements()?,
             tags: tables.tags()?,
             clock_readings: tables.clock_readings()?,
+            taps: tables.taps()?,
             client_randoms: tables.client_randoms(),
             exchanges: tables.exchanges,
             samples: Arc::new(tables.samples),

@@ -29,9 +29,9 @@ __all__ = ["sql"]
 def sql(timeout: float, file_format: str | None, as_json: bool, output: str | None, **reading: Any) -> None:
     """Ask the tables a question in SQL (DuckDB's): the last argument is the query.
 
-    The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures and
-    rtt_samples; `describe exchanges` lists the columns of one. A query reads these and nothing else: no file, no
-    network; it takes no longer than --timeout, and no more memory than --memory.
+    The tables are exchanges, connections, statements, findings, errors, tasks, minutes, health, captures,
+    rtt_samples and taps; `describe exchanges` lists the columns of one. A query reads these and nothing else: no file,
+    no network; it takes no longer than --timeout, and no more memory than --memory.
 
     \b
     latpcap sql capture.pcapng "select command, sum(round_trips) from exchanges group by all"

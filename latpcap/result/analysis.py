@@ -38,6 +38,7 @@ from latpcap.result.minutes import MinutesResult, minutes_result
 from latpcap.result.settings import THINK_S, KeysUsed, Settings
 from latpcap.result.signoff import Cover, SignOff, sign_off
 from latpcap.result.statements import StatementResult, statement_results
+from latpcap.result.taps import TapsResult, taps_results
 from latpcap.result.verdict import Doubt, Facts, verdict
 from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
@@ -112,6 +113,8 @@ class Analysis(Displayed, Struct, frozen=True):
     """Connections of which nothing that was said could be read; null where there is none."""
     chattiness: Chattiness
     paths: tuple[PathResult, ...]
+    taps: tuple[TapsResult, ...]
+    """What each two taps show that saw the same packets; empty where one tap saw all."""
     connections: Sequence[ConnectionResult]
     """In the order of their streams. One becomes an object when it is asked for: there may be hundreds of thousands."""
     statements: Sequence[StatementResult]
@@ -266,7 +269,8 @@ class Measures:
         if self.application is not self:
             found = self.application.analyze(rtt_ms, within_s, conditions, cover)
             paths = tuple(path_results(self.recording, self.rtt))
-            return replace(found, paths=paths, connections=self.connections())
+            taps = tuple(taps_results(self.recording))
+            return replace(found, paths=paths, taps=taps, connections=self.connections())
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
@@ -298,6 +302,7 @@ class Measures:
             timing_only=self.timing_only,
             chattiness=made_for,
             paths=tuple(path_results(recording, rtt)),
+            taps=tuple(taps_results(recording)),
             connections=connections,
             statements=statements,
             routes=routes,

@@ -21,6 +21,7 @@ from latpcap.result.chattiness import ConnectionChattiness
 from latpcap.result.connections import ConnectionResult
 from latpcap.result.errors import ErrorResult
 from latpcap.result.statements import StatementResult, statement_results
+from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import Recording
@@ -37,6 +38,7 @@ __all__ = [
     "health_table",
     "rtt_sample_table",
     "statement_table",
+    "taps_table",
 ]
 
 MS = 1e6
@@ -116,6 +118,22 @@ def finding_table(findings: Iterable[FindingResult], rtt_ms: Sequence[float]) ->
         row["connections"] = " ".join(map(str, found.connections))
         rows.append(row | {f"saved_{rtt:g}ms_s": found.saved_s.get(f"{rtt:g}") for rtt in rtt_ms})
     return _rows_table(rows, _FINDING_TYPES | saved, "findings")
+
+
+def taps_table(recording: Recording) -> Table:
+    """One row for each two taps that saw the same packets, and each path."""
+    rows = [_flat(each) for each in taps_results(recording)]
+    return _rows_table(rows, _TAPS_TYPES, "taps", "latpcap.taps/1")
+
+
+def _flat(result: Struct) -> dict[str, Any]:
+    """The values of a result; those of a result within it have its name before theirs."""
+    values: dict[str, Any] = {}
+    for name in result.__struct_fields__:
+        value = getattr(result, name)
+        inner = {f"{name}_{each}": one for each, one in _flat(value).items()} if isinstance(value, Struct) else None
+        values |= {name: value} if inner is None else inner
+    return values
 
 
 def rtt_sample_table(recording: Recording) -> Table:
@@ -241,6 +259,7 @@ _STATEMENT_TYPES = (
     | {"first_seen": _TIME, "last_seen": _TIME}
 )
 _ERROR_TYPES = _types(ErrorResult) | {"users": _TEXT, "first_time": _TIME, "last_time": _TIME}
+_TAPS_TYPES = _types(TapsResult)
 _OF_STATEMENTS = frozenset({"fingerprint", "text", "protocol"})
 """Columns that tell statements apart."""
 _FINDING_TYPES: dict[str, DataType] = {

@@ -18,7 +18,7 @@ __all__ = ["grouped", "names_of"]
 
 OF_STREAMS = ("exchanges", "rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
-OF_ALL = ("captures", "notes", "statements", "tags")
+OF_ALL = ("captures", "notes", "statements", "tags", "taps")
 """Tables that all groups share."""
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from arro3.core import Array, ChunkedArray, Table
 
 from latpcap.tables import columns, principals
+from latpcap.tables.endpoints import host_of
 from latpcap.tables.sources import shown
 
 __all__ = ["PseudonymousTables", "Pseudonyms"]
@@ -212,6 +213,17 @@ class PseudonymousTables:
     def clock_readings(self) -> Any:
         """Nor in these."""
         return self._tables.clock_readings()
+
+    def taps(self) -> Table:
+        """One row for each two taps and each path."""
+        paths = [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
+        return _mapped(
+            Table.from_arrow(self._tables.taps()),
+            client=lambda text: host_of(self._names.address(f"{text}:0", "client")),
+            server=lambda text: self._names.address(text, "server"),
+            client_tap=lambda text: without_paths(text, paths, self._names),
+            server_tap=lambda text: without_paths(text, paths, self._names),
+        )
 
     def _learn_connections(self) -> None:
         """Database connections first, so that no number is missing among those that are shown."""

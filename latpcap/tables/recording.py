@@ -409,6 +409,12 @@ class Recording:
         """Every TCP connection, database traffic or not."""
         return Table.from_arrow(self._tables.connections())
 
+    @cached_property
+    def taps_rows(self) -> list[dict[str, Any]]:
+        """One row for each two taps that saw the same packets of a path."""
+        rows: Any = Table.from_arrow(self._tables.taps()).to_struct_array()
+        return [*rows.to_pylist()]
+
     @property
     def exchanges_table(self) -> Table:
         """One row an exchange, with every column: made anew each time."""

@@ -137,6 +137,10 @@ class OfStreams:
         """Routes by id, likewise."""
         return self._tables.tags()
 
+    def taps(self) -> Any:
+        """Of all paths, over all of the time."""
+        return self._tables.taps()
+
     def rtt_samples(self) -> Table:
         """Theirs."""
         return self._of_chosen(Table.from_arrow(self._tables.rtt_samples()))

@@ -21,6 +21,7 @@ mod resolution;
 mod source;
 mod stop;
 mod summary;
+mod taps;
 mod variants;
 mod zstd;
 

@@ -100,6 +100,7 @@ impl Pcap {
             is_packet: true,
             time_ns: Some(time_ns),
             link_type: self.link_type,
+            interface: 0,
             original_length: original.max(captured),
             skip: self.record_header,
             length: captured as usize,

@@ -259,7 +259,8 @@ impl Pcapng {
     #[inline(always)]
     fn timed_packet(&self, interface: u32, mut head: Cursor<'_>) -> Result<Record, Problem> {
         let order = self.section.order;
-        let interface = self.interface(interface)?;
+        let number = interface;
+        let interface = self.interface(number)?;
         let high = order.u32(&mut head, "time")?;
         let low = order.u32(&mut head, "time")?;
         let captured = order.u32(&mut head, "captured length")?;
@@ -268,6 +269,7 @@ impl Pcapng {
             is_packet: true,
             time_ns: Some(interface.clock.nanoseconds(high, low)),
             link_type: interface.link_type,
+            interface: number,
             original_length: original.max(captured),
             skip: PACKET_HEAD,
             length: captured as usize,
@@ -289,6 +291,7 @@ impl Pcapng {
             is_packet: true,
             time_ns: None,
             link_type: interface.link_type,
+            interface: 0,
             original_length: original,
             skip,
             length: captured as usize,

@@ -11,6 +11,8 @@ pub(super) struct Record {
     /// `None` where the format has no time for it.
     pub time_ns: Option<i64>,
     pub link_type: u16,
+    /// The number of its interface in the file.
+    pub interface: u32,
     pub original_length: u32,
     /// The packet's bytes begin here, counted from the buffer's start.
     pub skip: usize,

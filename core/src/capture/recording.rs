@@ -15,6 +15,7 @@ use super::reader::Reader;
 use super::source::Source;
 use super::stop::Stop;
 use super::summary::{CaptureFile, CutPacket, cut_short};
+use super::taps::{Tap, Taps};
 use crate::note::{Note, NoteCode, Notes};
 
 /// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has thousands.
@@ -29,7 +30,8 @@ pub struct Packet<'a> {
     pub frame: u64,
     /// Nanoseconds since 1970-01-01 UTC, as the capture says.
     pub time_ns: i64,
-    /// Which of several taps saw it: files that follow each other are of one, files side by side in time of several.
+    /// Which of several taps saw it: files that follow each other are of one place, files side by side in time of several,
+    /// and each interface there is a tap.
     pub tap: u16,
     /// The tcpdump.org LINKTYPE of its interface.
     pub link_type: u16,
@@ -45,8 +47,7 @@ pub struct Recording {
     waiting: BinaryHeap<Reverse<Turn>>,
     /// The file whose packet was given last.
     current: Option<usize>,
-    /// The last file of each tap.
-    taps: Vec<usize>,
+    taps: Taps,
     frames: u64,
     turns: Turns,
     extras: Extras,
@@ -65,7 +66,9 @@ struct File {
     notes: Notes,
     /// How many of its frames have been passed.
     frames: u64,
-    tap: u16,
+    /// Where it was captured, and the tap of the last packet: of this interface.
+    place: u16,
+    tap: Option<(u32, u16)>,
 }
 
 enum State {
@@ -122,7 +125,7 @@ impl Recording {
             files: Vec::with_capacity(sources.len()),
             waiting: BinaryHeap::with_capacity(sources.len()),
             current: None,
-            taps: Vec::new(),
+            taps: Taps::default(),
             frames: 0,
             turns: Turns::default(),
             extras: Extras::default(),
@@ -189,7 +192,7 @@ impl Recording {
     /// The packet that was stepped to, asked for once.
     #[inline]
     pub fn packet(&mut self) -> Option<Packet<'_>> {
-        self.files.get_mut(self.current?)?.packet(self.frames)
+        self.files.get_mut(self.current?)?.packet(self.frames, &mut self.taps)
     }
 
     /// The TLS key logs that the files hold before the packet that was stepped to, since somebody asked last.
@@ -270,7 +273,7 @@ impl Recording {
                 self.current = Some(number);
                 self.turns.begin(self.frames + 1, number, file.frames + 1);
                 if file.frames == 0 {
-                    self.begin_at_tap(number);
+                    self.begin_at_place(number);
                 }
                 return self.current;
             }
@@ -278,24 +281,18 @@ impl Recording {
     }
 
     /// A file's first packet: it goes on where another one has ended, of several where the one whose name is most alike has.
-    fn begin_at_tap(&mut self, number: usize) {
+    fn begin_at_place(&mut self, number: usize) {
         let Some(path) = self.files.get(number).map(|file| file.summary.path.clone()) else { return };
         let alike = |last: usize| {
             let other = self.files.get(last).map_or("", |file| file.summary.path.as_str());
             path.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
         };
         let is_over = |last: usize| self.files.get(last).is_some_and(|file| matches!(file.state, State::Done));
-        let ended = self.taps.iter().enumerate().filter(|&(_, &last)| is_over(last));
-        let tap = match ended.max_by_key(|&(_, &last)| alike(last)) {
-            Some((tap, _)) => tap,
-            None => self.taps.len(),
-        };
-        match self.taps.get_mut(tap) {
-            Some(last) => *last = number,
-            None => self.taps.push(number),
-        }
+        let ended = self.taps.last_files().filter(|&(_, last)| is_over(last));
+        let goes_on = ended.max_by_key(|&(_, last)| alike(last)).map(|(place, _)| place);
+        let place = self.taps.begin(number, goes_on);
         if let Some(file) = self.files.get_mut(number) {
-            file.tap = u16::try_from(tap).unwrap_or(u16::MAX);
+            file.place = place;
         }
     }
 
@@ -333,6 +330,26 @@ impl Recording {
         told
     }
 
+    /// What a tap is called: the first of its files, with the interface's number where there are several.
+    pub fn tap_name(&self, number: u16) -> Option<String> {
+        let tap = self.taps.get(number)?;
+        let file = &self.files.get(tap.file)?.summary.path;
+        Some(match self.taps.is_one_of_several(tap) {
+            true => format!("{file} (interface {})", tap.interface),
+            false => file.clone(),
+        })
+    }
+
+    /// Where it was captured.
+    pub fn tap(&self, number: u16) -> Option<Tap> {
+        self.taps.get(number)
+    }
+
+    /// How fine its clock is, as far as its first file shows.
+    pub fn tap_tick_ns(&self, number: u16) -> Option<u64> {
+        self.files.get(self.taps.get(number)?.file)?.summary.tick_ns()
+    }
+
     /// Which frame of which file a frame of the recording is; `None` where there is but one file.
     pub fn place(&self, frame: u64) -> Option<String> {
         let (file, own) = self.turns.place(frame).filter(|_| self.files.len() > 1)?;
@@ -354,7 +371,17 @@ impl File {
     fn new(source: Source, is_one_of_many: bool) -> Self {
         let summary = CaptureFile::new(source.name());
         let origin = source.origin();
-        Self { summary, source, origin, is_one_of_many, state: State::Done, notes: Notes::default(), frames: 0, tap: 0 }
+        Self {
+            summary,
+            source,
+            origin,
+            is_one_of_many,
+            state: State::Done,
+            notes: Notes::default(),
+            frames: 0,
+            place: 0,
+            tap: None,
+        }
     }
 
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
@@ -429,16 +456,21 @@ impl File {
 
     /// The packet that is due, counted in the file's facts.
     #[inline(always)]
-    fn packet(&mut self, frame: u64) -> Option<Packet<'_>> {
+    fn packet(&mut self, frame: u64, taps: &mut Taps) -> Option<Packet<'_>> {
         let State::Open(reader) = &self.state else {
             return None;
         };
         let record = reader.record();
         self.summary.count(record, self.frames, &mut self.notes);
+        let tap = match self.tap {
+            Some((interface, tap)) if interface == record.interface => tap,
+            _ => taps.number(self.place, record.interface),
+        };
+        self.tap = Some((record.interface, tap));
         Some(Packet {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
-            tap: self.tap,
+            tap,
             link_type: record.link_type,
             bytes: reader.bytes(),
             original_length: record.original_length,

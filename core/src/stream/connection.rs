@@ -1,5 +1,7 @@
 //! One TCP connection: who talks, and what each of its segments brings.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use super::advertised::Advertised;
 use super::anomalies::Anomalies;
 use super::clock::Clocks;
@@ -15,6 +17,7 @@ use crate::ledger::Share;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
+use crate::taps::HORIZON_NS;
 
 /// What the option for timestamps takes of each segment (RFC 7323).
 const TIMESTAMPS_BYTES: u32 = 12;
@@ -24,6 +27,8 @@ const TIMESTAMPS_BYTES: u32 = 12;
 pub struct Connection {
     pub client: Endpoint,
     pub server: Endpoint,
+    /// The tap that showed it first.
+    pub tap: u16,
     /// The handshake showed who the client is; otherwise it was assumed from the ports.
     pub oriented: bool,
     pub handshake: Handshake,
@@ -102,6 +107,7 @@ impl Connection {
         Connection {
             client,
             server,
+            tap: segment.tap,
             oriented,
             handshake: Handshake::default(),
             fin_ns: [None; 2],
@@ -174,10 +180,10 @@ impl Connection {
     /// nothing. `fresh`: see [`Connection::is_fresh`].
     #[inline]
     pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
-        if !fresh && let Some(tap) = self.duplicates.tap_of(side, segment) {
+        if !fresh && let Some(tap) = self.shown_by(side, segment) {
             self.anomalies_mut().duplicates.add(segment.frame);
             if tap != segment.tap {
-                self.other_taps.get_or_insert_default().add(segment.tap);
+                self.leave_out(segment.tap);
             }
             return None;
         }
@@ -219,6 +225,38 @@ impl Connection {
         self.headers(side, segment);
         let retransmission = accepted.sending == Sending::Again;
         Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silence, paced_ns, sample })
+    }
+
+    /// The packets of it that were captured last, without their bytes.
+    pub fn shown_last(&self) -> Vec<(Side, Segment<'static>)> {
+        let of = |side| {
+            let (source, destination) = match side {
+                Side::Client => (self.client, self.server),
+                Side::Server => (self.server, self.client),
+            };
+            Segment { source, destination, ..NOTHING }
+        };
+        self.duplicates.shown_last(of).collect()
+    }
+
+    /// The tap that has shown this very packet. A SYN is not sent again within a second (RFC 6298), so it is known however
+    /// many packets of this tap were read before the other one's, whose clock may be behind.
+    fn shown_by(&self, side: Side, segment: &Segment<'_>) -> Option<u16> {
+        self.duplicates.tap_of(side, segment).or_else(|| {
+            let opened_ns = match (segment.flags.has(Flags::SYN), side) {
+                (false, _) => None,
+                (true, Side::Client) => self.handshake.syn_ns,
+                (true, Side::Server) => self.handshake.syn_ack_ns,
+            };
+            let is_same = opened_ns.is_some_and(|opened_ns| opened_ns.abs_diff(segment.time_ns) < HORIZON_NS as u64);
+            (is_same && segment.tap != self.tap).then_some(self.tap)
+        })
+    }
+
+    /// Another tap shows the same packets: they count as the first one saw them.
+    #[cold]
+    pub fn leave_out(&mut self, tap: u16) {
+        self.other_taps.get_or_insert_default().add(tap);
     }
 
     /// Is the segment one that another tap saw? It counts as that one saw it.
@@ -393,6 +431,28 @@ fn roles(segment: &Segment<'_>, is_server_port: &dyn Fn(u16) -> bool) -> (Endpoi
     };
     if source_serves { (destination, source, false) } else { (source, destination, false) }
 }
+
+/// A segment that says nothing.
+const NOTHING: Segment<'static> = {
+    let nowhere = Endpoint { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: 0 };
+    Segment {
+        frame: 0,
+        time_ns: 0,
+        tap: 0,
+        source: nowhere,
+        destination: nowhere,
+        identification: 0,
+        sequence: 0,
+        acknowledgment: 0,
+        flags: Flags(0),
+        window: 0,
+        maximum_segment_size: None,
+        window_scale: None,
+        timestamp: None,
+        payload: &[],
+        wire_length: 0,
+    }
+};
 
 /// What a place in the tables of connections takes.
 const PLACE: usize = 160;

@@ -60,6 +60,10 @@ impl Connections {
         (number, side)
     }
 
+    pub fn get(&self, number: usize) -> Option<&Connection> {
+        self.all.get(number)
+    }
+
     #[inline]
     pub fn get_mut(&mut self, number: usize) -> &mut Connection {
         &mut self.all[number]

@@ -10,6 +10,7 @@ use std::num::NonZeroU32;
 
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
+use crate::taps::HORIZON_NS;
 
 /// Segments of a connection that are remembered.
 const REMEMBERED: usize = 32;
@@ -18,7 +19,7 @@ const GROWTH: usize = 4;
 const NUMBERED_COPY_NS: u64 = 100_000_000;
 const UNNUMBERED_COPY_NS: u64 = 1_000_000;
 /// Another tap sees a packet when it has travelled there; and clocks differ.
-const OTHER_TAP_NS: u64 = 1_000_000_000;
+const OTHER_TAP_NS: u64 = HORIZON_NS as u64;
 
 /// The last segments of a connection.
 #[derive(Debug, Default)]
@@ -66,6 +67,15 @@ impl Duplicates {
         self.recent.push(print);
     }
 
+    /// What is remembered, in the order of the time, as segments without their bytes.
+    pub fn shown_last<'a>(
+        &'a self,
+        of: impl Fn(Side) -> Segment<'static> + 'a,
+    ) -> impl Iterator<Item = (Side, Segment<'static>)> + 'a {
+        let (newer, older) = self.recent.split_at(self.oldest.min(self.recent.len()));
+        older.iter().chain(newer).map(move |print| (print.side, print.segment(of(print.side))))
+    }
+
     /// Has this very packet been there before? Then that was at this tap.
     pub fn tap_of(&self, side: Side, segment: &Segment<'_>) -> Option<u16> {
         let print = Print::of(side, segment);
@@ -88,6 +98,20 @@ impl Print {
             side,
             identification: segment.identification,
             flags: segment.flags.0,
+        }
+    }
+
+    fn segment(&self, like: Segment<'static>) -> Segment<'static> {
+        Segment {
+            time_ns: self.time_ns,
+            tap: self.tap,
+            identification: self.identification,
+            sequence: self.sequence,
+            acknowledgment: self.acknowledgment,
+            flags: Flags(self.flags),
+            timestamp: self.timestamp.map(NonZeroU32::get),
+            wire_length: self.length,
+            ..like
         }
     }
 

@@ -6,12 +6,14 @@ mod groups;
 mod packed;
 mod rows;
 mod samples;
+mod taps;
 mod words;
 
 pub use exchanges::{Column, ExchangeColumns};
 pub use groups::groups;
 pub use packed::NULL;
 pub use samples::{SampleBatches, SampleColumns};
+pub use taps::{TapRow, rows as tap_rows};
 
 use std::collections::HashMap;
 use std::io;
@@ -45,6 +47,7 @@ pub struct Tables {
     pub statements: Statements,
     pub exchanges: ExchangeColumns,
     pub samples: SampleColumns,
+    pub taps: Vec<TapRow>,
     pub notes: Notes,
     /// What of the notes adds up over the parts of a recording.
     pub cases: Cases,
@@ -219,6 +222,11 @@ impl Tables {
     /// One row a clean in-stream RTT sample.
     pub fn rtt_samples(&self) -> Result<RecordBatch, ArrowError> {
         self.samples.batch()
+    }
+
+    /// One row for each two taps that saw the same packets, and each path.
+    pub fn taps(&self) -> Result<RecordBatch, ArrowError> {
+        taps::table(&self.taps)
     }
 
     /// One row a reading of a sender's clock, in its own ticks.

@@ -26,6 +26,7 @@ from latpcap.report.terminal.selection import selection
 from latpcap.report.terminal.settings import settings
 from latpcap.report.terminal.sign_off import cover, sign_off
 from latpcap.report.terminal.statements import statements
+from latpcap.report.terminal.taps import taps
 from latpcap.report.text import printable
 from latpcap.report.timing_only import about_budget
 from latpcap.result.analysis import Analysis
@@ -68,6 +69,7 @@ def _analysis(result: Analysis) -> Iterator[RenderableType]:
     yield from purposes(result.purposes)
     yield from chattiness(result.chattiness)
     yield from paths(result.paths)
+    yield from taps(result.taps)
     yield from minutes(result.minutes)
     yield from statements(result.statements, result.timing_only)
     yield from routes(result.routes)

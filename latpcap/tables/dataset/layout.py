@@ -17,7 +17,7 @@ __all__ = ["MANIFEST", "RENAMED", "TABLES", "TEXTS", "WORDS", "day_of", "is_data
 
 MANIFEST = "dataset.json"
 TABLES = (
-    *("captures", "notes", "cases", "statement_texts", "tag_texts", "other_connections"),
+    *("captures", "notes", "cases", "statement_texts", "tag_texts", "taps", "other_connections"),
     *("connections", "exchanges", "rtt_samples", "clock_readings"),
 )
 """The folders; the tables of the last four have a folder for each day and each server."""

@@ -181,6 +181,11 @@ class SavedTables:
         batches = (columns_of(batch) for file in self._needed("rtt_samples") for batch in self._batches(file))
         return _core.saved_samples(batches, self._memory, self._disk)
 
+    def taps(self) -> Table:
+        """What each two taps show; nothing where an earlier latpcap made the dataset."""
+        tables = [*self._each("taps")]
+        return _joined(tables) if tables else Table.from_pydict({})
+
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
         tables = [*map(self._table, self._needed("clock_readings"))]

@@ -237,6 +237,7 @@ def _files(writer: _Writer, secret: bytes | None) -> Iterator[DataFile]:
     yield from writer.whole("cases", Table.from_arrow(recording.tables.cases()))
     yield from writer.whole("statement_texts", recording.statements_table)
     yield from writer.whole("tag_texts", Table.from_pydict({"text": Array(recording.tag_texts, DataType.string())}))
+    yield from writer.whole("taps", Table.from_arrow(recording.tables.taps()))
     connections = recording.all_connections_table
     is_other = np.ones(len(connections), bool)
     is_other[recording.database_rows] = False

@@ -1,0 +1,57 @@
+//! Where packets were captured: files that follow each other are of one place, and each interface there is a tap.
+
+use std::collections::HashMap;
+
+/// Which file, of those that follow each other, is the first one, and which interface of them it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// The first file's number.
+    pub file: usize,
+    pub place: u16,
+    pub interface: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Taps {
+    /// Of each place the first file and the last one so far.
+    places: Vec<(usize, usize)>,
+    taps: Vec<Tap>,
+    numbers: HashMap<(u16, u32), u16, ahash::RandomState>,
+}
+
+impl Taps {
+    /// The last files of all places.
+    pub fn last_files(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.places.iter().map(|&(_, last)| last).enumerate()
+    }
+
+    /// A file begins, which goes on with those of a place, or is the first one of another.
+    pub fn begin(&mut self, file: usize, goes_on: Option<usize>) -> u16 {
+        let place = goes_on.unwrap_or(self.places.len());
+        match self.places.get_mut(place) {
+            Some((_, last)) => *last = file,
+            None => self.places.push((file, file)),
+        }
+        u16::try_from(place).unwrap_or(u16::MAX)
+    }
+
+    /// The tap's number.
+    #[cold]
+    pub fn number(&mut self, place: u16, interface: u32) -> u16 {
+        *self.numbers.entry((place, interface)).or_insert_with(|| {
+            let number = u16::try_from(self.taps.len()).unwrap_or(u16::MAX);
+            let file = self.places.get(usize::from(place)).map_or(0, |&(first, _)| first);
+            self.taps.push(Tap { file, place, interface });
+            number
+        })
+    }
+
+    pub fn get(&self, number: u16) -> Option<Tap> {
+        self.taps.get(usize::from(number)).copied()
+    }
+
+    /// Is it one of several interfaces there?
+    pub fn is_one_of_several(&self, tap: Tap) -> bool {
+        self.taps.iter().any(|other| other.place == tap.place && other.interface != tap.interface)
+    }
+}

@@ -1,0 +1,341 @@
+//! The packets of one direction of a connection: which tap saw each of them, and when.
+//!
+//! A packet is known by what no device on its way changes: sequence and acknowledgment numbers, the sender's clock, the
+//! IPv4 identification. Where one tap sees a segment that another one sees in pieces (the network card of one of them
+//! divides or joins), its beginning is the same packet, and the rest is no loss.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::HORIZON_NS;
+use crate::packet::{Flags, Segment};
+
+/// So many taps of one connection are told apart; further ones are not looked at.
+pub const SLOTS: usize = 4;
+/// Packets that wait to be seen by another tap.
+const MOST: usize = 1 << 16;
+/// What else one packet can have been joined of.
+const MOST_PIECES: usize = 512;
+/// The same packet at the same tap comes within so long; later it was sent again.
+const COPY_NS: u64 = 1_000_000;
+
+/// What tells a packet from the others of its direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    sequence: u32,
+    acknowledgment: u32,
+    timestamp: u32,
+    identification: u16,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    /// It takes sequence numbers.
+    Sends,
+    Acknowledges,
+    Resets,
+}
+
+impl Name {
+    /// `None` where nothing tells it from those after it: acknowledgments without an identification.
+    pub fn of(segment: &Segment<'_>) -> Option<Name> {
+        let flags = segment.flags;
+        let kind = match (flags.has(Flags::RST), segment.wire_length) {
+            (true, _) => Kind::Resets,
+            (false, 0) if flags.0 & (Flags::SYN | Flags::FIN) == 0 => Kind::Acknowledges,
+            _ => Kind::Sends,
+        };
+        let name = Name {
+            sequence: segment.sequence,
+            acknowledgment: segment.acknowledgment,
+            timestamp: segment.timestamp.unwrap_or(0),
+            identification: segment.identification,
+            kind,
+        };
+        (kind != Kind::Acknowledges || name.identification != 0).then_some(name)
+    }
+
+    /// The same bytes, sent again, have another one.
+    pub fn is_unique(self) -> bool {
+        self.identification != 0 || self.timestamp != 0
+    }
+}
+
+/// What two taps show together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Both saw it. `difference_ns`: its time at the second one less that at the first.
+    Both { slots: (usize, usize), difference_ns: i64, whole: bool, overtaken: bool },
+    /// It passed one of them alone, though both saw packets before and after it.
+    Alone { by: usize, not: usize },
+}
+
+#[derive(Debug, Default)]
+pub struct Packets {
+    /// Those that a tap has not shown yet, oldest first.
+    waiting: VecDeque<Packet>,
+    /// How many have left before the first of these.
+    left: u64,
+    numbers: HashMap<Name, u64, ahash::RandomState>,
+    /// Of each tap the rest of a segment whose beginning another tap saw by itself.
+    rests: [Option<(u32, u32)>; SLOTS],
+    /// Of each two taps the first and the last packet that both saw.
+    shared: [Option<(u64, u64)>; SLOTS * SLOTS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    name: Name,
+    /// As the first tap saw it.
+    length: u32,
+    since_ns: i64,
+    times_ns: [i64; SLOTS],
+    /// Taps that saw it, a bit each; those to which it was a piece of a longer one.
+    seen: u8,
+    in_pieces: u8,
+    /// It was sent again with nothing that tells the two apart.
+    unsure: bool,
+}
+
+impl Packets {
+    /// What one of them takes.
+    pub const EACH: usize = size_of::<Packet>() + size_of::<(Name, u64)>() * 8 / 7 + 1;
+
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// A tap, one of `taps`, saw a packet. False where it saw it before.
+    pub fn pass(
+        &mut self,
+        (slot, taps): (usize, usize),
+        segment: &Segment<'_>,
+        name: Name,
+        has_room: bool,
+        tell: &mut impl FnMut(Told),
+    ) -> bool {
+        self.expire(segment.time_ns, taps, tell);
+        if let Some(&number) = self.numbers.get(&name) {
+            return self.again((slot, taps), number, segment, tell);
+        }
+        if self.is_piece(slot, segment) {
+            return true;
+        }
+        if self.waiting.len() >= MOST || !has_room {
+            self.leave(taps, tell);
+        }
+        if has_room || self.waiting.len() < self.waiting.capacity() {
+            self.numbers.insert(name, self.left + self.waiting.len() as u64);
+            let mut times_ns = [0; SLOTS];
+            times_ns[slot] = segment.time_ns;
+            let (length, since_ns, seen) = (segment.wire_length, segment.time_ns, bit(slot));
+            self.waiting.push_back(Packet { name, length, since_ns, times_ns, seen, in_pieces: 0, unsure: false });
+        }
+        true
+    }
+
+    /// No more comes.
+    pub fn end(&mut self, taps: usize, tell: &mut impl FnMut(Told)) {
+        while self.leave(taps, tell) {}
+    }
+
+    /// A tap saw a packet that is known.
+    fn again(
+        &mut self,
+        (slot, taps): (usize, usize),
+        number: u64,
+        segment: &Segment<'_>,
+        tell: &mut impl FnMut(Told),
+    ) -> bool {
+        let Some(packet) = self.waiting.get_mut((number - self.left) as usize) else { return false };
+        if packet.seen & bit(slot) != 0 {
+            let is_copy = packet.times_ns[slot].abs_diff(segment.time_ns) < COPY_NS;
+            packet.unsure |= !is_copy && !packet.name.is_unique();
+            return false;
+        }
+        packet.times_ns[slot] = segment.time_ns;
+        let others = packet.seen;
+        packet.seen |= bit(slot);
+        let packet = *packet;
+        let whole = packet.length == segment.wire_length;
+        for other in (0..taps).filter(|&other| others & bit(other) != 0) {
+            let slots = (slot.min(other), slot.max(other));
+            let overtaken = self.share(slots, number);
+            let difference_ns = packet.times_ns[slots.1].saturating_sub(packet.times_ns[slots.0]);
+            if !packet.unsure && difference_ns.saturating_abs() <= HORIZON_NS {
+                tell(Told::Both { slots, difference_ns, whole, overtaken });
+            }
+            if segment.wire_length < packet.length {
+                let end = packet.name.sequence.wrapping_add(packet.length);
+                self.rests[other] = Some((segment.sequence.wrapping_add(segment.wire_length), end));
+            }
+        }
+        if segment.wire_length > packet.length {
+            self.joined(slot, number, segment);
+        }
+        if is_done(&packet, taps) {
+            self.numbers.remove(&packet.name);
+        }
+        true
+    }
+
+    /// Both taps saw this packet: after one that came later at the other?
+    fn share(&mut self, (one, other): (usize, usize), number: u64) -> bool {
+        let shared = &mut self.shared[one * SLOTS + other];
+        let (first, last) = shared.unwrap_or((number, number));
+        *shared = Some((first.min(number), last.max(number)));
+        number < last
+    }
+
+    /// A tap saw as one segment what begins with packet `number`: those after it are pieces of it.
+    fn joined(&mut self, slot: usize, number: u64, segment: &Segment<'_>) {
+        let from = (number - self.left) as usize + 1;
+        let of_segment = |packet: &&mut Packet| {
+            packet.name.sequence.wrapping_sub(segment.sequence) < segment.wire_length && packet.seen & bit(slot) == 0
+        };
+        let pieces = self.waiting.iter_mut().skip(from).take(MOST_PIECES);
+        pieces.take_while(of_segment).for_each(|packet| packet.in_pieces |= bit(slot));
+    }
+
+    /// Is it what another tap saw as the rest of a longer segment?
+    fn is_piece(&self, slot: usize, segment: &Segment<'_>) -> bool {
+        let others = self.rests.iter().enumerate().filter(|&(other, _)| other != slot);
+        let mut rests = others.filter_map(|(_, rest)| *rest);
+        segment.wire_length > 0 && rests.any(|(from, to)| segment.sequence.wrapping_sub(from) < to.wrapping_sub(from))
+    }
+
+    /// What waits too long leaves, and what all taps have shown.
+    fn expire(&mut self, now_ns: i64, taps: usize, tell: &mut impl FnMut(Told)) {
+        while let Some(first) = self.waiting.front() {
+            if !is_done(first, taps) && now_ns.saturating_sub(first.since_ns) <= HORIZON_NS {
+                return;
+            }
+            self.leave(taps, tell);
+        }
+    }
+
+    /// The oldest one leaves; false where there is none.
+    fn leave(&mut self, taps: usize, tell: &mut impl FnMut(Told)) -> bool {
+        let Some(packet) = self.waiting.pop_front() else { return false };
+        let number = self.left;
+        self.left += 1;
+        if self.numbers.get(&packet.name) == Some(&number) {
+            self.numbers.remove(&packet.name);
+        }
+        let is_between = |one: usize, other: usize| {
+            let shared = self.shared[one.min(other) * SLOTS + one.max(other)];
+            shared.is_some_and(|(first, last)| first < number && number < last)
+        };
+        for by in (0..taps).filter(|&by| packet.seen & bit(by) != 0) {
+            let not = (0..taps).filter(|&not| (packet.seen | packet.in_pieces) & bit(not) == 0);
+            not.filter(|&not| is_between(by, not)).for_each(|not| tell(Told::Alone { by, not }));
+        }
+        true
+    }
+}
+
+fn is_done(packet: &Packet, taps: usize) -> bool {
+    (packet.seen | packet.in_pieces).count_ones() as usize >= taps
+}
+
+fn bit(slot: usize) -> u8 {
+    1 << slot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn data(ms: i64, sequence: u32, length: u32) -> Segment<'static> {
+        let end = |port| crate::packet::Endpoint { address: std::net::Ipv4Addr::LOCALHOST.into(), port };
+        Segment {
+            frame: 1,
+            time_ns: ms * MS,
+            tap: 0,
+            source: end(40_000),
+            destination: end(3306),
+            identification: 0,
+            sequence,
+            acknowledgment: 1,
+            flags: Flags(Flags::ACK),
+            window: 0,
+            maximum_segment_size: None,
+            window_scale: None,
+            timestamp: Some(7),
+            payload: &[],
+            wire_length: length,
+        }
+    }
+
+    /// What two taps tell of the segments, each with its tap.
+    fn told(segments: &[(usize, Segment<'static>)]) -> Vec<Told> {
+        let (mut packets, mut told) = (Packets::default(), Vec::new());
+        for (slot, segment) in segments {
+            let name = Name::of(segment).unwrap();
+            packets.pass((*slot, 2), segment, name, true, &mut |each| told.push(each));
+        }
+        packets.end(2, &mut |each| told.push(each));
+        assert!(packets.numbers.is_empty());
+        told
+    }
+
+    fn both(ms: i64, whole: bool, overtaken: bool) -> Told {
+        Told::Both { slots: (0, 1), difference_ns: ms * MS, whole, overtaken }
+    }
+
+    #[test]
+    fn the_difference_is_the_second_tap_s_less_the_first_one_s() {
+        let found = told(&[(0, data(0, 0, 5)), (1, data(3, 0, 5)), (1, data(4, 5, 5)), (0, data(6, 5, 5))]);
+        assert_eq!(found, [both(3, true, false), both(-2, true, false)]);
+    }
+
+    #[test]
+    fn what_passed_one_tap_between_two_that_passed_both_is_alone() {
+        let lost =
+            [(0, data(0, 0, 5)), (0, data(1, 5, 5)), (0, data(2, 10, 5)), (1, data(3, 0, 5)), (1, data(5, 10, 5))];
+        assert_eq!(told(&lost), [both(3, true, false), both(3, true, false), Told::Alone { by: 0, not: 1 }]);
+        assert_eq!(told(&lost[..4]), [both(3, true, false)], "the second tap may have ended");
+    }
+
+    #[test]
+    fn pieces_of_a_longer_segment_are_not_lost() {
+        let (first, pieces, last) = (data(0, 0, 5), [data(1, 5, 5), data(1, 10, 5), data(1, 15, 5)], data(2, 20, 5));
+        let [one, two, three] = pieces;
+        let later = |segment: Segment<'static>| Segment { time_ns: segment.time_ns + 3 * MS, ..segment };
+        let joined = Segment { wire_length: 15, ..one };
+        let (before, after) = (both(3, true, false), both(3, false, false));
+        let divided = [(0, first), (0, joined), (0, last), (1, later(first)), (1, later(one)), (1, later(two))];
+        let divided = [&divided[..], &[(1, later(three)), (1, later(last))]].concat();
+        assert_eq!(told(&divided), [before, after, before]);
+        let united = [(0, first), (0, one), (0, two), (0, three), (0, last), (1, later(first)), (1, later(joined))];
+        let united = [&united[..], &[(1, later(last))]].concat();
+        assert_eq!(told(&united), [before, after, before]);
+    }
+
+    #[test]
+    fn what_comes_in_another_order_was_overtaken() {
+        let found = told(&[(0, data(0, 0, 5)), (0, data(0, 5, 5)), (1, data(3, 5, 5)), (1, data(4, 0, 5))]);
+        assert_eq!(found, [both(3, true, false), both(4, true, true)]);
+    }
+
+    #[test]
+    fn what_was_sent_again_with_the_same_numbers_has_no_time() {
+        let bare = |ms| Segment { timestamp: None, ..data(ms, 0, 5) };
+        assert_eq!(told(&[(0, bare(0)), (0, bare(300)), (1, bare(303))]), []);
+        assert_eq!(told(&[(0, bare(0)), (0, bare(0)), (1, bare(3))]), [both(3, true, false)], "a copy");
+    }
+
+    #[test]
+    fn nothing_is_compared_for_longer_than_a_second_nor_kept_without_end() {
+        assert_eq!(told(&[(0, data(0, 0, 5)), (1, data(1_100, 0, 5))]), []);
+        let (mut packets, mut ignore) = (Packets::default(), |_| ());
+        for number in 0..2 * MOST as u32 {
+            let segment = data(0, number, 1);
+            packets.pass((0, 2), &segment, Name::of(&segment).unwrap(), true, &mut ignore);
+        }
+        assert_eq!((packets.len(), packets.numbers.len()), (MOST, MOST));
+    }
+}
