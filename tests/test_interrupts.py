@@ -100,7 +100,7 @@ def test_what_needs_whole_capture_is_ended_by_the_first(waiting: Waiting) -> Non
 
 def test_a_pipe_that_ends_by_the_same_ctrl_c_is_read_to_its_end() -> None:
     """As with `tcpdump -w - | latpcap analyze -` in one terminal: both are told, and the writer flushes."""
-    waits = "sh -c 'echo ready >&2; exec sleep 60'"  # says so itself: a shell that is told before it waits would wait on
+    waits = "sh -c 'echo ready >&2; exec sleep 60'"  # its shell may get the Ctrl-C before it waits, and would
     script = f'(trap "tail -c +{READ + 1} {NPLUS1}; exit" INT; head -c {READ} {NPLUS1}; {waits}) |'
     out = after_ctrl_c(f"{script} {' '.join(LATPCAP)} analyze - --color never")
     assert "303 round trips" in out
