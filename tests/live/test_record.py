@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from loopback import captured, wait_until
 from mariadb_server import PASSWORD, free_port, mariadb, needs_server_and_capture, tls
 
 import latpcap
-from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
+from latpcap.errors import CaptureError, NoDatabaseTraffic, RecordingError, UsageError
 from latpcap.live import capturer
 from latpcap.live.capturer import Capturer
 from latpcap.live.processes import servers_of
@@ -86,6 +85,13 @@ def runs(pid: int) -> bool:
 
 def round_trips(path: Path) -> int:
     return latpcap.read(path).analyze().summary.round_trips
+
+
+def holds(path: Path, expected: int) -> bool:
+    """As far as the file is written."""
+    with suppress(CaptureError, NoDatabaseTraffic):
+        return round_trips(path) == expected
+    return False
 
 
 @pytest.mark.parametrize("tool", ["dumpcap", "tcpdump"])
@@ -199,14 +205,19 @@ def test_a_session_in_python(port: int, tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_process_that_runs_is_recorded_until_it_ends(port: int, latpcap: Run) -> None:
-    asks_later = JOB.replace("for number", "time.sleep(2.5)\nfor number", 1)
-    with subprocess.Popen([sys.executable, "-c", asks_later, str(port), "20"], stdout=subprocess.DEVNULL) as service:
+def test_a_process_that_runs_is_recorded_until_it_ends(port: int) -> None:
+    asks_later = JOB.replace("for number", "sys.stdin.readline()\nfor number", 1)
+    asks = [sys.executable, "-c", asks_later, str(port), "20"]
+    record = [sys.executable, "-m", "latpcap", "record", "--pid"]
+    with subprocess.Popen(asks, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as service:
         wait_until(lambda: bool(servers_of(service.pid)))
-        done = latpcap("record", "--pid", service.pid)
-    assert done.returncode == 0, done.stderr
-    assert f"recording 127.0.0.1:{port}; Ctrl-C ends that" in done.stderr.decode()
-    assert done.stdout.startswith(b"20 round trips")
+        with subprocess.Popen([*record, str(service.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline().decode() == f"latpcap: recording 127.0.0.1:{port}; Ctrl-C ends that\n"
+            service.communicate(b"ask\n")
+            out, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert out.startswith(b"20 round trips")
 
 
 def test_it_ends_although_others_go_on_asking(port: int, latpcap: Run) -> None:
@@ -238,7 +249,7 @@ def test_after_kill_9_of_latpcap_the_recording_is_readable_and_the_command_goes_
     path = tmp_path / "killed.pcapng"
     with started("--port", port, "-o", path, "--", *job(port, 5, "wait")) as process:
         children, command = children_of(process), command_of(process)
-        time.sleep(0.5)  # the kernel hands packets over within 0.25 s
+        wait_until(lambda: holds(path, 5 + LOGIN))  # the kernel hands packets over when it likes
         process.kill()
         wait_until(lambda: not runs(children["dumpcap"]))
         assert runs(command)
@@ -246,9 +257,10 @@ def test_after_kill_9_of_latpcap_the_recording_is_readable_and_the_command_goes_
     assert round_trips(path) == 5 + LOGIN
 
 
-def test_after_kill_9_of_the_capturer_the_command_goes_on_and_the_rest_is_told(port: int) -> None:
-    with started("--port", port, "--", *job(port, 5, "wait")) as process:
-        time.sleep(0.5)
+def test_after_kill_9_of_the_capturer_the_command_goes_on_and_the_rest_is_told(port: int, tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcapng"
+    with started("--port", port, "-o", path, "--", *job(port, 5, "wait")) as process:
+        wait_until(lambda: holds(path, 5 + LOGIN))
         os.kill(children_of(process)["dumpcap"], signal.SIGKILL)
         os.kill(command_of(process), signal.SIGTERM)
         _, said = process.communicate(timeout=60)
