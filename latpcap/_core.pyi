@@ -189,14 +189,15 @@ class Link:
         loss: float = 0.0,
         bits_per_second: int = 0,
         queue_bytes: int | None = None,
+        seed: int = 0,
         compensation_ms: float = 0.0,
         spin_ms: float = 0.06,
     ) -> None:
         """What the link does with packets from now on; those under way keep their time.
 
         RTT and jitter are those of both ways together; loss (0 to 1), bottleneck (0 for none) and its queue those of
-        each. `compensation_ms` is what a packet takes one way without any delay, `spin_ms` how long before it is due
-        the clock is watched.
+        each. The random numbers of loss and jitter begin anew where the `seed` changes. `compensation_ms` is what a
+        packet takes one way without any delay, `spin_ms` how long before it is due the clock is watched.
         """
 
     def counts(self) -> tuple[Counts, Counts]:
@@ -225,6 +226,7 @@ class Relay:
         rtt_ms: float | None = None,
         jitter_ms: float = 0.0,
         bits_per_second: int = 0,
+        seed: int = 0,
     ) -> None:
         """Each route is the address to listen on (port 0: any) and the server's; without a path nothing is recorded.
 
@@ -274,6 +276,7 @@ class JobNetwork:
         loss: float = 0.0,
         bits_per_second: int = 0,
         queue_bytes: int | None = None,
+        seed: int = 0,
     ) -> None:
         """As `Link.set`."""
 

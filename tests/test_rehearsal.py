@@ -6,15 +6,18 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from builder import Conn, Ex, build
 
 from latpcap import Capture
 from latpcap.errors import CommandFailed, NoDatabaseTraffic, UsageError
+from latpcap.live import network, ways
+from latpcap.live.rehearse import rehearse
 from latpcap.live.rehearsing import Plan, run_rehearsal
 from latpcap.live.repeated import StandardInput
-from latpcap.live.ways import Ran
+from latpcap.live.ways import Ran, Way
 from latpcap.projection.assumptions import Conditions
 from latpcap.report import FORMATS
 from latpcap.report.rehearsal import render_markdown
@@ -32,6 +35,7 @@ class Wire:
     """A way on which what a run would be recorded as is known beforehand."""
 
     kind = "link"
+    seed: int | None = None
 
     def __init__(
         self, recordings: Callable[[float], Recording], *, today_ms: float = 0.1, goes_on: bool = False
@@ -202,6 +206,72 @@ def test_each_rtt_is_a_row_that_gates_may_judge() -> None:
     assert (near["rtt_ms"], near["round_trips"], far["predicted_s"]) == (5, 100, None)
     (gate,) = judge_rows([parse_row_gate("runtime > 1s")], result.table(), ["recording"]).gates
     assert (gate.failed, gate.text) == (True, "it is 2.10 s in 15ms-1.pcapng")
+
+
+class Unlinked:
+    """A network of a job that is none; it keeps what it was asked for."""
+
+    asked: ClassVar[list[int]] = []
+
+    def __init__(self, servers: Sequence[str], conditions: network.Conditions, congestion_control: str = "") -> None:
+        self.asked.append(conditions.seed)
+
+    def __enter__(self) -> Unlinked:
+        return self
+
+    def __exit__(self, *ended: object) -> None: ...
+
+    def prefix(self, *, may_capture: bool = False) -> list[str]:
+        return []
+
+    def failure(self) -> None: ...
+
+    def counts(self) -> tuple[Counted, Counted]:
+        return Counted(), Counted()
+
+
+class Counted:
+    received = 1
+
+
+def seeds(way: Way, runs: Sequence[float | None]) -> None:
+    for link_ms in runs:
+        way.run(["job"], Path("kept.pcapng"), [], link_ms)
+
+
+def test_each_run_over_the_link_has_random_numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ways.network, "Network", Unlinked)
+    monkeypatch.setattr(ways, "recorded", lambda recorder, command: Ran(0))
+    monkeypatch.setattr(Unlinked, "asked", [])
+    link = ways.Link(lambda into: None, Conditions(loss=0.01), "cubic", seed=7)  # type: ignore[arg-type,return-value]
+    seeds(link, [None, 5, 15, 15, 5, None])
+    assert (link.seed, Unlinked.asked[1:]) == (7, [7, 8, 9, 10])  # the first was the trial whether one can be made
+    assert ways.Link(lambda into: None, Conditions(), "cubic", seed=7).seed is None  # type: ignore[arg-type,return-value]
+
+
+def test_each_run_through_a_delaying_relay_has_a_jitter_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[float | None, int]] = []
+    monkeypatch.setattr(ways, "Relay", lambda routes, into, **told: asked.append((told["rtt_ms"], told["seed"])))
+    monkeypatch.setattr(ways, "recorded", lambda recorder, command: Ran(0))
+    relayed = ways.Relayed([], Conditions(jitter_ms=1), seed=7)
+    seeds(relayed, [None, 5, 15])
+    assert (relayed.seed, asked) == (7, [(None, 0), (5, 7), (15, 8)])
+    assert ways.Relayed([], Conditions(bandwidth_bps=1e6), seed=7).seed is None
+
+
+def test_the_seed_of_a_link_that_loses_is_told_and_no_other() -> None:
+    wire = Wire(job)
+    assert "--seed" not in FORMATS["terminal"](rehearsed(wire))
+    wire.seed = 4711
+    result = run_rehearsal(Plan(["job"], [5], conditions=Conditions(loss=0.01)), wire, Path(), read=wire.read)
+    assert result.seed == 4711
+    assert "1% of the packets lost; `--seed 4711` begins with the same random numbers" in FORMATS["terminal"](result)
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 32])
+def test_a_seed_is_a_number_of_32_bits(seed: int) -> None:
+    with pytest.raises(UsageError, match=r"a seed is a number from 0 to 4294967295, not"):
+        rehearse(["true"], rtt_ms=5, seed=seed)
 
 
 @pytest.mark.parametrize("runs", [1, 3])

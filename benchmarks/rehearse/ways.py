@@ -29,6 +29,8 @@ class Lab:
     goes_on = False
     host = lab.DEBIANS
     """Where the jobs find the servers."""
+    seed = None
+    """The lab's link goes on with its random numbers from run to run."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._conditions = conditions

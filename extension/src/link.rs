@@ -62,7 +62,8 @@ impl Link {
     }
 
     #[pyo3(signature = (
-        *, rtt_ms = 0.0, jitter_ms = 0.0, loss = 0.0, bits_per_second = 0, queue_bytes = None, compensation_ms = 0.0, spin_ms = 0.06
+        *, rtt_ms = 0.0, jitter_ms = 0.0, loss = 0.0, bits_per_second = 0, queue_bytes = None, seed = 0,
+        compensation_ms = 0.0, spin_ms = 0.06
     ))]
     #[allow(clippy::too_many_arguments)]
     fn set(
@@ -72,13 +73,14 @@ impl Link {
         loss: f64,
         bits_per_second: u64,
         queue_bytes: Option<u64>,
+        seed: u64,
         compensation_ms: f64,
         spin_ms: f64,
     ) -> PyResult<()> {
         let settings = delay::Settings {
             compensation: duration("compensation", compensation_ms)?,
             spin: duration("spin", spin_ms)?,
-            ..conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes)?
+            ..conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes, seed)?
         };
         self.running(|link| link.set(settings))
     }
@@ -116,6 +118,7 @@ pub fn conditions(
     loss: f64,
     bits_per_second: u64,
     queue_bytes: Option<u64>,
+    seed: u64,
 ) -> PyResult<delay::Settings> {
     if !(0.0..=1.0).contains(&loss) {
         return Err(PyValueError::new_err(format!("the share of packets lost lies between 0 and 1, not at {loss}")));
@@ -126,6 +129,7 @@ pub fn conditions(
         loss,
         bits_per_second: NonZeroU64::new(bits_per_second),
         queue_bytes,
+        seed,
         ..Default::default()
     })
 }

@@ -44,7 +44,9 @@ impl JobNetwork {
         Ok(Self(Mutex::new(network)))
     }
 
-    #[pyo3(signature = (*, rtt_ms = 0.0, jitter_ms = 0.0, loss = 0.0, bits_per_second = 0, queue_bytes = None))]
+    #[pyo3(signature = (
+        *, rtt_ms = 0.0, jitter_ms = 0.0, loss = 0.0, bits_per_second = 0, queue_bytes = None, seed = 0
+    ))]
     fn set(
         &self,
         rtt_ms: f64,
@@ -52,8 +54,9 @@ impl JobNetwork {
         loss: f64,
         bits_per_second: u64,
         queue_bytes: Option<u64>,
+        seed: u64,
     ) -> PyResult<()> {
-        self.network().set(conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes)?);
+        self.network().set(conditions(rtt_ms, jitter_ms, loss, bits_per_second, queue_bytes, seed)?);
         Ok(())
     }
 

@@ -35,7 +35,10 @@ pub struct Relayed {
 #[pymethods]
 impl Relay {
     #[new]
-    #[pyo3(signature = (routes, path = None, *, snap_length = 0, rtt_ms = None, jitter_ms = 0.0, bits_per_second = 0))]
+    #[pyo3(signature = (
+        routes, path = None, *, snap_length = 0, rtt_ms = None, jitter_ms = 0.0, bits_per_second = 0, seed = 0
+    ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         routes: Vec<(Address, Address)>,
@@ -44,12 +47,14 @@ impl Relay {
         rtt_ms: Option<f64>,
         jitter_ms: f64,
         bits_per_second: u64,
+        seed: u64,
     ) -> PyResult<Self> {
         let delay = match rtt_ms {
             Some(rtt_ms) => Some(delay::Settings {
                 rtt: duration("RTT", rtt_ms)?,
                 jitter: duration("jitter", jitter_ms)?,
                 bits_per_second: NonZeroU64::new(bits_per_second),
+                seed,
                 ..delay::Settings::default()
             }),
             None => None,

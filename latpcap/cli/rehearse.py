@@ -48,6 +48,13 @@ STDOUT, STDERR = 1, 2
     help="Run the command so often at each RTT and today, in an order that alternates; the median is told.",
 )
 @click.option(
+    "--seed",
+    type=int,
+    metavar="N",
+    help="Begin the random numbers of --loss and --jitter here, each further run at the next number; by default "
+    "anywhere, which is told.",
+)
+@click.option(
     "--from",
     "recording",
     type=PATH,
@@ -77,6 +84,7 @@ def rehearse(
     bandwidth: float | None,
     relays: tuple[str, ...],
     runs: int,
+    seed: int | None,
     recording: str | None,
     decode_as: tuple[tuple[int, str], ...],
     as_json: bool,
@@ -116,6 +124,7 @@ def rehearse(
             bandwidth_bps=bandwidth,
             relay=relays,
             runs=runs,
+            seed=seed,
             recording=recording,
             folder=folder,
             decode_as=dict(decode_as),

@@ -41,6 +41,8 @@ class Conditions(Struct, frozen=True, kw_only=True):
     bits_per_second: int = 0
     """0: no bottleneck."""
     queue_bytes: int | None = None
+    seed: int = 0
+    """Where the random numbers of loss and jitter begin."""
 
 
 class Network:
@@ -110,6 +112,7 @@ class Network:
             loss=conditions.loss,
             bits_per_second=conditions.bits_per_second,
             queue_bytes=conditions.queue_bytes,
+            seed=conditions.seed,
         )
 
     def counts(self) -> tuple[Counts, Counts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,7 @@ from latpcap.units import counted, format_given_ms, listed
 
 __all__ = ["rehearse"]
 
+MOST_SEED = (1 << 32) - 1
 HANDSHAKES = 3
 """Connections that tell how far away a server is where no recording of today does; MySQL counts each as failed."""
 
@@ -40,6 +42,7 @@ def rehearse(
     bandwidth_bps: float | str | None = None,
     relay: str | Sequence[str] = (),
     runs: int = 1,
+    seed: int | None = None,
     recording: str | Path | None = None,
     folder: str | Path | None = None,
     decode_as: Mapping[int, str] | None = None,
@@ -50,9 +53,10 @@ def rehearse(
     THE COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS, times `runs`, and each time it writes whatever it writes.
 
     `server` (`"HOST:PORT"`) is what is farther away, by default whatever database the first run talks to, on `port` if
-    that is given. `loss`, `jitter_ms` and `bandwidth_bps` are the link's. `relay` (`"15432:db:5432"`) delays what is
-    said through it, without any rights: the command connects to its port. `recording` is a capture of a run as things
-    are, instead of one. `folder`, new or empty, keeps the recordings. `say` is told what is about to happen.
+    that is given. `loss`, `jitter_ms` and `bandwidth_bps` are the link's; losses and jitter are other ones each time,
+    unless a `seed` is given. `relay` (`"15432:db:5432"`) delays what is said through it, without any rights: the
+    command connects to its port. `recording` is a capture of a run as things are, instead of one. `folder`, new or
+    empty, keeps the recordings. `say` is told what is about to happen.
 
     >>> latpcap.rehearse(["python", "job.py"], rtt_ms="15ms").rtts[0].validation.error  # doctest: +SKIP
 
@@ -66,12 +70,17 @@ def rehearse(
     asked = list(dict.fromkeys(rtts_ms(rtt_ms) or ()))
     if not asked or runs < 1:
         raise UsageError("a rehearsal needs an RTT, and one run at least")
+    if seed is not None and not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"a seed is a number from 0 to {MOST_SEED}, not {seed}")
     job.find(command)
     reading = partial(read, decode_as=dict(decode_as or {}))
     routes = [Route.of(each) for each in _several(relay)]
     servers = [at for each in _several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
     ports = [port] if isinstance(port, int) else list(port)
-    way: Way = Relayed(routes, conditions) if routes else Link(_today(servers, ports), conditions)
+    begins = secrets.randbelow(MOST_SEED + 1) if seed is None else seed
+    way: Way = (
+        Relayed(routes, conditions, seed=begins) if routes else Link(_today(servers, ports), conditions, seed=begins)
+    )
     if recording is not None and not servers:
         servers = list(dict.fromkeys(path.server for path in reading(recording).analyze().paths))
     plan = Plan(

@@ -98,6 +98,7 @@ def run_rehearsal(
         way=way.kind,
         servers=plan.servers if now is None else now.servers,
         conditions=plan.conditions,
+        seed=way.seed,
         ends=ends,
     )
 

@@ -62,12 +62,17 @@ class Relay:
         rtt_ms: float | None = None,
         jitter_ms: float = 0.0,
         bits_per_second: int = 0,
+        seed: int = 0,
     ) -> None:
-        """`snap_length` cuts packets as a capturer's does; an RTT, its jitter and a bottleneck are added to the way."""
+        """`snap_length` cuts packets as a capturer's does; an RTT, its jitter and a bottleneck are added to the way.
+
+        The same `seed` gives the same jitter.
+        """
         self._routes = tuple(routes)
         self._path = Path(path)
         self._snap_length = 0 if snap_length is None else max(snap_length - HEADERS, 1)
         self._rtt_ms, self._jitter_ms, self._bits_per_second = rtt_ms, jitter_ms, bits_per_second
+        self._seed = seed
         self._running: _core.Relay | None = None
         self._recorded: Recorded | None = None
 
@@ -100,6 +105,7 @@ class Relay:
                 rtt_ms=self._rtt_ms,
                 jitter_ms=self._jitter_ms,
                 bits_per_second=self._bits_per_second,
+                seed=self._seed,
             )
         except OSError as error:
             if error.filename is not None:

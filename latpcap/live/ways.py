@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -42,6 +43,8 @@ class Way(Protocol):
     """`link` or `relay`."""
     goes_on: bool
     """Behind the link the way goes on, as long as it is today, in a TCP connection of its own."""
+    seed: int | None
+    """Where the random numbers of its first run begin, each further run's at the next number; `None`: it has none."""
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
         """Run the command with `servers` that much farther away (`None`: as things are), recorded into a pcapng."""
@@ -53,14 +56,23 @@ class Link:
     kind = "link"
     goes_on = True
 
-    def __init__(self, today: Callable[[Path], Recorder], conditions: Conditions, congestion_control: str = "") -> None:
+    def __init__(
+        self,
+        today: Callable[[Path], Recorder],
+        conditions: Conditions,
+        congestion_control: str = "",
+        *,
+        seed: int = 0,
+    ) -> None:
         """`today` makes the recorder of a run as things are; both ends use this machine's own congestion control.
 
         Raises `RecordingError` where no such network can be made, so that no command is run in vain.
         """
         self._today = today
         self._conditions = conditions
-        with network.Network([ANYWHERE], self._asked(0)):
+        self.seed = seed if conditions.loss or conditions.jitter_ms else None
+        self._seeds = count(seed)
+        with network.Network([ANYWHERE], self._asked(0, seed)):
             pass
         self._congestion_control = congestion_control or CONGESTION_CONTROL.read_text().strip()
 
@@ -68,7 +80,7 @@ class Link:
         """Run the command, with `servers` that much farther away (`None`: as things are)."""
         if link_ms is None:
             return recorded(self._today(into), command)
-        with network.Network(servers, self._asked(link_ms), self._congestion_control) as far:
+        with network.Network(servers, self._asked(link_ms, next(self._seeds)), self._congestion_control) as far:
             where = f"the job's packets to {', '.join(servers)}"
             inside = far.prefix(may_capture=True)
             capturer = Capturer(into, capture_filter="tcp", where=where, interfaces=[network.INTERFACE], prefix=inside)
@@ -79,13 +91,14 @@ class Link:
         ends = Ends(self._congestion_control, self._congestion_control)
         return replace(ran, packets=there.received + back.received, ends=ends)
 
-    def _asked(self, link_ms: float) -> network.Conditions:
+    def _asked(self, link_ms: float, seed: int) -> network.Conditions:
         asked = self._conditions
         return network.Conditions(
             rtt_ms=link_ms,
             jitter_ms=asked.jitter_ms,
             loss=asked.loss or 0.0,
             bits_per_second=round(asked.bandwidth_bps or 0),
+            seed=seed,
         )
 
 
@@ -116,16 +129,24 @@ class Relayed:
     kind = "relay"
     goes_on = False
 
-    def __init__(self, routes: Sequence[Route], conditions: Conditions) -> None:
+    def __init__(self, routes: Sequence[Route], conditions: Conditions, *, seed: int = 0) -> None:
         """Each route is from where the command connects to a server; a relay loses nothing."""
         if conditions.loss:
             raise UsageError("a relay cannot lose packets: --loss needs a link, which needs root or user namespaces")
         self._routes = routes
         self._conditions = conditions
+        self.seed = seed if conditions.jitter_ms else None
+        self._seeds = count(seed)
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
         """Run the command, with what it says held back for that long (`None`: not at all)."""
         asked = self._conditions if link_ms is not None else Conditions()
-        bits = round(asked.bandwidth_bps or 0)
-        relay = Relay(self._routes, into, rtt_ms=link_ms, jitter_ms=asked.jitter_ms, bits_per_second=bits)
+        relay = Relay(
+            self._routes,
+            into,
+            rtt_ms=link_ms,
+            jitter_ms=asked.jitter_ms,
+            bits_per_second=round(asked.bandwidth_bps or 0),
+            seed=0 if link_ms is None else next(self._seeds),
+        )
         return recorded(relay, command)

@@ -127,7 +127,8 @@ def _lines(result: Rehearsal) -> Iterator[str]:
     if result.way == "link" and any(_is_beyond(each) for each in result.rtts):
         yield "Data are acknowledged at the link's far end: the way behind it is not in their RTT, but in that of SYNs."
     if result.conditions.text:
-        yield f"With {result.conditions.text}."
+        again = "" if result.seed is None else f"; `--seed {result.seed}` begins with the same random numbers"
+        yield f"With {result.conditions.text}{again}."
     if result.ends is not None:
         yield printable(f"Congestion control: {result.ends.client} at the client, {result.ends.server} at the server.")
     yield "SYN, data: the RTT of TCP handshakes and of the data, as recorded. Difference: predicted ÷ measured − 1."

@@ -106,6 +106,9 @@ class Rehearsal(Displayed, Struct, frozen=True):
     """What was farther away."""
     conditions: Conditions
     """What else was different on the way."""
+    seed: int | None
+    """Where the random numbers of losses and jitter began in the first run, in each further one at the next number:
+    `--seed` repeats them; null where nothing was random."""
     ends: Ends | None
     """The congestion control of both ends; null where the way has none of its own."""
     today: tuple[Run, ...]
@@ -150,6 +153,7 @@ def rehearsal(
     way: str,
     servers: Sequence[str],
     conditions: Conditions | None = None,
+    seed: int | None = None,
     ends: Ends | None = None,
 ) -> Rehearsal:
     """Set what the median run of `today` predicts beside the runs of `there`, each RTT's median run for it."""
@@ -165,6 +169,7 @@ def rehearsal(
         way=way,
         servers=tuple(servers),
         conditions=differs,
+        seed=seed,
         ends=ends,
         today=tuple(map(_told, today)),
         told_today=_told(base),

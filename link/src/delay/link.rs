@@ -90,7 +90,7 @@ impl Link {
             settings: self.settings.clone(),
             counters: self.counters[direction].clone(),
             stop: self.stop.clone(),
-            schedule: Schedule::new(direction as u64),
+            schedule: Schedule::new(direction),
         };
         let (ends_all, failure) = (EndsAll(self.stop.clone()), self.failure.clone());
         self.threads.push(Builder::new().name(["link-there", "link-back"][direction].into()).spawn(move || {

@@ -24,6 +24,9 @@ pub enum Fate {
 
 /// One direction.
 pub struct Schedule {
+    /// 0: there, 1: back. Each has random numbers of its own.
+    direction: usize,
+    seed: u64,
     random: fastrand::Rng,
     /// When the bottleneck has sent all that was given to it.
     bottleneck_free: Duration,
@@ -31,13 +34,23 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The same seed loses the same packets of the same sequence.
-    pub fn new(seed: u64) -> Self {
-        Self { random: fastrand::Rng::with_seed(seed), bottleneck_free: Duration::ZERO, last_due: Duration::ZERO }
+    pub fn new(direction: usize) -> Self {
+        let seed = Settings::default().seed;
+        Self {
+            direction,
+            seed,
+            random: random(seed, direction),
+            bottleneck_free: Duration::ZERO,
+            last_due: Duration::ZERO,
+        }
     }
 
     /// What becomes of a packet of `length` bytes that enters now. Packets never overtake each other.
     pub fn fate(&mut self, now: Duration, length: usize, settings: &Settings) -> Fate {
+        if settings.seed != self.seed {
+            self.seed = settings.seed;
+            self.random = random(self.seed, self.direction);
+        }
         if settings.loss > 0.0 && self.random.f64() < settings.loss {
             return Fate::Lost;
         }
@@ -70,6 +83,13 @@ impl Schedule {
         let strays = settings.jitter.mul_f64(self.random.f64());
         steady.saturating_add(strays).saturating_sub(settings.jitter / 2)
     }
+}
+
+/// The random numbers of a direction: the same for the same seed.
+fn random(seed: u64, direction: usize) -> fastrand::Rng {
+    let mut both = fastrand::Rng::with_seed(seed);
+    let ways = [both.fork(), both.fork()];
+    ways[direction].clone()
 }
 
 fn time_to_send(bytes: usize, rate: NonZeroU64) -> Duration {
@@ -152,6 +172,31 @@ mod tests {
         assert!((1_800..2_200).contains(&lost), "{lost} of 100,000");
     }
 
+    /// Which of a thousand packets come through.
+    fn passed(schedule: &mut Schedule, seed: u64) -> Vec<bool> {
+        let settings = Settings { loss: 0.5, seed, ..Settings::default() };
+        (0..1000).map(|_| schedule.fate(NOW, 60, &settings) != Fate::Lost).collect()
+    }
+
+    #[test]
+    fn the_same_packets_are_lost_with_the_same_seed_and_others_with_another() {
+        let of = |direction, seed| passed(&mut Schedule::new(direction), seed);
+        assert_eq!(of(0, 7), of(0, 7));
+        for other in [of(0, 8), of(1, 7), of(0, 0)] {
+            let alike = of(0, 7).iter().zip(&other).filter(|(one, other)| one == other).count();
+            assert!((400..600).contains(&alike), "{alike} of 1000 fare alike");
+        }
+    }
+
+    #[test]
+    fn a_seed_that_changes_begins_anew_and_one_that_stays_goes_on() {
+        let mut schedule = Schedule::new(0);
+        let first = passed(&mut schedule, 7);
+        assert_ne!(passed(&mut schedule, 7), first);
+        passed(&mut schedule, 8);
+        assert_eq!(passed(&mut schedule, 7), first);
+    }
+
     #[test]
     fn all_may_be_lost_and_none() {
         let mut schedule = Schedule::new(1);
@@ -200,7 +245,7 @@ mod tests {
             seed: u64,
             steps in prop::collection::vec((0u64..3_000_000, 1usize..9000, 0u64..20, 0u64..30, 0u64..3), 1..200),
         ) {
-            let mut schedule = Schedule::new(seed);
+            let mut schedule = Schedule::new(1);
             let (mut now, mut last) = (NOW, Duration::ZERO);
             for (wait, length, rtt, jitter, megabits) in steps {
                 now += Duration::from_nanos(wait);
@@ -208,6 +253,7 @@ mod tests {
                     rtt: ms(rtt),
                     jitter: ms(jitter),
                     bits_per_second: rate(megabits * 1_000_000),
+                    seed,
                     ..Settings::default()
                 };
                 let Fate::Due(due) = schedule.fate(now, length, &settings) else { panic!("nothing is lost here") };

@@ -15,6 +15,9 @@ pub struct Settings {
     pub bits_per_second: Option<NonZeroU64>,
     /// What may wait at the bottleneck; a packet that finds more waiting there is dropped. Without it nothing is.
     pub queue_bytes: Option<u64>,
+    /// Where the random numbers of losses and jitter begin: the same packets in the same order fare the same with the
+    /// same seed. They begin again when it changes.
+    pub seed: u64,
     /// What a packet takes on its way though no delay is asked for: two devices and two threads that wake up. A delay
     /// is shorter by this, never below nothing.
     pub compensation: Duration,
@@ -30,6 +33,7 @@ impl Default for Settings {
             loss: 0.0,
             bits_per_second: None,
             queue_bytes: None,
+            seed: 0,
             compensation: Duration::ZERO,
             spin: Duration::from_micros(60),
         }

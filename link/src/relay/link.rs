@@ -17,7 +17,7 @@ impl Link {
     /// Nothing is lost, whatever the settings: TCP has brought what a relay holds.
     pub fn new(settings: Settings) -> Self {
         let settings = Settings { loss: 0.0, queue_bytes: None, ..settings };
-        Self { settings, schedules: [Schedule::new(1), Schedule::new(2)], began: Instant::now() }
+        Self { settings, schedules: [Schedule::new(0), Schedule::new(1)], began: Instant::now() }
     }
 
     pub fn rtt(&self) -> Duration {
