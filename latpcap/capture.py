@@ -37,6 +37,7 @@ from latpcap.tables.keys import key_log, reads_standard_input
 from latpcap.tables.packets import link_type_named
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
+from latpcap.tables.remote import opened
 from latpcap.tables.scratch import scratch_within
 from latpcap.tables.selected import select
 from latpcap.tables.selection import Selected, Selection
@@ -99,21 +100,21 @@ def read(
 ) -> Capture:
     """Read one or several captures as one recording.
 
-    `source` is a path, a glob, `-` (standard input), a file object, bytes, packets of scapy, a reader of dpkt,
-    pyshark's `FileCapture`, tuples of a time and bytes, or a list of these. `show_literals` keeps the literals of
-    statements; `decode_as` names the protocol of a server port; client time above `think_s` seconds counts as think
-    time; `rtt_baseline_ms` overrules the measured RTT (durations are numbers of the unit in the name, or texts such as
-    `"15ms"`); `rtt_is` (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured that results are
-    projected onto; `pseudonymise` puts stable names in the place of addresses, users, databases, applications and files
-    (one `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them); reading keeps no more
-    than `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in `temp_folder`, no more than
-    `disk` bytes (0 for none) and never all that is free there; what has no room is left out, and `health` says what
-    that is; reading takes as many `threads` as there are processors (what is read does not depend on it); `keylog` is a
-    path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a file object, or a list of
-    these), with which their statements are read as if nobody had encrypted them; `link_type` is that of packets that do
-    not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's number); `part=(k, n)` reads only
-    part k (from 0) of n of the recording, which is made of whole client groups: docs/long-recordings.md; `progress` (a
-    `latpcap.Progress`) can be watched and cancelled from another thread.
+    `source` is a path, a glob, a URL (`s3://…`: docs/s3.md), `-` (standard input), a file object, bytes, packets of
+    scapy, a reader of dpkt, pyshark's `FileCapture`, tuples of a time and bytes, or a list of these. `show_literals`
+    keeps the literals of statements; `decode_as` names the protocol of a server port; client time above `think_s`
+    seconds counts as think time; `rtt_baseline_ms` overrules the measured RTT (durations are numbers of the unit in the
+    name, or texts such as `"15ms"`); `rtt_is` (`"ping"`, `"handshake"`, `"in-stream"`) says how the RTTs were measured
+    that results are projected onto; `pseudonymise` puts stable names in the place of addresses, users, databases,
+    applications and files (one `latpcap.Pseudonyms` given to several readings keeps the names the same in all of them);
+    reading keeps no more than `memory` (bytes, or `"512MiB"`): exchanges beyond it go to temporary files in
+    `temp_folder`, no more than `disk` bytes (0 for none) and never all that is free there; what has no room is left
+    out, and `health` says what that is; reading takes as many `threads` as there are processors (what is read does not
+    depend on it); `keylog` is a path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a
+    file object, or a list of these), with which their statements are read as if nobody had encrypted them; `link_type`
+    is that of packets that do not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's
+    number); `part=(k, n)` reads only part k (from 0) of n of the recording, which is made of whole client groups:
+    docs/long-recordings.md; `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
     where temporary files have no room.
@@ -147,7 +148,7 @@ def read(
             core, read_with = _saved(folders, resolved, read_with, given, memory, room)
         else:
             core = _core.read(
-                resolved,
+                opened(resolved),
                 names=called,
                 show_literals=show_literals,
                 decode_as=read_with.decode_as,
@@ -158,7 +159,7 @@ def read(
                 part=part,
                 progress=progress,
             )
-    except _core.CaptureError as error:
+    except (_core.CaptureError, CaptureError) as error:
         paths = [path for path in resolved if isinstance(path, str)]
         raise CaptureError(without_paths(str(error), paths, names) if names else str(error)) from None
     except ValueError as error:

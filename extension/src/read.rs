@@ -1,4 +1,4 @@
-//! Captures in: paths, bytes, or Python's file objects.
+//! Captures in: paths, bytes, Python's file objects, or files elsewhere that Python reads.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,7 +17,7 @@ use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
 use super::tables::{ArrowTable, Recording, python_error};
-use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Source, Stop};
+use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
 use latpcap_core::disk::Room;
@@ -27,8 +27,8 @@ use latpcap_core::pipeline::{self, Options};
 use latpcap_core::protocols::{opaque, protocol_named};
 use latpcap_core::table;
 
-/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, or objects with `read(n)`. `disk`:
-/// a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
+/// Read captures as one recording. Sources are paths (`-` for standard input), bytes, objects with `read(n)`, or files
+/// elsewhere: objects with a `place`, a `size` and a `reader()`, each of which reads it from its beginning. `disk`: a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
 /// what results call each source. `part`: part k (from 0) of n of the client groups alone.
 #[pyfunction]
 #[pyo3(signature = (sources, *, names=None, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, part=None, progress=None))]
@@ -163,8 +163,13 @@ fn source(object: &Bound<'_, PyAny>, interruption: &Interruption) -> PyResult<So
         let interruption = interruption.clone();
         return Ok(Source::reader(
             name,
-            FileObject { object: object.clone().unbind(), rest: Vec::new(), interruption },
+            FileObject { object: object.clone().unbind(), rest: Vec::new(), interruption, must_be_read: false },
         ));
+    }
+    if object.hasattr("reader")? {
+        let (place, size) = (object.getattr("place")?.extract()?, object.getattr("size")?.extract()?);
+        let (file, interruption) = (object.clone().unbind(), interruption.clone());
+        return Ok(Source::remote(RemoteFile { file, place, size, interruption }));
     }
     Err(PyTypeError::new_err("a capture is a path, bytes, or an object with read()"))
 }
@@ -177,7 +182,8 @@ fn forced(name: &str) -> PyResult<Forced> {
     })
 }
 
-/// What ends a program, raised while one of its file objects was read: Ctrl-C, `sys.exit()`. It is no fault of the file.
+/// What ends the reading, raised by a file object: Ctrl-C and `sys.exit()`, which are no fault of the file, and whatever
+/// keeps a file elsewhere from being read, which is no fault of the file either.
 #[derive(Clone)]
 struct Interruption {
     error: Arc<Mutex<Option<PyErr>>>,
@@ -187,10 +193,8 @@ struct Interruption {
 impl Interruption {
     /// Keeps it, and lets the reading end soon.
     fn keep(&self, py: Python<'_>, error: &PyErr) {
-        if !error.is_instance_of::<PyException>(py) {
-            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone_ref(py));
-            self.cancel.store(true, Ordering::Relaxed);
-        }
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone_ref(py));
+        self.cancel.store(true, Ordering::Relaxed);
     }
 
     fn raise(&self) -> PyResult<()> {
@@ -204,6 +208,8 @@ struct FileObject {
     /// What it gave beyond what was asked for.
     rest: Vec<u8>,
     interruption: Interruption,
+    /// Whatever it raises ends the reading.
+    must_be_read: bool,
 }
 
 impl Read for FileObject {
@@ -211,7 +217,9 @@ impl Read for FileObject {
         if self.rest.is_empty() {
             self.rest = Python::attach(|py| {
                 let bytes = self.object.call_method1(py, "read", (buffer.len(),)).map_err(|error| {
-                    self.interruption.keep(py, &error);
+                    if self.must_be_read || !error.is_instance_of::<PyException>(py) {
+                        self.interruption.keep(py, &error);
+                    }
                     io::Error::other(error.to_string())
                 })?;
                 bytes.extract::<Vec<u8>>(py).map_err(|_| io::Error::other("read() did not return bytes"))
@@ -221,5 +229,37 @@ impl Read for FileObject {
         buffer[..length].copy_from_slice(&self.rest[..length]);
         self.rest.drain(..length);
         Ok(length)
+    }
+}
+
+/// A file elsewhere, which Python reads: see `latpcap/tables/remote.py`.
+struct RemoteFile {
+    file: Py<PyAny>,
+    place: String,
+    size: u64,
+    interruption: Interruption,
+}
+
+impl Remote for RemoteFile {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+        let interruption = self.interruption.clone();
+        if interruption.cancel.load(Ordering::Relaxed) {
+            return Err(io::Error::other("reading was cancelled"));
+        }
+        let object = Python::attach(|py| {
+            let reader = self.file.call_method0(py, "reader");
+            reader
+                .inspect_err(|error| interruption.keep(py, error))
+                .map_err(|error| io::Error::other(error.to_string()))
+        })?;
+        Ok(Box::new(FileObject { object, rest: Vec::new(), interruption, must_be_read: true }))
     }
 }

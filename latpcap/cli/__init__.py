@@ -126,9 +126,9 @@ class _Group(click.Group):
 
 
 def _is_capture(argument: str) -> bool:
-    """Whether a first argument is meant as a capture: it is there, or it is named like one."""
+    """Whether a first argument is meant as a capture: it is there, or it is named like one, or is a URL."""
     there = argument == "-" or os.path.exists(argument)
-    return there or glob.has_magic(argument) or argument.lower().endswith(CAPTURES)
+    return there or glob.has_magic(argument) or "://" in argument or argument.lower().endswith(CAPTURES)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -136,8 +136,8 @@ def _is_capture(argument: str) -> bool:
 def cli() -> None:
     """What the network costs a database application, and what it would cost at another round-trip time.
 
-    CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, `-` for a pipe, or the folder of a dataset that
-    `latpcap scan` has made; several files are one recording.
+    CAPTURE is a pcap or pcapng file (also .gz, .zst, .lz4), a glob, a URL (s3://bucket/ring_*.pcapng), `-` for a pipe,
+    or the folder of a dataset that `latpcap scan` has made; several files are one recording.
 
     \b
     latpcap capture.pcapng                   (the same as latpcap analyze capture.pcapng)

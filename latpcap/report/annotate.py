@@ -81,7 +81,7 @@ def annotate(
     of the captures never. Blocks with decryption secrets are dropped unless `embed_keys` asks for them; then
     those secrets of `keylog` that open a session of the `recording` (a `latpcap._core.Recording`) become one more.
     """
-    paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
+    paths = sources.on_disk(sources.resolve(captures))
     check_output(output, paths, force=force)
     by_frame = comments(result, exchanges)
     made = not os.path.exists(output)

@@ -12,6 +12,7 @@ from latpcap.tables import sources
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.groups import grouped
 from latpcap.tables.recording import Recording
+from latpcap.tables.remote import opened
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
@@ -26,7 +27,7 @@ def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = Non
     from latpcap import _core
 
     resolved = sources.resolve(source)
-    found = _core.client_groups(resolved, names=sources.names(resolved), memory=memory, progress=progress)
+    found = _core.client_groups(opened(resolved), names=sources.names(resolved), memory=memory, progress=progress)
     return Table(found, "client groups")
 
 

@@ -1,8 +1,9 @@
-"""What can be read: paths, globs, file objects, bytes, and the packets that scapy, dpkt or a generator hand over.
+"""What can be read: paths, globs, URLs, file objects, bytes, and the packets that scapy, dpkt or a generator hand over.
 
 | source | what becomes of it |
 |---|---|
 | path, `pathlib.Path`, glob, `-` | read as it lies on disk; a glob's files in the order of their names |
+| URL (`s3://bucket/ring_*.pcapng`), also a glob | read from where it lies: `remote.py` |
 | bytes, an object with `read(n)` | the content of a capture file |
 | scapy's `PacketList`, packets and readers | one capture; link type and time are those of each packet |
 | dpkt's readers of pcap and pcapng | one capture, of the reader's link type |
@@ -25,8 +26,9 @@ from typing import Any
 from latpcap.errors import CaptureError, UsageError
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
+from latpcap.tables.remote import found, is_url, without_secrets
 
-__all__ = ["check_output", "files", "names", "packets", "paths", "resolve", "shown"]
+__all__ = ["check_output", "files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
@@ -46,7 +48,7 @@ def shown(path: str) -> str:
     >>> ascii(shown("/captures/a\x1b[2J\udcff.pcap"))
     "'/captures/a\\ufffd[2J\\ufffd.pcap'"
     """
-    return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", re.sub(r"[\t\r\n]", " ", path))
+    return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", re.sub(r"[\t\r\n]", " ", without_secrets(path)))
 
 
 def names(given: Sequence[Source]) -> list[str]:
@@ -73,6 +75,7 @@ def names(given: Sequence[Source]) -> list[str]:
 def _path_of(source: Source) -> str | None:
     """Where a file lies, also one that somebody has opened."""
     path = getattr(source, "name", None) if hasattr(source, "read") else source
+    path = without_secrets(path) if isinstance(path, str) and is_url(path) else path
     return os.path.abspath(path) if isinstance(path, str) and os.path.basename(path) and path != "-" else None
 
 
@@ -120,15 +123,18 @@ def _file_of(source: Any) -> str:
 def paths(given: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the files that a path or glob names; `-` is standard input."""
     path = os.fsdecode(given)
+    if is_url(path):
+        yield from found(path)
+        return
     if path == "-" or os.path.exists(path):
         if os.path.isdir(path) and not is_dataset(path):
             raise CaptureError(f"{path}: is a directory; name its files, for instance `{Path(path) / '*.pcap'}`")
         yield path
         return
-    found = sorted(glob.glob(path)) if glob.has_magic(path) else []
-    if not found:
+    named = sorted(glob.glob(path)) if glob.has_magic(path) else []
+    if not named:
         raise CaptureError(f"{path}: no such file")
-    yield from found
+    yield from named
 
 
 def packets(given: str | os.PathLike[str]) -> Iterator[str]:
@@ -136,7 +142,15 @@ def packets(given: str | os.PathLike[str]) -> Iterator[str]:
     for path in paths(given):
         if path != "-" and is_dataset(path):
             raise UsageError(f"{path}: is a dataset, which holds no packets: name the captures")
-        yield path
+        yield from on_disk([path])
+
+
+def on_disk(resolved: Iterable[Source]) -> list[str]:
+    """The paths of what `resolve` returns, for whoever reads the files by itself."""
+    named = [each for each in resolved if isinstance(each, str)]
+    if elsewhere := [path for path in named if is_url(path)]:
+        raise UsageError(f"{shown(elsewhere[0])}: is no file of this machine: copy it there first")
+    return named
 
 
 def files(given: Any) -> list[str]:
@@ -146,9 +160,11 @@ def files(given: Any) -> list[str]:
     """
     if isinstance(given, str | os.PathLike):
         path = os.fsdecode(given)
+        if is_url(path):
+            return found(path)
         is_there = path == "-" or os.path.exists(path)
-        found = sorted(glob.glob(path)) if not is_there and glob.has_magic(path) else [path]
-        each = (list(_captures_in(name)) if _is_folder(name) else [name] for name in found or [path])
+        named = sorted(glob.glob(path)) if not is_there and glob.has_magic(path) else [path]
+        each = (list(_captures_in(name)) if _is_folder(name) else [name] for name in named or [path])
         return list(dict.fromkeys(chain.from_iterable(each)))
     if isinstance(given, Iterable) and not isinstance(given, dict | bytes | bytearray):
         return list(dict.fromkeys(chain.from_iterable(map(files, given))))
@@ -197,7 +213,8 @@ def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str])
         raise UsageError(f"{output}: no such directory")
     if not os.access(output if os.path.exists(output) else os.path.dirname(output) or ".", os.W_OK):
         raise UsageError(f"{output}: cannot be written: Permission denied")
-    if any(path != "-" and os.path.exists(output) and os.path.samefile(path, output) for path in captures):
+    there = [path for path in captures if path != "-" and not is_url(path)]
+    if any(os.path.exists(output) and os.path.samefile(path, output) for path in there):
         raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
 

@@ -43,7 +43,7 @@ def verify(
     Wireshark's `tshark` must be installed. It goes by ports where latpcap goes by content; so it is given the
     ports on which latpcap found a database. Both get the same keys, as `latpcap.read` takes them.
     """
-    paths = [path for path in sources.resolve(captures) if isinstance(path, str)]
+    paths = sources.on_disk(sources.resolve(captures))
     version()  # before the captures take their time
     keys = held(keylog) if keylog is not None else []
     return compare(paths, read(paths, decode_as or {}, memory, keylog=keys), keys)

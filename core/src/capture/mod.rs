@@ -31,6 +31,6 @@ pub use error::CaptureError;
 pub use identify::looks_like;
 pub use leap::{Leaps, possible_time};
 pub use recording::{Packet, Recording};
-pub use source::Source;
+pub use source::{Remote, Source};
 pub use stop::Stop;
 pub use summary::{CaptureFile, CutPacket};

@@ -1,4 +1,4 @@
-//! Where captures come from: files, standard input, memory, anything that reads.
+//! Where captures come from: files, standard input, memory, other machines, anything that reads.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -23,6 +23,15 @@ enum Kind {
     Stdin,
     Bytes(Arc<[u8]>),
     Reader(Box<dyn Read + Send>),
+    Remote(Box<dyn Remote>),
+}
+
+/// A file that lies elsewhere, and is read from its beginning on as often as it is opened.
+pub trait Remote: Send {
+    /// What errors call it.
+    fn place(&self) -> String;
+    fn size(&self) -> u64;
+    fn open(&self) -> io::Result<Box<dyn Read + Send>>;
 }
 
 impl Source {
@@ -44,6 +53,10 @@ impl Source {
         Self::new(name, Kind::Reader(Box::new(reader)))
     }
 
+    pub fn remote(file: impl Remote + 'static) -> Self {
+        Self::new(file.place(), Kind::Remote(Box::new(file)))
+    }
+
     fn new(name: impl Into<String>, kind: Kind) -> Self {
         Self { name: name.into(), kind, passed: Passed::default() }
     }
@@ -62,6 +75,7 @@ impl Source {
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Path(path) => path.display().to_string(),
+            Kind::Remote(file) => file.place(),
             Kind::Stdin | Kind::Bytes(_) | Kind::Reader(_) => self.name(),
         }
     }
@@ -71,6 +85,7 @@ impl Source {
         match &self.kind {
             Kind::Path(path) => regular(path.metadata()).map(|file| file.len()),
             Kind::Bytes(bytes) => Some(bytes.len() as u64),
+            Kind::Remote(file) => Some(file.size()),
             Kind::Stdin | Kind::Reader(_) => None,
         }
     }
@@ -80,7 +95,9 @@ impl Source {
         match &self.kind {
             Kind::Path(path) => regular(path.metadata())
                 .map_or_else(|| Origin::Passed(Arc::clone(&self.passed)), |file| Origin::file(path.clone(), &file)),
-            Kind::Stdin | Kind::Bytes(_) | Kind::Reader(_) => Origin::Passed(Arc::clone(&self.passed)),
+            Kind::Stdin | Kind::Bytes(_) | Kind::Reader(_) | Kind::Remote(_) => {
+                Origin::Passed(Arc::clone(&self.passed))
+            }
         }
     }
 
@@ -106,6 +123,10 @@ impl Source {
             Kind::Path(path) => Box::new(Hashed::new(Pipe::new(open_file(path)?, stop), passed)),
             Kind::Stdin => Box::new(Hashed::new(Pipe::new(io::stdin(), stop), passed)),
             Kind::Bytes(bytes) => Box::new(Hashed::new(io::Cursor::new(Arc::clone(bytes)), passed)),
+            Kind::Remote(file) => {
+                let cannot_open = |reason| CaptureError::CannotOpen { path: file.place(), reason };
+                Box::new(Hashed::new(file.open().map_err(cannot_open)?, passed))
+            }
             Kind::Reader(reader) => Box::new(Hashed::new(std::mem::replace(reader, Box::new(io::empty())), passed)),
         };
         Ok(Box::new(Counted { reader, consumed: Arc::clone(consumed) }))

@@ -1,0 +1,207 @@
+"""Captures that lie elsewhere: objects in S3, files behind HTTP, and whatever else fsspec has a package for.
+
+They are read where the work is done, and nothing is copied to the disk: while one part of a file is read, the next ones
+are on their way.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from latpcap.errors import CaptureError, LatpcapError, UsageError
+
+__all__ = ["RemoteFile", "found", "is_url", "opened", "without_secrets"]
+
+T = TypeVar("T")
+
+FIRST = 256 << 10
+"""Bytes that are asked for first: what orders the files of a ring is in them, and they are read once more."""
+PART = 4 << 20
+AT_ONCE = 8
+"""Parts that a process asks for ahead, of all files that it reads."""
+LOOKED_UP_AT_ONCE = 16
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+"""With two letters at least: one is a drive."""
+USER = re.compile(rf"({URL.pattern})[^/\s]*@")
+QUERY = re.compile(rf"({URL.pattern}[^\s?]*)\?[^\s'\"]*=[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
+NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError"}
+"""What botocore, which need not be installed, calls them."""
+
+
+def is_url(path: object) -> bool:
+    r"""Whether a file is named that lies elsewhere.
+
+    >>> is_url("s3://bucket/live.pcapng"), is_url("C://live.pcapng"), is_url("live.pcapng")
+    (True, False, False)
+    """
+    return isinstance(path, str) and URL.match(path) is not None
+
+
+def without_secrets(text: str) -> str:
+    """`text` with the URLs in it as they may be shown: without users and passwords, and without signatures.
+
+    >>> without_secrets("https://me:hush@host/live.pcap?X-Amz-Signature=hush: no such file")
+    'https://host/live.pcap: no such file'
+    >>> without_secrets("s3://bucket/ring_?.pcap")
+    's3://bucket/ring_?.pcap'
+    """
+    return QUERY.sub(r"\1", USER.sub(r"\1", text))
+
+
+def found(url: str) -> list[str]:
+    """The files that a glob names, in the order of their names; else the one, which is looked for when it is opened."""
+    if not re.search(r"[*\[]" if url.startswith("http") else r"[*?\[]", url):
+        return [url]
+    with _explained(url):
+        system, path = _system_of(url)
+        files = [name for name, facts in system.glob(path, detail=True).items() if facts["type"] == "file"]
+        return [system.unstrip_protocol(name) for name in sorted(files)] or [url]
+
+
+def opened(sources: Sequence[Any]) -> list[Any]:
+    """`sources` as the core reads them: those elsewhere as files, which are there."""
+    files = iter(_looked_up([each for each in sources if is_url(each)]))
+    return [next(files) if is_url(each) else each for each in sources]
+
+
+def _looked_up(urls: Sequence[str]) -> Iterator[RemoteFile]:
+    for first in range(0, len(urls), LOOKED_UP_AT_ONCE):
+        several = [_begun(partial(RemoteFile, url)) for url in urls[first : first + LOOKED_UP_AT_ONCE]]
+        yield from (each.result() for each in several)
+
+
+class RemoteFile:
+    """A file elsewhere, as it was when it was looked up: the core reads it by as many readers as it likes."""
+
+    def __init__(self, url: str) -> None:
+        self.place = without_secrets(url)
+        with _explained(url):
+            self._system, self._path = _system_of(url)
+            self._facts = self._system.info(self._path)
+        if self._facts["type"] == "directory":
+            raise CaptureError(
+                f"{self.place}: is a folder: name its files, for instance '{self.place.rstrip('/')}/*.pcapng' "
+                "(a dataset is copied to this machine first)"
+            )
+        if self._facts["size"] is None:
+            raise CaptureError(f"{self.place}: its server does not say how long it is: copy it to this machine first")
+        self.size: int = self._facts["size"]
+
+    def reader(self) -> Reader:
+        """Read it from its beginning."""
+        return Reader(self)
+
+    def part(self, begin: int, end: int) -> bytes:
+        """Its bytes from `begin` on, before `end`."""
+        with _explained(self.place):
+            part: bytes = self._system.cat_file(self._path, start=begin, end=end)
+        if len(part) > end - begin:
+            raise CaptureError(f"{self.place}: its server gives no parts of it: copy it to this machine first")
+        if len(part) < end - begin:
+            self.check()
+            raise CaptureError(f"{self.place}: bytes {begin} to {end} came cut: try again")
+        return part
+
+    def check(self) -> None:
+        """Raise `CaptureError` where it is no longer what was looked up."""
+        with _explained(self.place):
+            facts = self._system.info(self._path)
+        if facts != self._facts:
+            raise CaptureError(f"{self.place}: has changed while it was read: read it again")
+
+
+class Reader:
+    """Gives a file from its beginning to its end, with its next parts under way."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._asked = 0
+        self._under_way: deque[Future[bytes]] = deque()
+        self._part = memoryview(b"")
+
+    def read(self, most: int) -> bytes:
+        """The next bytes, `most` at most; none at the end."""
+        if not self._part:
+            self._ask()
+            if not self._under_way:
+                self._file.check()
+                return b""
+            self._part = memoryview(self._under_way.popleft().result())
+        given, self._part = self._part[:most], self._part[most:]
+        return bytes(given)
+
+    def _ask(self) -> None:
+        """Only who reads on has parts ahead: of many files most are looked at, and wait for their turn."""
+        ahead, length = 1, FIRST
+        if self._asked:
+            _reading.add(self)
+            ahead, length = max(1, AT_ONCE // len(_reading)), PART
+        while len(self._under_way) < ahead and self._asked < self._file.size:
+            begin, self._asked = self._asked, min(self._asked + length, self._file.size)
+            self._under_way.append(_begun(partial(self._file.part, begin, self._asked)))
+
+
+_reading: WeakSet[Reader] = WeakSet()
+
+
+def _begun(work: Callable[[], T]) -> Future[T]:
+    """`work`, in a thread that nobody waits for when the program ends."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def _system_of(url: str) -> tuple[Any, str]:
+    """Who reads the URL, asked anew each time what there is, and what the URL is called there."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise UsageError(f"{without_secrets(url)}: needs fsspec: pip install 'latpcap[s3]'") from None
+    scheme = url.partition("://")[0]
+    try:
+        system, path = url_to_fs(url, use_listings_cache=False)
+    except ImportError as error:
+        how = "pip install 'latpcap[s3]'" if scheme in ("s3", "s3a") else str(error).splitlines()[0]
+        raise UsageError(f"{without_secrets(url)}: needs a package for {scheme}://: {how}") from None
+    except ValueError as error:
+        raise UsageError(f"{without_secrets(url)}: cannot be read: {without_secrets(str(error))}") from None
+    return system, path
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """What goes wrong elsewhere as one line."""
+    try:
+        yield
+    except LatpcapError:
+        raise
+    except Exception as error:
+        raise CaptureError(f"{without_secrets(url)}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    kind = type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if kind in NO_CREDENTIALS:
+        return "no credentials: name a profile (AWS_PROFILE), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    said = without_secrets(" ".join(str(error).split()))
+    if isinstance(error, PermissionError):
+        return f"permission denied: {said or 'other credentials may read it'}"
+    return f"cannot be read: {said or kind}"

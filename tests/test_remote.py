@@ -1,0 +1,276 @@
+"""Captures in S3 and behind HTTP: the same results as of the files, and one line where they cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import load_fixture
+from object_store import Store, free_port, store
+from test_client_groups import moved
+
+import latpcap
+from latpcap.errors import CaptureError
+from latpcap.tables.remote import FIRST, PART, RemoteFile
+
+MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
+PACKETS_A_FILE = 60
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Store]:
+    with store() as started:
+        started.put("empty.pcapng", b"")
+        started.put("text.pcapng", b"select 1\n" * 100)
+        yield started
+
+
+@pytest.fixture
+def command(s3: Store, latpcap: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The status, standard output and standard error of `latpcap` in this process."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        done = latpcap(*arguments)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ring(s3: Store, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of a ring that connections cross; the store has them in `ring/`."""
+    folder = tmp_path_factory.mktemp("ring")
+    for number, name in enumerate(MANY):
+        (folder / f"{number}.whole").write_bytes(moved(name, number))
+    whole, made = folder / "whole.pcapng", folder / "ring.pcapng"
+    subprocess.run(["mergecap", "-w", whole, *sorted(folder.glob("*.whole"))], check=True)
+    subprocess.run(["editcap", "-c", str(PACKETS_A_FILE), whole, made], check=True)
+    whole.unlink()
+    files = sorted(folder.glob("ring_*.pcapng"))
+    assert len(files) > 16  # so many are closed again until their turn comes
+    for path in files:
+        s3.put(f"ring/{path.name}", path.read_bytes())
+    return files
+
+
+def run(*arguments: str | Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "latpcap", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["mysql/nplus1-300-client", "mysql/sql-errors"])
+def test_an_object_gives_the_same_bytes_as_the_file(s3: Store, command: Command, name: str) -> None:
+    path = load_fixture(name).path
+    url = s3.put(f"one/{path.name}", path.read_bytes())
+    local = command("analyze", path, "--json")
+    assert local[0] == 0
+    assert command("analyze", url, "--json") == local
+
+
+def test_a_glob_is_a_ring_whose_connections_cross_its_objects(command: Command, ring: list[Path]) -> None:
+    local = command("analyze", *ring, "--json")
+    assert local[0] == 0
+    assert command("s3://captures/ring/ring_*.pcapng", "--json") == local
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes", "dask"])
+def test_workers_read_objects_themselves(s3: Store, command: Command, ring: list[Path], engine: str) -> None:
+    how = ("--json", "--quiet", "--rtt", "15ms")
+    local = command("scan", *ring, *how, "--parts", "1")
+    assert local[0] == 0
+    parts = ("--parts", "2", "--workers", "2", "--engine", engine)
+    assert run("scan", "s3://captures/ring/*.pcapng", *how, *parts, environment=s3.environment) == local
+
+
+def test_a_damaged_object_costs_only_its_own_packets(
+    s3: Store, command: Command, ring: list[Path], tmp_path: Path
+) -> None:
+    for number, path in enumerate(ring[:3]):
+        content = bytearray(path.read_bytes())
+        if number == 1:
+            del content[len(content) // 2 :]
+        (tmp_path / path.name).write_bytes(content)
+        s3.put(f"damaged/{path.name}", bytes(content))
+    local = command("captures", *sorted(tmp_path.glob("*")), "--json")
+    remote = command("captures", "s3://captures/damaged/*", "--json")
+    assert local[2] == remote[2] != ""
+    assert [each["packets"] for each in json.loads(remote[1])["rows"]] == [
+        each["packets"] for each in json.loads(local[1])["rows"]
+    ]
+
+
+def test_rank_takes_each_object_by_itself(command: Command, ring: list[Path]) -> None:
+    status, out, _ = command("rank", "s3://captures/one/*", "--json")
+    assert (status, len(json.loads(out)["rows"])) == (0, 2)
+
+
+def test_a_file_behind_http_is_called_as_one_without_the_secrets_of_its_url(s3: Store, command: Command) -> None:
+    path = load_fixture("mysql/nplus1-300-client").path
+    s3.put("live.pcapng", path.read_bytes())
+    url = s3.endpoint.replace("://", "://me:hush@") + "/captures/live.pcapng?X-Signature=hush"
+    status, out, err = command("analyze", url, "--json")
+    assert (status, json.loads(out)["captures"][0]["path"]) == (0, "live.pcapng")
+    missing = command("analyze", url.replace("live", "other"))
+    assert missing == (3, "", f"latpcap: {s3.endpoint}/captures/other.pcapng: no such file\n")
+    assert "hush" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["analyze", "s3://captures/none.pcapng"], 3, "s3://captures/none.pcapng: no such file"),
+        (["analyze", "s3://captures/none_*.pcapng"], 3, "s3://captures/none_*.pcapng: no such file"),
+        (["analyze", "s3://nobucket/a.pcapng"], 3, "s3://nobucket/a.pcapng: no such file"),
+        (["analyze", "s3://nobucket/*.pcapng"], 3, "s3://nobucket/*.pcapng: no such file"),
+        (["analyze", "s3://captures/ring"], 3, "s3://captures/ring: is a folder: name its files, for instance"),
+        (["analyze", "s3://captures"], 3, "s3://captures: is a folder: name its files, for instance"),
+        (["analyze", "s3://captures/empty.pcapng"], 3, "s3://captures/empty.pcapng: is empty (0 bytes)"),
+        (["analyze", "s3://captures/text.pcapng"], 3, "s3://captures/text.pcapng: is no capture but"),
+        (["analyze", "s3://captures/text.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: is no capture but"),
+        (["analyze", "s3://captures/none.pcapng", "--pseudonymise"], 3, "capture-1.pcapng: no such file"),
+        (["scan", "s3://captures/none.pcapng", "--json"], 3, "s3://captures/none.pcapng: no such file"),
+        (["scan", "s3://captures/none.pcapng", "--json", "--engine", "processes"], 3, "none.pcapng: no such file"),
+        (
+            ["scan", "s3://captures/ring/*", "-o", "s3://captures/made"],
+            2,
+            "s3://captures/made: a dataset is written",
+        ),
+        (["annotate", "s3://captures/ring/*", "made.pcapng"], 2, "is no file of this machine: copy it there first"),
+        (["verify", "s3://captures/text.pcapng"], 2, "s3://captures/text.pcapng: is no file of this machine: copy it"),
+        (["analyze", "nosuch://captures/a.pcapng"], 2, "nosuch://captures/a.pcapng: cannot be read: Protocol"),
+        (["analyze", "dropbox://a/a.pcapng"], 2, "dropbox://a/a.pcapng: needs a package for dropbox://:"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(
+    command: Command, ring: list[Path], arguments: list[str], status: int, message: str
+) -> None:
+    ended, out, err = command(*arguments)
+    assert (ended, out, err.count("\n")) == (status, "", 1), err
+    assert message in err
+    assert "hush" not in err
+
+
+def test_who_may_not_read_is_told_so(s3: Store, ring: list[Path]) -> None:
+    s3.check_keys(yes=True)
+    try:
+        status, out, err = run("s3://captures/ring/ring_*.pcapng", environment=s3.environment)
+    finally:
+        s3.check_keys(yes=False)
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith("latpcap: s3://captures/ring/ring_*.pcapng: permission denied: ")
+
+
+def test_without_credentials_what_lacks_is_named(s3: Store) -> None:
+    environment = {name: value for name, value in s3.environment.items() if "KEY" not in name}
+    status, out, err = run("s3://captures/ring.pcapng", environment=environment)
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith("latpcap: s3://captures/ring.pcapng: no credentials: name a profile (AWS_PROFILE)")
+
+
+def test_a_server_that_is_not_there_is_one_line(s3: Store) -> None:
+    environment = {**s3.environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}", "AWS_MAX_ATTEMPTS": "1"}
+    status, out, err = run("s3://captures/ring.pcapng", environment=environment)
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    assert "s3://captures/ring.pcapng: cannot be read: Could not connect to the endpoint URL" in err
+
+
+def test_ctrl_c_ends_at_once_where_a_server_says_nothing(s3: Store) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environment = {**s3.environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        command = [sys.executable, "-m", "latpcap", "rank", "s3://captures/ring.pcapng"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+        with silent.accept()[0]:
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=60)[0] == b""
+    assert process.returncode == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    ("library", "url", "message"),
+    [
+        ("fsspec", "s3://b/a.pcapng", "s3://b/a.pcapng: needs fsspec: pip install 'latpcap[s3]'"),
+        ("s3fs", "s3://b/a.pcapng", "s3://b/a.pcapng: needs a package for s3://: pip install 'latpcap[s3]'"),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(library: str, url: str, message: str) -> None:
+    code = f"""
+import sys
+sys.modules[{library!r}] = None
+import latpcap
+try:
+    latpcap.read({url!r})
+except latpcap.UsageError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"{message}\n", "")
+
+
+# --- one file, by whatever system fsspec has --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """Some parts long."""
+    path = tmp_path / "long"
+    path.write_bytes(os.urandom(1 << 20) * ((FIRST + 3 * PART) // (1 << 20)) + b"end")
+    return path
+
+
+def test_parts_come_in_their_order_and_each_reader_begins_at_the_beginning(long: Path) -> None:
+    file = RemoteFile(f"file://{long}")
+    for most in (1 << 16, 1 << 30):
+        reader = file.reader()
+        assert b"".join(iter(lambda: reader.read(most), b"")) == long.read_bytes()  # noqa: B023
+
+
+def test_what_is_looked_at_only_is_asked_for_no_further(long: Path) -> None:
+    file, asked = RemoteFile(f"file://{long}"), []
+    part = file.part
+    file.part = lambda begin, end: asked.append((begin, end)) or part(begin, end)  # type: ignore[method-assign, func-returns-value]
+    file.reader().read(1)
+    assert asked == [(0, FIRST)]
+
+
+@pytest.mark.parametrize("change", ["replaced", "shorter", "gone"])
+def test_what_changes_while_it_is_read_is_told(long: Path, change: str) -> None:
+    file = RemoteFile(f"file://{long}")
+    content = long.read_bytes()
+    reader = file.reader()
+    reader.read(1)
+    long.unlink()
+    if change != "gone":
+        long.write_bytes(content if change == "replaced" else content[:FIRST])
+    told = rf"^file://{long}: (has changed while it was read: read it again|no such file)$"
+    with pytest.raises(CaptureError, match=told):
+        deque(iter(lambda: reader.read(1 << 30), b""), maxlen=0)
+
+
+def test_what_goes_wrong_on_the_way_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged file costs its packets; a server that goes away, the reading: else a result would lack what it has."""
+    path = tmp_path / "live.pcapng"
+    path.write_bytes(load_fixture("mysql/nplus1-300-client").path.read_bytes())
+
+    def part(self: RemoteFile, begin: int, end: int) -> bytes:
+        raise CaptureError("it went away")
+
+    monkeypatch.setattr(RemoteFile, "part", part)
+    with pytest.raises(CaptureError, match=r"^it went away$"):
+        latpcap.read([path, f"file://{path}"])
