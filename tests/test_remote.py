@@ -95,7 +95,8 @@ def test_workers_read_objects_themselves(s3: Store, command: Command, ring: list
     local = command("scan", *ring, *how, "--parts", "1")
     assert local[0] == 0
     parts = ("--parts", "2", "--workers", "2", "--engine", engine)
-    assert run("scan", "s3://captures/ring/*.pcapng", *how, *parts, environment=s3.environment) == local
+    scanned = run("scan", "s3://captures/ring/*.pcapng", *how, *parts, environment=s3.environment)
+    assert scanned[:2] == local[:2]  # what Dask says of its ports on standard error is not compared
 
 
 def test_a_damaged_object_costs_only_its_own_packets(
