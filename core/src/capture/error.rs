@@ -49,7 +49,7 @@ impl CaptureError {
     pub(super) fn damage(&self) -> Option<NoteCode> {
         match self {
             Self::Empty { .. } | Self::CutHeader { .. } => Some(NoteCode::FileCut),
-            Self::NotACapture { garbled: true, .. } => Some(NoteCode::FileDamaged),
+            Self::NotACapture { garbled: true, .. } | Self::UnknownVersion { .. } => Some(NoteCode::FileDamaged),
             Self::CannotRead { .. } => Some(NoteCode::FileUnreadable),
             // A ring buffer has removed its oldest file.
             Self::CannotOpen { reason, .. } if reason.kind() == ErrorKind::NotFound => Some(NoteCode::FileUnreadable),

@@ -18,6 +18,7 @@ mod reader;
 mod record;
 mod recording;
 mod resolution;
+mod ring;
 mod source;
 mod stop;
 mod summary;

@@ -108,6 +108,12 @@ impl Pcapng {
         }
     }
 
+    /// How long the block is that begins here, whatever it holds.
+    pub fn block_length(&self, bytes: &[u8]) -> Option<usize> {
+        let (_, length) = frame(bytes, self.section.order).ok()?;
+        Some(padded(length)).filter(|total| (FRAMING..=bytes.len()).contains(total))
+    }
+
     pub fn order(&self) -> Order {
         self.section.order
     }

@@ -33,6 +33,20 @@ enum Format {
     Pcapng(Pcapng),
 }
 
+impl Format {
+    /// How long the record or block is that begins here, and its packet's time.
+    fn step(&self, bytes: &[u8]) -> Option<(usize, Option<i64>)> {
+        let of_packet = |record: Record| (record.whole, record.time_ns);
+        match self {
+            Self::Pcap(pcap) => pcap.at_hand(bytes).map(of_packet),
+            Self::Pcapng(pcapng) => {
+                let other = || pcapng.block_length(bytes).map(|length| (length, None));
+                pcapng.at_hand(bytes).map(of_packet).or_else(other)
+            }
+        }
+    }
+}
+
 impl Reader {
     pub fn open(path: &str, stream: Box<dyn Read + Send>, stop: &Stop) -> Result<Self, CaptureError> {
         let (stream, compression) = compressed::decompress(stream).map_err(|reason| CaptureError::CannotRead {
@@ -108,6 +122,18 @@ impl Reader {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.buffer.slice(self.record.skip, self.record.length)
+    }
+
+    /// The latest time that comes, where less than `little` is left; it is read into the buffer.
+    pub fn ends_ns(&mut self, little: usize) -> Option<i64> {
+        let left = self.buffer.peek_up_to(little).len();
+        let mut ends_ns = self.record.time_ns.filter(|_| left < little)?;
+        let mut at = self.record.whole;
+        while let Some((length, time_ns)) = self.format.step(self.buffer.slice(at, left.saturating_sub(at))) {
+            ends_ns = ends_ns.max(time_ns.unwrap_or(ends_ns));
+            at += length;
+        }
+        Some(ends_ns)
     }
 
     /// The record as it lies in the file, header and all.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,14 +12,22 @@ use super::blocks::Extras;
 use super::contents::Origin;
 use super::error::CaptureError;
 use super::reader::Reader;
+use super::resolution::Resolution;
+use super::ring;
 use super::source::Source;
 use super::stop::Stop;
-use super::summary::{CaptureFile, CutPacket, cut_short};
+use super::summary::{CaptureFile, CutPacket, cut_short, joined};
 use super::taps::{Tap, Taps};
 use crate::note::{Note, NoteCode, Notes};
 
 /// With more files than these, each is opened again when its turn comes, and for each piece: a ring buffer has thousands.
 const KEPT_OPEN: usize = 16;
+/// A file may begin so long before the last packet of the one that it goes on with, and such a part of the time that this
+/// one took: what several processors see is not written in the order of its time.
+const ENDING_NS: i64 = 1_000_000_000;
+const ENDING_PART: i64 = 16;
+/// So much of what is left of a file is looked at for that.
+const LITTLE: usize = 64 * 1024;
 /// Files of which the same is told one by one.
 const TOLD: usize = 3;
 
@@ -66,6 +74,11 @@ struct File {
     notes: Notes,
     /// How many of its frames have been passed.
     frames: u64,
+    /// The time of its first packet, and whether that has passed.
+    begins_ns: Option<i64>,
+    has_begun: bool,
+    /// The one that goes on when this one has ended, while it waits.
+    next: Option<usize>,
     /// Where it was captured, and the tap of the last packet: of this interface.
     place: u16,
     tap: Option<(u32, u16)>,
@@ -140,6 +153,7 @@ impl Recording {
             }
         }
         let is_capture = |file: &File| !file.summary.format.is_empty();
+        recording.follow_rings();
         match damaged {
             Some(error) if !recording.files.iter().any(is_capture) => Err(error),
             _ => Ok(recording),
@@ -163,11 +177,29 @@ impl Recording {
             (first, _) => (first?, None),
         };
         if let Some(Due(time_ns)) = first {
+            file.begins_ns = time_ns;
             let turn = Turn::new(time_ns, self.files.len());
             self.waiting.push(Reverse(turn));
         }
         self.files.push(file);
         Ok(damaged)
+    }
+
+    /// The files of a ring are read one after the other.
+    fn follow_rings(&mut self) {
+        let paths = self.waiting.iter().map(|&Reverse(turn)| turn.file());
+        let paths: Vec<(usize, String)> =
+            paths.filter_map(|number| Some((number, self.files.get(number)?.source.place()))).collect();
+        let mut later = HashSet::new();
+        for pair in ring::rings(&paths).iter().flat_map(|ring| ring.windows(2)) {
+            if let &[one, next] = pair
+                && let Some(file) = self.files.get_mut(one)
+            {
+                file.next = Some(next);
+                later.insert(next);
+            }
+        }
+        self.waiting.retain(|&Reverse(turn)| !later.contains(&turn.file()));
     }
 
     /// The next packet in time order; frame numbers count from 1.
@@ -258,42 +290,74 @@ impl Recording {
         }
     }
 
-    /// Goes to the file that is due first; the current one waits for its `turn`.
+    /// Goes to the file that is due first; the current one waits for its `turn`, or has ended.
     #[inline(never)]
     fn next_turn(&mut self, mut turn: Option<Turn>) -> Option<usize> {
-        self.current = None;
+        if let Some(ended) = self.current.take().filter(|_| turn.is_none()) {
+            self.go_on(ended);
+        }
         loop {
             let first = self.waiting.peek_mut()?;
             let number = match turn.take() {
                 Some(turn) => swap(first, turn).file(),
                 None => PeekMut::pop(first).0.file(),
             };
-            let file = self.files.get_mut(number)?;
-            if file.reopen(&self.consumed, &self.stop, &mut self.extras) {
+            if !self.files.get_mut(number)?.reopen(&self.consumed, &self.stop, &mut self.extras) {
+                self.go_on(number);
+            } else if self.begin(number) {
+                let own = self.files.get(number)?.frames + 1;
                 self.current = Some(number);
-                self.turns.begin(self.frames + 1, number, file.frames + 1);
-                if file.frames == 0 {
-                    self.begin_at_place(number);
-                }
+                self.turns.begin(self.frames + 1, number, own);
                 return self.current;
             }
         }
     }
 
-    /// A file's first packet: it goes on where another one has ended, of several where the one whose name is most alike has.
-    fn begin_at_place(&mut self, number: usize) {
-        let Some(path) = self.files.get(number).map(|file| file.summary.path.clone()) else { return };
-        let alike = |last: usize| {
-            let other = self.files.get(last).map_or("", |file| file.summary.path.as_str());
-            path.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
-        };
-        let is_over = |last: usize| self.files.get(last).is_some_and(|file| matches!(file.state, State::Done));
-        let ended = self.taps.last_files().filter(|&(_, last)| is_over(last));
-        let goes_on = ended.max_by_key(|&(_, last)| alike(last)).map(|(place, _)| place);
-        let place = self.taps.begin(number, goes_on);
-        if let Some(file) = self.files.get_mut(number) {
-            file.place = place;
+    /// A file has ended: the one that waits for that is due.
+    fn go_on(&mut self, ended: usize) {
+        let next = self.files.get_mut(ended).and_then(|file| file.next.take());
+        if let Some((number, next)) = next.and_then(|number| Some((number, self.files.get(number)?))) {
+            self.waiting.push(Reverse(Turn::new(next.begins_ns, number)));
         }
+    }
+
+    /// A file's first packet is due: it goes on where another one ends. `false` where that one has packets still, which
+    /// were captured before.
+    fn begin(&mut self, number: usize) -> bool {
+        if self.files.get(number).is_none_or(|file| file.has_begun) {
+            return true;
+        }
+        let goes_on = self.goes_on_with(number);
+        let place = self.taps.begin(number, goes_on.map(|(place, _)| place));
+        if let Some(file) = self.files.get_mut(number) {
+            (file.has_begun, file.place) = (true, place);
+        }
+        let last = goes_on.and_then(|(_, last)| self.files.get_mut(last)).filter(|last| !last.is_over());
+        let is_due = last.is_none();
+        if let Some(last) = last {
+            last.next = Some(number);
+        }
+        is_due
+    }
+
+    /// The place that a file goes on at, and the last file there: the one whose name is most alike, of those that end.
+    fn goes_on_with(&mut self, number: usize) -> Option<(usize, usize)> {
+        let file = self.files.get(number)?;
+        let (path, begins_ns) = (file.source.place(), file.begins_ns);
+        let alike = |last: usize| {
+            let other = self.files.get(last)?;
+            let other_path = other.source.place();
+            let same = path.bytes().zip(other_path.bytes()).take_while(|(one, other)| one == other).count();
+            Some((same, other.is_over()))
+        };
+        let mut places: Vec<_> =
+            self.taps.last_files().filter_map(|(place, last)| Some((alike(last)?, place, last))).collect();
+        places.sort_unstable();
+        let &(_, place, last) = places.last()?;
+        if self.files.get_mut(last)?.ends_at(begins_ns) {
+            return Some((place, last));
+        }
+        places.into_iter().rfind(|((_, is_over), ..)| *is_over).map(|(_, place, last)| (place, last))
     }
 
     /// What is known of each file: complete once everything has been read.
@@ -309,9 +373,10 @@ impl Recording {
     /// Everything that went wrong so far; each message begins with the file's name. What is alike in many files, as those
     /// of a ring buffer, is told of the first ones; of damage, which costs packets, every file is named.
     pub fn notes(&self) -> Vec<Note> {
+        let clocks = self.clocks();
         let mut told: Vec<Note> = Vec::new();
         let mut alike: HashMap<NoteCode, Alike> = HashMap::new();
-        for note in self.files.iter().flat_map(File::named_notes) {
+        for note in self.files.iter().flat_map(|file| file.named_notes(&clocks)) {
             let alike = alike.entry(note.code).or_default();
             if alike.files < TOLD || note.code.is_damage() {
                 (alike.files, alike.last) = (alike.files + 1, told.len());
@@ -345,9 +410,26 @@ impl Recording {
         self.taps.get(number)
     }
 
-    /// How fine its clock is, as far as its first file shows.
-    pub fn tap_tick_ns(&self, number: u16) -> Option<u64> {
-        self.files.get(self.taps.get(number)?.file)?.summary.tick_ns()
+    /// How fine each tap's clock is, in ns: 0 where it does not show.
+    pub fn tap_ticks_ns(&self) -> Vec<i64> {
+        let clocks = self.clocks();
+        let tick_ns = |tap: Tap| clocks.get(usize::from(tap.place))?.tick_ns()?.try_into().ok();
+        self.taps.iter().map(|tap| tick_ns(tap).unwrap_or(0)).collect()
+    }
+
+    /// How fine each file's clock is, in ns: `None` where it does not show.
+    pub fn ticks_ns(&self) -> Vec<Option<u64>> {
+        let clocks = self.clocks();
+        let tick_ns = |file: &File| file.summary.tick_ns(clocks.get(usize::from(file.place))?);
+        self.files.iter().map(tick_ns).collect()
+    }
+
+    /// The clock of each place.
+    fn clocks(&self) -> Vec<Resolution> {
+        let mut files: Vec<&File> = self.files.iter().collect();
+        files.sort_by_key(|file| (file.place, file.summary.first_time_ns));
+        let of_one = files.chunk_by(|one, other| one.place == other.place);
+        of_one.map(|files| joined(files.iter().map(|file| &file.summary))).collect()
     }
 
     /// Which frame of which file a frame of the recording is; `None` where there is but one file.
@@ -379,6 +461,9 @@ impl File {
             state: State::Done,
             notes: Notes::default(),
             frames: 0,
+            begins_ns: None,
+            has_begun: false,
+            next: None,
             place: 0,
             tap: None,
         }
@@ -449,6 +534,20 @@ impl File {
         self.state = State::Done;
     }
 
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// Does it end where the next file begins? Both may hold a little of the same time.
+    fn ends_at(&mut self, next_ns: Option<i64>) -> bool {
+        let State::Open(reader) = &mut self.state else { return self.is_over() };
+        // what a pipe still brings is not waited for
+        let Some(next_ns) = next_ns.filter(|_| self.source.opens_again() && self.next.is_none()) else { return false };
+        let Some(ends_ns) = reader.ends_ns(LITTLE) else { return false };
+        let lasted_ns = self.begins_ns.map_or(0, |begins_ns| ends_ns.saturating_sub(begins_ns));
+        ends_ns.saturating_sub(next_ns) <= (lasted_ns / ENDING_PART).min(ENDING_NS)
+    }
+
     #[inline]
     fn has_packet(&self) -> bool {
         matches!(&self.state, State::Open(reader) if reader.record().is_packet)
@@ -477,8 +576,9 @@ impl File {
         })
     }
 
-    fn named_notes(&self) -> impl Iterator<Item = Note> {
-        let notes = self.notes.iter().cloned().chain(self.summary.note());
+    fn named_notes(&self, clocks: &[Resolution]) -> impl Iterator<Item = Note> {
+        let coarse_clock = clocks.get(usize::from(self.place)).and_then(|clock| self.summary.note(clock));
+        let notes = self.notes.iter().cloned().chain(coarse_clock);
         notes.map(|note| Note { message: format!("{}: {}", self.summary.path, note.message), ..note })
     }
 }

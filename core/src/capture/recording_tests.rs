@@ -146,6 +146,7 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
             named("zeros.pcap", vec![0; 4096]),
             named("header.pcap", pcap(&[])),
             named("cut.pcap", whole(2, b'-')[..20].to_vec()),
+            named("version.pcap", [&whole(2, b'-')[..4], &[0, 1, 0, 4], &whole(2, b'-')[8..]].concat()),
             named("damaged.pcap.gz", b"\x1f\x8b\x08\0cut".to_vec()),
             Source::path("/nowhere/removed.pcap"),
             named("last.pcap", whole(3, b'b')),
@@ -153,15 +154,16 @@ fn a_damaged_file_among_others_costs_its_own_packets_alone() {
         sources.extend((0..many).map(|_| named("more.pcap", whole(4, b'c'))));
         let mut recording = Recording::open(sources).unwrap();
         assert_eq!(order(&mut recording), "ab".to_owned() + &"c".repeat(many));
-        let notes: Vec<_> =
-            recording.notes().into_iter().map(|note| format!("{} {}", note.code.as_str(), note.message)).collect();
-        assert_eq!(notes.len(), 5, "{notes:?}");
+        let damage = recording.notes().into_iter().filter(|note| note.code.is_damage());
+        let notes: Vec<_> = damage.map(|note| format!("{} {}", note.code.as_str(), note.message)).collect();
+        assert_eq!(notes.len(), 6, "{notes:?}");
         assert!(notes[0].starts_with("file-cut empty.pcap: is empty (0 bytes)"), "{}", notes[0]);
         assert!(notes[1].starts_with("file-damaged zeros.pcap: is no capture but all zeros"), "{}", notes[1]);
         assert!(notes[2].starts_with("file-cut cut.pcap: is cut at byte 20"), "{}", notes[2]);
-        assert!(notes[3].starts_with("file-unreadable damaged.pcap.gz: cannot be read at byte 0"), "{}", notes[3]);
+        assert!(notes[3].starts_with("file-damaged version.pcap: is pcap version 1.4"), "{}", notes[3]);
+        assert!(notes[4].starts_with("file-unreadable damaged.pcap.gz: cannot be read at byte 0"), "{}", notes[4]);
         assert_eq!(
-            notes[4],
+            notes[5],
             "file-unreadable /nowhere/removed.pcap: cannot be opened: No such file or directory (os error 2)"
         );
     }
@@ -191,4 +193,59 @@ fn what_is_alike_in_many_files_is_told_of_the_first_ones() {
         assert_eq!(notes.iter().map(|note| note.count).sum::<u64>(), files * 2);
         assert!(notes[2].message.starts_with("2.pcap: ") && notes[2].message.ends_with(&said), "{}", notes[2].message);
     }
+}
+
+#[test]
+fn the_clock_of_small_files_is_that_of_the_ring() {
+    let seconds: Vec<(u8, u8)> = (0..40).map(|second| (second, b'a')).collect();
+    for length in [1, 3, 40] {
+        let mut recording = Recording::open(seconds.chunks(length).map(source).collect()).unwrap();
+        order(&mut recording);
+        assert_eq!(recording.ticks_ns(), vec![Some(1_000_000_000); 40_usize.div_ceil(length)]);
+        let packets: u64 = recording.notes().iter().map(|note| note.count).sum();
+        assert_eq!(packets, 40, "all packets are of a coarse clock");
+    }
+}
+
+fn seconds(times: std::ops::Range<u8>) -> Vec<(u8, u8)> {
+    times.map(|second| (second, b'a' + second)).collect()
+}
+
+/// At how many places these files were captured, and their packets in order.
+fn places(files: &[(&str, &[(u8, u8)])]) -> (u16, String) {
+    let sources = files.iter().map(|&(name, packets)| Source::bytes(name, pcap(packets)));
+    let mut recording = Recording::open(sources.collect()).unwrap();
+    let (mut places, mut order) = (0, String::new());
+    while let Some(packet) = recording.next_packet() {
+        places = places.max(packet.tap + 1);
+        order.push(char::from(packet.bytes[0]));
+    }
+    (places, order)
+}
+
+#[test]
+fn a_file_goes_on_with_the_one_that_ends_as_it_begins() {
+    let (first, second, third) = (seconds(0..4), [(3, b'D'), (4, b'E')], [(4, b'F'), (9, b'G')]);
+    assert_eq!(places(&[("c", &third), ("a", &first), ("b", &second)]), (1, "abcdDEFG".to_owned()));
+    let first = seconds(0..22);
+    assert_eq!(places(&[("a", &first), ("b", &[(20, b'x'), (40, b'y')])]), (1, "abcdefghijklmnopqrstuvxy".to_owned()));
+    assert_eq!(places(&[("a", &first), ("b", &[(19, b'x'), (40, b'y')])]).0, 2, "two seconds are no little");
+    assert_eq!(places(&[("a", &seconds(0..9)), ("b", &seconds(1..10))]), (2, "abbccddeeffgghhiij".to_owned()));
+}
+
+#[test]
+fn files_whose_names_are_of_one_ring_may_overlap_by_more() {
+    let (first, second) = (seconds(0..3), [(1, b'x'), (4, b'y')]);
+    let names = ["ring_00001_20261123062630.pcap", "ring_00002_20261123062630.pcap"];
+    assert_eq!(places(&[(names[0], &first), (names[1], &second)]), (1, "abcxy".to_owned()));
+    assert_eq!(places(&[("one.pcap", &first), ("two.pcap", &second)]), (2, "axbcy".to_owned()));
+}
+
+#[test]
+fn a_file_goes_on_with_its_own_ring_beside_another_one() {
+    let (client, server) = ([seconds(0..5), seconds(5..9)], [seconds(0..5), seconds(5..9)]);
+    let named =
+        [("client_1", &client[0]), ("client_2", &client[1]), ("server_1", &server[0]), ("server_2", &server[1])];
+    let files: Vec<(&str, &[(u8, u8)])> = named.iter().map(|&(name, packets)| (name, packets.as_slice())).collect();
+    assert_eq!(places(&files).0, 2);
 }

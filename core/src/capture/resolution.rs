@@ -31,6 +31,21 @@ impl Resolution {
     #[inline]
     pub fn pass(&mut self, step_ns: u64) {
         self.packets += 1;
+        self.step(step_ns);
+    }
+
+    /// The packets of a file that goes on `step_ns` before or behind the last one.
+    pub fn join(&mut self, file: &Self, step_ns: Option<u64>) {
+        self.packets += file.packets;
+        self.equal += file.equal;
+        self.divisor_ns = greatest_common_divisor(self.divisor_ns, file.divisor_ns);
+        for step_ns in file.least_ns().into_iter().chain(step_ns) {
+            self.step(step_ns);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, step_ns: u64) {
         if step_ns == 0 {
             self.equal += 1;
             return;
@@ -49,11 +64,15 @@ impl Resolution {
     pub fn coarse_ns(&self) -> Option<u64> {
         let least_ns = self.least_ns()?;
         let shared = self.equal >= self.packets / 4 && least_ns >= COARSE_NS * 9 / 10;
-        match self.divisor_ns >= COARSE_NS {
-            true if self.are_whole_seconds() => Some(SECOND_NS),
-            _ if self.packets < MIN_PACKETS => None,
-            true => Some(self.divisor_ns),
-            false => shared.then_some(least_ns),
+        self.coarse_divisor_ns().or((shared && self.packets >= MIN_PACKETS).then_some(least_ns))
+    }
+
+    /// The tick of a coarse clock that all times are multiples of: that is no chance, few as they may be.
+    pub fn coarse_divisor_ns(&self) -> Option<u64> {
+        self.least_ns().filter(|_| self.divisor_ns >= COARSE_NS)?;
+        match self.are_whole_seconds() {
+            true => Some(SECOND_NS),
+            false => (self.packets >= MIN_PACKETS).then_some(self.divisor_ns),
         }
     }
 
@@ -125,6 +144,23 @@ mod tests {
     #[test]
     fn a_tick_that_is_no_whole_millisecond_shows_in_its_steps() {
         assert_eq!(coarse_ns((0..40).map(|n| 123_000 + n / 2 * 15_625_000)), Some(15_625_000));
+    }
+
+    #[test]
+    fn files_that_follow_each_other_show_what_they_show_as_one() {
+        let clocks: [fn(i64) -> i64; 3] =
+            [|n| 5_000 + n * 7_001_000, |n| n * n * 10_000_000, |n| 123_000 + n / 2 * 15_625_000];
+        for clock in clocks {
+            for length in [1, 2, 3, 7, 20, 40] {
+                let mut joined = Resolution::default();
+                for first in (0..40).step_by(length) {
+                    let times = (first as i64..40).take(length).map(clock);
+                    let between = (first > 0).then(|| clock(first as i64).abs_diff(clock(first as i64 - 1)));
+                    joined.join(&resolution(times), between);
+                }
+                assert_eq!(joined, resolution((0..40).map(clock)));
+            }
+        }
     }
 
     #[test]

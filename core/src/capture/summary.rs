@@ -69,17 +69,36 @@ impl CaptureFile {
 }
 
 impl CaptureFile {
+    /// Its clock: that of all files that follow each other, where its own packets do not show a coarser one.
+    fn clock<'a>(&'a self, joined: &'a Resolution) -> &'a Resolution {
+        if self.resolution.coarse_divisor_ns().is_some() { &self.resolution } else { joined }
+    }
+
     /// How fine its clock is, in ns: 1 or 100 for fine clocks, 1,000 for µs files; `None` where too few packets show it.
-    pub fn tick_ns(&self) -> Option<u64> {
-        self.resolution.tick_ns()
+    pub(super) fn tick_ns(&self, joined: &Resolution) -> Option<u64> {
+        self.clock(joined).tick_ns().filter(|_| self.packets > 0)
     }
 
     /// What only the whole file shows.
-    pub(super) fn note(&self) -> Option<Note> {
-        let tick_ms = self.resolution.coarse_ns()? as f64 / 1e6;
+    pub(super) fn note(&self, joined: &Resolution) -> Option<Note> {
+        let tick_ms = self.clock(joined).coarse_ns().filter(|_| self.packets > 0)? as f64 / 1e6;
         let message = format!("its clock ticks every {tick_ms} ms only");
         Some(Note { code: NoteCode::CoarseClock, message, count: self.packets, frame: None })
     }
+}
+
+/// The clock of files that follow each other, given in this order.
+pub(super) fn joined<'a>(files: impl Iterator<Item = &'a CaptureFile>) -> Resolution {
+    let mut all = Resolution::default();
+    let mut last_ns: Option<i64> = None;
+    for file in files {
+        all.join(
+            &file.resolution,
+            last_ns.zip(file.first_time_ns).map(|(last_ns, first_ns)| last_ns.abs_diff(first_ns)),
+        );
+        last_ns = file.previous_time_ns.or(last_ns);
+    }
+    all
 }
 
 /// Some of the packet's IP datagram was not captured: not every byte that is missing of a packet is.

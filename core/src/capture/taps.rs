@@ -46,6 +46,10 @@ impl Taps {
         })
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = Tap> {
+        self.taps.iter().copied()
+    }
+
     pub fn get(&self, number: u16) -> Option<Tap> {
         self.taps.get(usize::from(number)).copied()
     }

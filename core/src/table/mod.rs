@@ -66,7 +66,7 @@ impl Tables {
             ("bytes", numbers(files.iter().map(|file| file.bytes))),
             ("first_time", times(files.iter().map(|file| file.first_time_ns))),
             ("last_time", times(files.iter().map(|file| file.last_time_ns))),
-            ("tick_ns", optional::<UInt64Type>(files.iter().map(|file| file.tick_ns()))),
+            ("tick_ns", optional::<UInt64Type>(self.recording.ticks_ns().into_iter())),
         ])
     }
 

@@ -52,6 +52,7 @@ pub fn rows(
 ) -> Vec<TapRow> {
     let spoken = connections.iter().zip(conversations).filter(|(_, conversation)| conversation.dialogue().is_some());
     let database: HashSet<_> = spoken.map(|(connection, _)| (connection.client.address, connection.server)).collect();
+    let ticks_ns = recording.tap_ticks_ns();
     let mut rows: Vec<(u64, TapRow)> = Vec::new();
     for path in &paths {
         let Some(connection) = connections.get(path.connection) else { continue };
@@ -65,7 +66,7 @@ pub fn rows(
         }
         for (low, high, pair) in path.pairs.iter().filter(|(.., pair)| pair.packets() > 0) {
             let ends = (client.to_string(), server);
-            rows.push((pair.packets(), TapRow::new(ends, (*low, *high), pair, path, is_swapped, recording)));
+            rows.push((pair.packets(), TapRow::new(ends, (*low, *high), pair, path, is_swapped, recording, &ticks_ns)));
         }
     }
     rows.sort_by(|(packets, row), (other_packets, other)| {
@@ -82,6 +83,7 @@ impl TapRow {
         path: &Path,
         is_swapped: bool,
         recording: &Recording,
+        ticks_ns: &[i64],
     ) -> TapRow {
         let (asks, answers) = if is_swapped { (Side::Server, Side::Client) } else { (Side::Client, Side::Server) };
         let (there, back) = (&pair.ways[asks as usize], &pair.ways[answers as usize]);
@@ -107,7 +109,7 @@ impl TapRow {
             client,
             server: std::net::SocketAddr::new(server.address, server.port).to_string(),
             taps: [near, far].map(|tap| recording.tap_name(tap).unwrap_or_default()),
-            clocks: judged(recording, [low, high], &ways, between),
+            clocks: judged(recording, ticks_ns, [low, high], &ways, between),
             ways,
             between,
             reordered: there.overtaken + back.overtaken,
@@ -128,8 +130,14 @@ fn middle(differences: &Differences) -> i64 {
 }
 
 /// Do the taps' times come from one clock? No packet arrives before it was sent.
-fn judged(recording: &Recording, taps: [u16; 2], ways: &[Way; 2], between: Option<Clocks>) -> &'static str {
-    let ticks = taps.map(|tap| recording.tap_tick_ns(tap).map_or(0, |tick_ns| tick_ns as i64));
+fn judged(
+    recording: &Recording,
+    ticks_ns: &[i64],
+    taps: [u16; 2],
+    ways: &[Way; 2],
+    between: Option<Clocks>,
+) -> &'static str {
+    let ticks = taps.map(|tap| ticks_ns.get(usize::from(tap)).copied().unwrap_or(0));
     let rounded_ns = ROUNDED_NS.saturating_add(ticks[0]).saturating_add(ticks[1]);
     let is_before = |way: &Way| way.took.is_some_and(|took| took.least_ns < -rounded_ns);
     let [one, other] = taps.map(|tap| recording.tap(tap).map(|tap| tap.place));
