@@ -1,6 +1,8 @@
-"""What several files say together: whose frame it is; and what --decode-as must not say of them."""
+"""What several files say together: whose frame it is, what is wrong; and what --decode-as must not say of them."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from conftest import load_fixture
@@ -32,3 +34,15 @@ def test_decode_as_that_contradicts_what_a_connection_begins_with_is_refused(nam
 def test_where_no_beginning_was_captured_decode_as_is_obeyed() -> None:
     forced = latpcap.read(load_fixture("mysql/mid-prepared").path, decode_as={3306: "postgresql"})
     assert set(forced.connections.column("protocol")) == {"postgresql"}
+
+
+def test_what_is_wrong_with_many_files_is_told_once(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.pcapng" for number in range(5)]
+    for file in files:
+        file.write_bytes(bytes(300))
+    files[0].write_bytes(load_fixture("mysql/churn-20").path.read_bytes()[:300])
+    with pytest.raises(latpcap.NoDatabaseTraffic) as error:
+        latpcap.read(files).analyze()
+    assert str(error.value).count("is no capture but all zeros") == 1
+    assert "; 1.pcapng: is no capture but all zeros" in str(error.value)
+    assert str(error.value).endswith("(likewise 3 more)")

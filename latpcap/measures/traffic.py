@@ -41,13 +41,17 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
     return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join([*known, *hidden])}"
 
 
-def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Iterable[str]) -> Iterator[str]:
-    """What the notes of these codes say, without the file that they name first."""
+def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str]) -> Iterator[str]:
+    """What the notes of these codes say, each once: of several files with the first one's name."""
     for code in codes:
-        for note in notes:
-            if note.code == code:
-                starts = (f"{path}: " for path in files if note.message.startswith(f"{path}: "))
-                yield note.message.removeprefix(next(starts, ""))
+        said: dict[str, list[str]] = {}
+        for message in (note.message for note in notes if note.code == code):
+            path = next((path for path in files if message.startswith(f"{path}: ")), "")
+            said.setdefault(message.removeprefix(f"{path}: "), []).append(path)
+        for message, paths in said.items():
+            named = f"{paths[0]}: {message}" if paths[0] and len(files) > 1 else message
+            more = f" (likewise {len(paths) - 1} more)" if len(paths) > 1 else ""
+            yield named + more
 
 
 def _without_tcp(recording: Recording) -> str:
