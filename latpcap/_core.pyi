@@ -1,6 +1,6 @@
 """The Rust core: captures in, columns out. Written in `core/src/python/`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,14 +75,15 @@ def read(
     in_memory: int | None = None,
     threads: int | None = None,
     keylog: KeyLog | None = None,
-    part: tuple[int, int] | None = None,
+    part: tuple[int | Sequence[int], int] | None = None,
     progress: Progress | None = None,
 ) -> Recording:
     """Read captures as one recording; releases the GIL. A `str` is a path or `-`, `bytes` are a file's content.
 
     `disk`: a folder, and how many bytes may go to temporary files there; `in_memory`: beyond how many bytes rows do,
     where they need not. `names`: what results call each source. `part`: part k (from 0) of n of the client groups
-    (all connections between two hosts) alone; connections and frames keep the numbers that they have in the whole.
+    (all connections between two hosts) alone, or several of these parts; connections and frames keep the numbers that
+    they have in the whole.
     """
 
 def client_groups(

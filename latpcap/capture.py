@@ -95,7 +95,7 @@ def read(
     threads: int | None = None,
     keylog: Any = None,
     link_type: int | str | None = None,
-    part: tuple[int, int] | None = None,
+    part: tuple[int | Sequence[int], int] | None = None,
     progress: Any = None,
 ) -> Capture:
     """Read one or several captures as one recording.
@@ -113,8 +113,9 @@ def read(
     depend on it); `keylog` is a path to the secrets of TLS sessions as a client logs them (SSLKEYLOGFILE; also bytes, a
     file object, or a list of these), with which their statements are read as if nobody had encrypted them; `link_type`
     is that of packets that do not tell their own (`"ethernet"`, `"raw"` for IP without a frame, or a LINKTYPE's
-    number); `part=(k, n)` reads only part k (from 0) of n of the recording, which is made of whole client groups:
-    docs/long-recordings.md; `progress` (a `latpcap.Progress`) can be watched and cancelled from another thread.
+    number); `part=(k, n)` reads only part k (from 0) of n of the recording, which is made of whole client groups
+    (docs/long-recordings.md), or several of these parts (`part=((0, 3), 8)`); `progress` (a `latpcap.Progress`) can be
+    watched and cancelled from another thread.
 
     Raises `CaptureError` where a file cannot be read or is no capture; whoever computes from what was read, `DiskFull`
     where temporary files have no room.

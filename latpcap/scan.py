@@ -18,6 +18,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
 from importlib.metadata import version
 from typing import Any
 from zlib import crc32
@@ -40,10 +41,12 @@ from latpcap.tables.selected import only
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = ["Asked", "Partial", "Partition", "Scan", "part", "read_part", "reduce"]
+__all__ = ["SHARES", "Asked", "Partial", "Partition", "Scan", "part", "read_part", "reduce", "share_of"]
 
 BETWEEN = " → "
 """The client and the server of a group's name."""
+SHARES = 1024
+"""Of client groups, where parts are made of what they weigh."""
 RTTS_MS = (1.0, 5.0, 15.0, 50.0)
 _COUNT, _NS, _TEXT = DataType.uint64(), DataType.int64(), DataType.string()
 _TIME = DataType.timestamp("ns", tz="UTC")
@@ -54,6 +57,8 @@ class Partition(Struct, frozen=True):
 
     number: int = 0
     of: int = 1
+    shares: tuple[int, ...] = ()
+    """Of `SHARES` of all groups, those of this part; without, it is that which has its number among `of` shares."""
 
     @classmethod
     def all(cls, of: int) -> list[Partition]:
@@ -62,9 +67,37 @@ class Partition(Struct, frozen=True):
             raise UsageError("there is one part at least")
         return [cls(number, of) for number in range(of)]
 
+    @classmethod
+    def weighed(cls, of: int, weights: Sequence[int]) -> list[Partition]:
+        """Every part, each with about as much to do, where each of the `SHARES` weighs so much.
+
+        >>> [len(part.shares) for part in Partition.weighed(2, [900, 500, 500] + [1] * (SHARES - 3))]
+        [562, 462]
+        """
+        if of > SHARES:
+            return cls.all(of)
+        shares: list[list[int]] = [[] for _ in cls.all(of)]
+        parts = [(0, number) for number in range(of)]
+        for share in sorted(range(SHARES), key=lambda share: -weights[share]):
+            weight, number = heappop(parts)  # the lightest so far takes the heaviest that is left
+            shares[number].append(share)
+            heappush(parts, (weight + weights[share], number))
+        return [cls(number, of, tuple(sorted(each))) for number, each in enumerate(shares)]
+
+    @property
+    def part(self) -> tuple[Sequence[int], int]:
+        """As `latpcap.read` takes it."""
+        return (self.shares, SHARES) if self.shares else ((self.number,), self.of)
+
     def holds(self, group: str) -> bool:
-        """The group is of this part, on any machine."""
-        return crc32(group.encode("utf-8", "surrogateescape")) % self.of == self.number
+        """The group of a dataset is of this part, on any machine."""
+        numbers, of = self.part
+        return share_of(group, of) in numbers
+
+
+def share_of(group: str, of: int) -> int:
+    """Which of so many shares of all has a group of a dataset, which is known by its name."""
+    return crc32(group.encode("utf-8", "surrogateescape")) % of
 
 
 class Asked(Struct, frozen=True):
@@ -152,7 +185,7 @@ def part(
 def read_part(files: Sequence[str], partition: Partition, asked: Asked, progress: Any = None) -> Recording:
     """The client groups of one part of `files`, which are captures, or a dataset."""
     if not any(is_dataset(path) for path in files):
-        return read([*files], part=(partition.number, partition.of), progress=progress, **asked.reading).recording
+        return read([*files], part=partition.part, progress=progress, **asked.reading).recording
     whole = read([*files], progress=progress, **asked.reading).recording
     if partition.of == 1:
         return whole
@@ -186,8 +219,11 @@ def _check(parts: Sequence[Partial]) -> None:
         raise UsageError("parts were asked for different things: they are not of one scan")
     if len({each.captures for each in parts}) > 1:
         raise UsageError("workers have read different files under the same names: all must see the same ones")
-    if [each.partition for each in parts] != Partition.all(parts[0].partition.of):
-        raise UsageError(f"{len(parts)} parts are there, and not each of the {parts[0].partition.of} once")
+    of, shares = parts[0].partition.of, sorted(share for each in parts for share in each.partition.shares)
+    if [(each.partition.number, each.partition.of) for each in parts] != [(number, of) for number in range(of)]:
+        raise UsageError(f"{len(parts)} parts are there, and not each of the {of} once")
+    if shares and shares != [*range(SHARES)]:
+        raise UsageError("parts were divided differently: they are not of one scan")
 
 
 # --- client groups ----------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ __all__ = ["fibre_ms", "parse_bandwidth", "parse_distance_km", "parse_duration_m
 __all__ += [
     "DEFAULT_DISK",
     "DEFAULT_MEMORY",
+    "LEAST_MEMORY",
     "MAX_MS",
     "PLACES_MS",
     "QUERY_TIMEOUT_S",
@@ -48,6 +49,7 @@ RttIs = Literal["ping", "handshake", "in-stream"]
 RTT_IS: tuple[RttIs, ...] = get_args(RttIs)
 
 DEFAULT_MEMORY = 1_000_000_000
+LEAST_MEMORY = 64_000_000
 """What reading may keep, in bytes."""
 DEFAULT_DISK = 20_000_000_000
 """What may go to temporary files beyond that, in bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -16,7 +17,10 @@ from msgspec.structs import replace
 from test_client_groups import moved
 
 import latpcap as package
-from latpcap.scan import Asked, Partition, Scan, part, reduce
+from latpcap.scan import SHARES, Asked, Partition, Scan, part, reduce
+from latpcap.tables.client_groups import client_groups
+from latpcap.units import DEFAULT_MEMORY
+from latpcap.work.weighing import GROUP, weights
 
 MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
 """Several protocols; each gets a client and a server of its own."""
@@ -39,6 +43,42 @@ def test_the_partition_does_not_show_in_the_result(files: list[str]) -> None:
     whole = scanned(files, 1)
     assert len(whole.groups) >= 4
     assert {scanned(files, parts).json() for parts in (2, 3, 7)} == {whole.json()}
+
+
+def test_nor_does_what_the_parts_weigh(files: list[str]) -> None:
+    seen = weights(files, DEFAULT_MEMORY)
+    assert seen is not None
+    for weighed in ([*seen], [*range(1, SHARES + 1)]):
+        found = reduce([part(files, each) for each in Partition.weighed(3, weighed)])
+        assert found.json() == scanned(files, 1).json()
+
+
+def test_a_group_weighs_its_packets_and_its_own_cost(files: list[str]) -> None:
+    packets = max(group["packets"] for group in client_groups(files).to_dicts())
+    assert packets > 600  # the N+1
+    assert max(weights(files, DEFAULT_MEMORY) or []) == packets + GROUP
+
+
+def test_a_share_with_half_of_the_work_has_a_part_of_its_own() -> None:
+    weighed = [1] * SHARES
+    weighed[5] = SHARES
+    assert [each.shares for each in Partition.weighed(2, weighed)] == [(5,), (*range(5), *range(6, SHARES))]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, SHARES, SHARES + 1])
+def test_all_shares_are_dealt_out_once(parts: int) -> None:
+    divided = Partition.weighed(parts, [*range(1, SHARES + 1)])
+    assert len(divided) == parts
+    if parts <= SHARES:
+        assert sorted(share for each in divided for share in each.shares) == [*range(SHARES)]
+        assert all(each.shares for each in divided)
+
+
+def test_files_that_cannot_be_weighed_are_divided_all_the_same(files: list[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.pcapng")  # nobody reads it in vain
+    (tmp_path / "notes.pcapng").write_text("no capture")
+    for name in ("pipe", "notes", "nowhere"):
+        assert weights([*files, str(tmp_path / f"{name}.pcapng")], DEFAULT_MEMORY) is None
 
 
 def test_threads_and_processes_find_the_same(files: list[str]) -> None:
@@ -73,8 +113,11 @@ def test_its_sums_are_those_of_the_whole(files: list[str]) -> None:
 
 
 def test_a_dataset_gives_what_its_captures_give(files: list[str], tmp_path: Path) -> None:
-    package.read(files).save(tmp_path / "saved")
-    assert scanned([str(tmp_path / "saved")], 2).json() == scanned(files, 1).json()
+    saved = [str(tmp_path / "saved")]
+    package.read(files).save(saved[0])
+    assert scanned(saved, 2).json() == scanned(files, 1).json()
+    weighed = Partition.weighed(3, weights(saved, DEFAULT_MEMORY) or [])
+    assert reduce([part(saved, each) for each in weighed]).json() == scanned(files, 1).json()
 
 
 def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Path) -> None:
@@ -86,6 +129,7 @@ def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Pat
         ([replace(parts[0], version="0.0.9"), parts[1]], r"different versions of latpcap \(0.0.9, "),
         ([part(files[:2], Partition(0, 2), Asked(think_s=2.0)), parts[1]], "asked for different things"),
         ([part(files[1:2], Partition(0, 2)), parts[1]], "all must see the same ones"),
+        ([part(files[:2], Partition.weighed(2, [1] * SHARES)[0]), parts[1]], "divided differently"),
     ):
         with pytest.raises(package.UsageError, match=message):
             reduce(told)

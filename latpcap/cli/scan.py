@@ -10,6 +10,7 @@ import click
 from latpcap.cli.io import INTERRUPTED, flat, read_capture, warn, write
 from latpcap.cli.options import PATH, Duration, RttList, json_option, scanning_options
 from latpcap.errors import UsageError
+from latpcap.units import LEAST_MEMORY
 
 if TYPE_CHECKING:
     from latpcap.scan import Asked
@@ -46,7 +47,8 @@ T = TypeVar("T")
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="So many work at once, each with --memory; with --json as many as there are processors unless said.",
+    help="So many work at once, and share --memory (those of a --scheduler have it each); with --json as many as there "
+    "are processors unless said.",
 )
 @click.option(
     "--parts",
@@ -149,11 +151,12 @@ class _Work:
             raise UsageError("--scheduler is that of Dask or Ray: say --engine dask or ray, too")
         if "-" in given["captures"] or "-" in given["keylog"]:
             raise UsageError("standard input can be read only once, and each part reads all files: name files")
-        at_once = given["workers"] or given["parts"] or processors()
-        self.parts = given["parts"] or at_once
-        self.asked = _asked(given, at_once)
-        self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
         is_here = given["scheduler"] is None
+        pay = processors() if not is_here else min(processors(), max(1, given["memory"] // LEAST_MEMORY))
+        at_once = given["workers"] or min(given["parts"] or pay, pay)
+        self.parts = given["parts"] or at_once
+        self.asked = _asked(given, at_once, _share(given["memory"], at_once) if is_here else given["memory"])
+        self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
         self.files = named_by(given["captures"]) if is_here else files_of(given["captures"], self.engine)
         self.quiet = given["quiet"]
 
@@ -178,7 +181,17 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _asked(options: Mapping[str, Any], at_once: int) -> Asked:
+def _share(memory: int, workers: int) -> int:
+    """What each of the workers of this machine may keep, so that all of them keep no more than `memory`."""
+    if workers > 1 and memory < workers * LEAST_MEMORY:
+        raise UsageError(
+            f"--memory is shared by {workers} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
+            "give more, or name fewer --workers"
+        )
+    return memory // workers
+
+
+def _asked(options: Mapping[str, Any], at_once: int, memory: int) -> Asked:
     from latpcap.scan import RTTS_MS, Asked
     from latpcap.work.local import processors
 
@@ -188,7 +201,7 @@ def _asked(options: Mapping[str, Any], at_once: int) -> Asked:
         show_literals=options["show_literals"],
         decode_as=tuple(options["decode_as"]),
         keylog=tuple(options["keylog"]),
-        memory=options["memory"],
+        memory=memory,
         disk=options["disk"],
         temp_folder=options["temp_folder"],
         threads=max(1, processors() // at_once),

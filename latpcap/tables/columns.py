@@ -232,16 +232,26 @@ def map_text(array: ChunkedArray, change: Callable[[str], str]) -> Array:
 
 def take(array: Array, indices: NDArray[np.integer[Any]]) -> Array:
     """Return `array[indices]`, null where the index is negative."""
+    return _taken(array, _indices(indices))
+
+
+def _indices(rows: NDArray[np.integer[Any]]) -> Array:
+    """Rows as Arrow takes them; a negative one becomes null."""
+    return Array.from_numpy(rows.astype(np.int64)).cast(DataType.uint64())
+
+
+def _taken(array: Array, indices: Array) -> Array:
     if not array.field.nullable:
         array = array.cast(array.type)  # forgets that nothing was null
-    return array.take(Array.from_numpy(indices.astype(np.int64)).cast(DataType.uint64()))
+    return array.take(indices)
 
 
 def rows_of(table: Table, rows: NDArray[np.integer[Any]]) -> Table:
     """Return these rows of a table."""
     if len(rows) == 0:
         return Table.from_pydict({name: empty(table.column(name).type) for name in table.column_names})
-    return Table.from_pydict({name: take(_one_array(table.column(name)), rows) for name in table.column_names})
+    indices = _indices(rows)
+    return Table.from_pydict({name: _taken(_one_array(table.column(name)), indices) for name in table.column_names})
 
 
 def nullable(values: NDArray[Any], valid: Bools | None = None) -> Array:

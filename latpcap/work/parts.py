@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from typing import Any, TypeVar
 
 from latpcap.errors import WorkersLost
-from latpcap.scan import Partition
+from latpcap.scan import Asked, Partition
 from latpcap.tables import sources
 from latpcap.units import counted
 from latpcap.work.engine import Engine
+from latpcap.work.weighing import weights
 
 __all__ = ["ATTEMPTS", "each_part", "files_of", "named_by"]
 
@@ -35,23 +36,31 @@ def named_by(given: Sequence[str]) -> list[str]:
 def each_part(
     work: Callable[..., T],
     files: Sequence[str],
+    asked: Asked,
     more: tuple[Any, ...],
     engine: Engine,
     parts: int,
     tell: Callable[[str], None],
-) -> dict[Partition, T]:
-    """What `work(files, partition, *more)` gives for each of so many parts; `tell` hears which are done.
+) -> list[T]:
+    """What `work(files, partition, asked, *more)` gives for each of so many parts; `tell` hears which are done.
 
     What goes wrong in a part is raised, and ends all others. Raises `WorkersLost` where workers die again and again.
     """
     found: dict[Partition, T] = {}
+    divided: list[Partition] = []
     missing = Partition.all(parts)
     failures = 0
     while missing:
         done = len(found)
-        _try(
-            lambda executor, each: executor.submit(engine.work(work), files, each, *more), engine, missing, found, tell
-        )
+        with engine.workers() as executor:
+            lost: tuple[type[BaseException], ...] = (*engine.lost, MemoryError)  # some die of it, some can still tell
+            if not divided:
+                missing = divided = _divided(executor, files, asked, parts, lost)
+
+            def begin(each: Partition, executor: Executor = executor) -> Future[T]:
+                return executor.submit(engine.work(work), files, each, asked, *more)
+
+            _try(begin, missing, found, lost, tell)
         missing = [each for each in missing if each not in found]
         failures = 0 if len(found) > done else failures + 1
         if missing and failures == ATTEMPTS:
@@ -61,31 +70,45 @@ def each_part(
             )
         if missing:
             tell(f"a worker died: {_named(missing)} done again")
-    return found
+    return [found[each] for each in divided]
+
+
+def _divided(
+    executor: Executor, files: Sequence[str], asked: Asked, parts: int, lost: tuple[type[BaseException], ...]
+) -> list[Partition]:
+    """The parts, each with about as much to do, as far as a look at the files tells; each worker looks at some."""
+    if parts == 1:
+        return Partition.all(parts)
+    looks = min(parts, len(files))
+    try:
+        begun = [executor.submit(weights, files[number::looks], asked.memory) for number in range(looks)]
+        found = [look.result() for look in begun]
+    except lost:
+        return Partition.all(parts)
+    known = [each for each in found if each is not None]
+    return Partition.weighed(parts, [sum(each) for each in zip(*known, strict=True)]) if known else Partition.all(parts)
 
 
 def _try(
-    begin: Callable[[Any, Partition], Future[T]],
-    engine: Engine,
+    begin: Callable[[Partition], Future[T]],
     missing: Sequence[Partition],
     found: dict[Partition, T],
+    lost: tuple[type[BaseException], ...],
     tell: Callable[[str], None],
 ) -> None:
     """Compute what is missing, as far as the workers live."""
-    with engine.workers() as executor:
-        lost: tuple[type[BaseException], ...] = (*engine.lost, MemoryError)  # some die of it, and some can still tell
-        futures: dict[Future[T], Partition] = {}
+    futures: dict[Future[T], Partition] = {}
+    try:
+        for each in missing:
+            futures[begin(each)] = each
+    except lost:
+        pass  # a worker died before all parts were given out
+    for future in as_completed(futures):
         try:
-            for each in missing:
-                futures[begin(executor, each)] = each
+            found[futures[future]] = future.result()
         except lost:
-            pass  # a worker died before all parts were given out
-        for future in as_completed(futures):
-            try:
-                found[futures[future]] = future.result()
-            except lost:
-                continue
-            tell(f"part {futures[future].number + 1} of {futures[future].of} is done")
+            continue
+        tell(f"part {futures[future].number + 1} of {futures[future].of} is done")
 
 
 def _named(parts: Sequence[Partition]) -> str:

@@ -60,9 +60,8 @@ def saved(
     """
     with new_folder(output, force=force) as making:
         # nobody keeps the secret: what it hides cannot be found by guessing afterwards
-        more = (asked, str(making), os.urandom(SECRET_BYTES))
-        found = each_part(write, files, more, engine, parts, tell)
-        written = [found[each] for each in Partition.all(parts)]
+        more = (str(making), os.urandom(SECRET_BYTES))
+        written = each_part(write, files, asked, more, engine, parts, tell)
         _check(written)
         for each in written:
             _take(each, making)
@@ -76,7 +75,7 @@ def write(
     files: Sequence[str], partition: Partition, asked: Asked, making: str, secret: bytes, *, progress: Any = None
 ) -> Written:
     """Read one part of `files`, and write it to a folder of its own within `making`: what a worker does."""
-    capture = read([*files], part=(partition.number, partition.of), progress=progress, **asked.reading)
+    capture = read([*files], part=partition.part, progress=progress, **asked.reading)
     try:
         folder = tempfile.mkdtemp(prefix=f"{partition.number}.", suffix=ATTEMPT, dir=making)
     except FileNotFoundError:

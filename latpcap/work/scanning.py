@@ -23,4 +23,4 @@ def scanned(
     What goes wrong in a part (a file that its worker does not see) is raised, and ends all others. Raises `WorkersLost`
     where workers die again and again.
     """
-    return reduce(each_part(part, files, (asked,), engine, parts, tell).values())
+    return reduce(each_part(part, files, asked, (), engine, parts, tell))
