@@ -24,6 +24,7 @@ from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Asked, Partition, part, reduce
 from latpcap.tables.dataset import manifest
 from latpcap.work.local import Processes, Threads
+from latpcap.work.on_dask import Dask
 from latpcap.work.saving import saved, write
 
 MANY = 40
@@ -62,10 +63,14 @@ def test_nor_do_the_captures(seed: int, tmp_path: Path) -> None:
     assert told(package.read(tmp_path / "saved")) == told(package.read(files, show_literals=True))
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_the_command_has_it_written_by_workers(files: list[str], whole: str, engine: str, tmp_path: Path) -> None:
+def test_workers_of_dask_write_it_too(files: list[str], whole: str, tmp_path: Path) -> None:
+    saved(files, Asked(), Dask(1), 3, str(tmp_path / "saved"))
+    assert told(package.read(tmp_path / "saved")) == whole
+
+
+def test_the_command_has_it_written_by_workers(files: list[str], whole: str, tmp_path: Path) -> None:
     output = str(tmp_path / "saved")
-    status, out, err = run(*files, "-o", output, "--engine", engine, "--workers", "2", "--parts", "3")
+    status, out, err = run(*files, "-o", output, "--engine", "processes", "--workers", "2", "--parts", "3")
     assert (status, out) == (0, "")
     assert sorted(line for line in err.splitlines() if "part " in line) == [
         f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)

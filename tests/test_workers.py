@@ -202,8 +202,10 @@ def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
     with LocalCluster(**settings) as cluster:  # type: ignore[no-untyped-call]
         monkeypatch.chdir("/")
         asked = ("--json", "--quiet", "--engine", "dask", "--scheduler", cluster.scheduler_address)
-        assert run("*.pcapng", *asked) == (0, alone(files), "")
-        assert run("none.pcapng", *asked) == (3, "", "latpcap: none.pcapng: no such file\n")
+        assert CliRunner().invoke(cli, ["scan", "*.pcapng", *asked]).output == alone(files)
+        done = CliRunner().invoke(cli, ["scan", "none.pcapng", *asked])
+        assert isinstance(done.exception, CaptureError)
+        assert str(done.exception) == "none.pcapng: no such file"
     metadata = tmp_path / "latpcap-0.0.9.dist-info" / "METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: latpcap\nVersion: 0.0.9\n")
