@@ -22,7 +22,7 @@ from test_client_groups import moved
 
 import latpcap
 from latpcap.errors import CaptureError
-from latpcap.tables.remote import FIRST, PART, RemoteFile
+from latpcap.tables.remote import FIRST, PART, RemoteFile, opened
 
 MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
 PACKETS_A_FILE = 60
@@ -175,12 +175,15 @@ def test_who_may_not_read_is_told_so(s3: Store, command: Command, ring: list[Pat
     assert err.startswith("latpcap: s3://captures/ring/ring_*.pcapng: permission denied: ")
 
 
-def test_without_credentials_what_lacks_is_named(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.delenv(name)
-    status, out, err = command("s3://captures/ring.pcapng")
+def test_credentials_that_lack_are_named_and_found_when_they_are_set(s3: Store, command: Command) -> None:
+    url = s3.put("lacks/live.pcapng", load_fixture("mysql/sql-errors").path.read_bytes())
+    with pytest.MonkeyPatch.context() as lacking:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            lacking.delenv(name)
+        status, out, err = command(url)
     assert (status, out, err.count("\n")) == (3, "", 1)
-    assert err.startswith("latpcap: s3://captures/ring.pcapng: no credentials: name a profile (AWS_PROFILE)")
+    assert err.startswith(f"latpcap: {url}: no credentials: name a profile (AWS_PROFILE)")
+    assert command(url)[0] == 0
 
 
 def test_a_server_that_is_not_there_is_one_line(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,6 +192,13 @@ def test_a_server_that_is_not_there_is_one_line(command: Command, monkeypatch: p
     status, out, err = command("s3://captures/ring.pcapng")
     assert (status, out, err.count("\n")) == (3, "", 1)
     assert "s3://captures/ring.pcapng: cannot be read: Could not connect to the endpoint URL" in err
+
+
+def test_a_dataset_of_what_cannot_be_read_leaves_nothing(command: Command, ring: list[Path], tmp_path: Path) -> None:
+    wanted = ("s3://captures/ring/*.pcapng", "s3://captures/gone.pcapng")
+    ended = command("scan", *wanted, "-o", tmp_path / "made", "--parts", "2", "--quiet")
+    assert ended == (3, "", "latpcap: s3://captures/gone.pcapng: no such file\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_second_ctrl_c_ends_at_once_where_a_server_says_nothing(s3: Store) -> None:
@@ -241,6 +251,21 @@ def test_what_is_looked_at_only_is_asked_for_no_further(long: Path) -> None:
     assert asked == [(0, FIRST)]
 
 
+def test_what_is_read_several_times_at_once_is_fetched_once(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched, part = [], RemoteFile.part
+    monkeypatch.setattr(RemoteFile, "part", lambda self, *ends: fetched.append(ends) or part(self, *ends))  # type: ignore[func-returns-value]
+    urls = [f"file://{long}"]
+    (one,), (other,) = opened(urls), opened(urls)
+    readers = one.reader(), other.reader()
+    content = [b"", b""]
+    while any(read := [reader.read(PART) for reader in readers]):
+        content = [before + more for before, more in zip(content, read, strict=True)]
+    assert content == [long.read_bytes()] * 2
+    assert sorted(fetched) == [(0, FIRST), *((at, min(at + PART, one.size)) for at in range(FIRST, one.size, PART))]
+    long.write_bytes(long.read_bytes() + b"more")
+    assert opened(urls)[0].size == one.size + 4
+
+
 @pytest.mark.parametrize("change", ["replaced", "shorter", "gone"])
 def test_what_changes_while_it_is_read_is_told(long: Path, change: str) -> None:
     file = RemoteFile(f"file://{long}")
@@ -253,6 +278,15 @@ def test_what_changes_while_it_is_read_is_told(long: Path, change: str) -> None:
     told = rf"^file://{long}: (has changed while it was read: read it again|no such file)$"
     with pytest.raises(CaptureError, match=told):
         deque(iter(lambda: reader.read(1 << 30), b""), maxlen=0)
+
+
+def test_what_could_not_be_fetched_is_asked_for_again(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = RemoteFile(f"file://{long}")
+    with monkeypatch.context() as patched:
+        patched.setattr(file, "part", lambda begin, end: 1 / 0)
+        failed = file.begun(0, FIRST)
+        assert isinstance(failed.exception(), ZeroDivisionError)
+    assert file.begun(0, FIRST).result() == long.read_bytes()[:FIRST]
 
 
 def test_what_goes_wrong_on_the_way_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Captures that lie elsewhere: objects in S3, files behind HTTP, and whatever else fsspec has a package for.
 
 They are read where the work is done, and nothing is copied to the disk: while one part of a file is read, the next ones
-are on their way.
+are on their way. What a process reads several times at once, as the parts of a scan do, is fetched once.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from latpcap.errors import CaptureError, LatpcapError, UsageError
 
@@ -22,17 +22,23 @@ __all__ = ["RemoteFile", "found", "is_url", "opened", "without_secrets"]
 
 T = TypeVar("T")
 
-FIRST = 256 << 10
-"""Bytes that are asked for first: what orders the files of a ring is in them, and they are read once more."""
-PART = 4 << 20
-AT_ONCE = 8
+FIRST = 64 << 10
+"""Bytes that are fetched when a file is looked up: what orders the files of a ring is in them."""
+FIRSTS = 512
+"""So many files keep these bytes until they are read; of further ones they are fetched again."""
+PART = 8 << 20
+AT_ONCE = 4
 """Parts that a process asks for ahead, of all files that it reads."""
+KEPT = 8
+"""Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
 LOOKED_UP_AT_ONCE = 16
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """With two letters at least: one is a drive."""
-USER = re.compile(rf"({URL.pattern})[^/\s]*@")
-QUERY = re.compile(rf"({URL.pattern}[^\s?]*)\?[^\s'\"]*=[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
+USER = re.compile(rf"({URL.pattern})(?:[^/\s:]*:(?!\d*/)[^\s'\"]*|[^/\s]*)@")
+"""A password may have a slash that should have been `%2F`; a port has none."""
+QUERY = re.compile(rf"((?i:https?)://[^\s?]*|{URL.pattern}[^\s?]*(?=\?[^\s'\"]*=))\?[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
+"""Behind HTTP `?` always begins one; elsewhere it may be that of a glob."""
 NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError"}
 """What botocore, which need not be installed, calls them."""
 
@@ -51,6 +57,8 @@ def without_secrets(text: str) -> str:
 
     >>> without_secrets("https://me:hush@host/live.pcap?X-Amz-Signature=hush: no such file")
     'https://host/live.pcap: no such file'
+    >>> without_secrets("cannot open 'ftp://me:hu/sh@host/live.pcap', 'http://host:80/me@home.pcap?hush'")
+    "cannot open 'ftp://host/live.pcap', 'http://host:80/me@home.pcap'"
     >>> without_secrets("s3://bucket/ring_?.pcap")
     's3://bucket/ring_?.pcap'
     """
@@ -75,8 +83,20 @@ def opened(sources: Sequence[Any]) -> list[Any]:
 
 def _looked_up(urls: Sequence[str]) -> Iterator[RemoteFile]:
     for first in range(0, len(urls), LOOKED_UP_AT_ONCE):
-        several = [_begun(partial(RemoteFile, url)) for url in urls[first : first + LOOKED_UP_AT_ONCE]]
-        yield from (each.result() for each in several)
+        several = urls[first : first + LOOKED_UP_AT_ONCE]
+        begun = [_begun(partial(_file, url, keep=first < FIRSTS)) for url in several]
+        yield from (each.result() for each in begun)
+
+
+def _file(url: str, *, keep: bool) -> RemoteFile:
+    """What lies at the URL: the same for all who read it as it is now."""
+    file = RemoteFile(url)
+    with _lock:
+        file = _files.setdefault(file.facts, file)
+        file.readings += 1
+    if keep and file.size:
+        file.keep_first()
+    return file
 
 
 class RemoteFile:
@@ -95,6 +115,25 @@ class RemoteFile:
         if self._facts["size"] is None:
             raise CaptureError(f"{self.place}: its server does not say how long it is: copy it to this machine first")
         self.size: int = self._facts["size"]
+        self.facts = f"{url} {self._facts}"
+        self.readings = 0
+        self._parts: WeakValueDictionary[int, Future[bytes]] = WeakValueDictionary()
+        self._first: Future[bytes] | None = None
+
+    def keep_first(self) -> None:
+        """Fetch its first bytes, and keep them."""
+        self._first = self.begun(0, min(FIRST, self.size))
+        self._first.result()
+
+    def begun(self, begin: int, end: int) -> Future[bytes]:
+        """The same part, on its way: fetched once for all who read it at the same time."""
+        with _lock:
+            part = self._parts.get(begin)
+            if part is None or (part.done() and part.exception() is not None):
+                part = self._parts[begin] = _begun(partial(self.part, begin, end))
+                if self.readings > 1:
+                    _kept.append(part)
+            return part
 
     def reader(self) -> Reader:
         """Read it from its beginning."""
@@ -127,15 +166,18 @@ class Reader:
         self._asked = 0
         self._under_way: deque[Future[bytes]] = deque()
         self._part = memoryview(b"")
+        self._checked: Future[None] | None = None
 
     def read(self, most: int) -> bytes:
         """The next bytes, `most` at most; none at the end."""
         if not self._part:
             self._ask()
             if not self._under_way:
-                self._file.check()
+                self._end()
                 return b""
             self._part = memoryview(self._under_way.popleft().result())
+            if self._asked == self._file.size > FIRST and not self._under_way:
+                self._checked = _begun(self._file.check)  # while its last part is read
         given, self._part = self._part[:most], self._part[most:]
         return bytes(given)
 
@@ -147,10 +189,23 @@ class Reader:
             ahead, length = max(1, AT_ONCE // len(_reading)), PART
         while len(self._under_way) < ahead and self._asked < self._file.size:
             begin, self._asked = self._asked, min(self._asked + length, self._file.size)
-            self._under_way.append(_begun(partial(self._file.part, begin, self._asked)))
+            self._under_way.append(self._file.begun(begin, self._asked))
+
+    def _end(self) -> None:
+        if self._checked is not None:
+            self._checked.result()
+        else:
+            self._file.check()
+        _reading.discard(self)
+        if not _reading:
+            _kept.clear()
 
 
+_lock = threading.Lock()
+_files: WeakValueDictionary[str, RemoteFile] = WeakValueDictionary()
+"""Those that somebody reads, by what was looked up."""
 _reading: WeakSet[Reader] = WeakSet()
+_kept: deque[Future[bytes]] = deque(maxlen=KEPT)
 
 
 def _begun(work: Callable[[], T]) -> Future[T]:
@@ -192,7 +247,16 @@ def _explained(url: str) -> Iterator[None]:
     except LatpcapError:
         raise
     except Exception as error:
+        _forget(url)
         raise CaptureError(f"{without_secrets(url)}: {_reason(error)}") from None
+
+
+def _forget(url: str) -> None:
+    """Next time credentials and servers are looked for anew: somebody may have set them."""
+    from fsspec import get_filesystem_class
+
+    with suppress(Exception):
+        get_filesystem_class(url.partition("://")[0]).clear_instance_cache()
 
 
 def _reason(error: Exception) -> str:
