@@ -211,7 +211,7 @@ def test_the_second_ctrl_c_ends_at_once_where_a_server_says_nothing(s3: Store) -
             assert process.stderr is not None
             assert process.stderr.readline() == b"latpcap: reading no further; Ctrl-C again ends at once\n"
             process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=60) == (b"", b"")
+            assert process.communicate(timeout=300) == (b"", b"")
     assert process.returncode == 128 + signal.SIGINT
 
 
