@@ -138,7 +138,7 @@ def watched(
         watch.join()
     if process.returncode:
         sys.exit(f"{engine}: ended with status {process.returncode}")
-    told: dict[str, Any] = json.loads(out)
+    told: dict[str, Any] = json.loads(out.splitlines()[-1])  # Ray has a line of its own
     return told, watch
 
 
@@ -209,7 +209,9 @@ class Watch(threading.Thread):
 
     @property
     def _readers(self) -> list[tuple[int, float]]:
-        return [each for each in self._seen.values() if each[0] >= self._least]
+        """The workers; to the first process Linux adds what those read that have ended."""
+        readers = {pid: each for pid, each in self._seen.items() if each[0] >= self._least}
+        return [each for pid, each in readers.items() if pid != self._pid] or [*readers.values()]
 
     @property
     def read(self) -> int:
