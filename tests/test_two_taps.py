@@ -51,8 +51,53 @@ def test_every_packet_of_the_other_tap_counts_as_seen_twice(run: str) -> None:
     assert both.analyze().summary.round_trips == latpcap.read(client).analyze().summary.round_trips
 
 
+COUNTS = ("round trips", "exchanges", "loss")
+
+
+def edited(capture: str, folder: Path, *options: str, only: str = "1-99999") -> str:
+    """These of its packets, as editcap's options change them."""
+    made = folder / f"{len([*folder.iterdir()])}.pcapng"
+    subprocess.run(["editcap", "-r", *options, capture, str(made), only], check=True)
+    return str(made)
+
+
+def told(*paths: str) -> dict[str, float]:
+    analysis = latpcap.read(list(paths)).analyze()
+    facts, budget = analysis.summary, analysis.budget
+    found = {"round trips": facts.round_trips, "exchanges": facts.exchanges, "runtime": facts.runtime_s}
+    return found | {"network": budget.network_s, "loss": budget.loss_s}
+
+
+@pytest.mark.parametrize("apart", ["0.02", "0.2", "-0.02", "-0.2"])
+def test_clocks_that_differ_make_no_retransmissions(tmp_path: Path, apart: str) -> None:
+    """By more than a few packets take: who saw the connection first tells it."""
+    client, server = path(RUNS[0], "client"), path(RUNS[0], "server")
+    other = edited(server, tmp_path, "-t", apart)
+    assert told(client, other) == pytest.approx(told(other if apart[0] == "-" else client))
+    codes = {row["code"] for row in latpcap.read([client, other]).health.to_dicts()}
+    assert codes == {"duplicate-packets"}
+
+
+def test_a_tap_that_begins_later_changes_nothing(tmp_path: Path) -> None:
+    client, server = path(RUNS[0], "client"), path(RUNS[0], "server")
+    late = edited(server, tmp_path, only="100-700")
+    assert told(client, late) == pytest.approx(told(client), rel=0.003, abs=0.001)
+
+
 def test_a_tap_that_goes_on_when_the_other_has_ended_is_read_on(tmp_path: Path) -> None:
     client, server = path(RUNS[0], "client"), path(RUNS[0], "server")
-    cut = tmp_path / "cut.pcapng"
-    subprocess.run(["editcap", "-r", client, str(cut), "1-50"], check=True)
-    assert len(exchanges(str(cut), server)) >= 20
+    whole, both = told(client), told(edited(client, tmp_path, only="1-310"), server)
+    assert [both[name] for name in COUNTS] == [whole[name] for name in COUNTS]
+    assert both["runtime"] == pytest.approx(whole["runtime"], abs=0.002)
+
+
+@pytest.mark.parametrize("each", ["7", "50"])
+def test_packets_that_were_captured_twice_may_cross_a_ring_s_files(tmp_path: Path, each: str) -> None:
+    """Both at one time, one in either file: these are no two taps."""
+    whole = load_fixture("mysql/doubled").path
+    plain = tmp_path / "plain.pcapng"
+    plain.write_bytes(subprocess.run(["zstd", "-qdc", whole], capture_output=True, check=True).stdout)
+    subprocess.run(["editcap", "-c", each, str(plain), str(tmp_path / "ring.pcapng")], check=True)
+    ring = told(*map(str, sorted(tmp_path.glob("ring_*"))))
+    assert ring == pytest.approx(told(str(whole)), rel=0.02)
+    assert [ring[name] for name in COUNTS] == [told(str(whole))[name] for name in COUNTS]

@@ -42,6 +42,8 @@ impl Clock {
 pub struct Flows<'a> {
     options: &'a Options,
     pub connections: Connections,
+    /// No other tap shows anything now, see [`Packet::alone`](crate::capture::Packet).
+    pub alone: bool,
     /// Those of other parts of the recording.
     followed: Followed,
     /// What several taps show of the same connections.
@@ -65,6 +67,7 @@ impl Flows<'_> {
         Flows {
             options,
             connections: Connections::default(),
+            alone: true,
             followed: Followed::default(),
             taps: Taps::within(options.limits.taps),
             notes: Notes::default(),
@@ -110,12 +113,12 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         if self.taps.concerns(number, connection, segment)
-            && let Some(other) = self.taps.pass(number, connection, side, segment)
+            && let Some((other, apart_ns)) = self.taps.pass(number, connection, side, segment)
         {
-            connection.leave_out(other);
+            connection.leave_out(other, apart_ns);
         }
         let fresh = connection.is_fresh(side, segment);
-        if connection.leaves_out(segment, fresh) {
+        if connection.leaves_out(side, segment, fresh, self.alone) {
             return;
         }
         let corrected;

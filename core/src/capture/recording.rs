@@ -30,6 +30,8 @@ const ENDING_PART: i64 = 16;
 const LITTLE: usize = 64 * 1024;
 /// Files of which the same is told one by one.
 const TOLD: usize = 3;
+/// A tap's next file begins as soon.
+const SOON_NS: i64 = 2_000_000_000;
 
 /// One captured packet, borrowed from the reader until the next one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub struct Packet<'a> {
     /// Which of several taps saw it: files that follow each other are of one place, files side by side in time of several,
     /// and each interface there is a tap.
     pub tap: u16,
+    /// No other tap shows anything now.
+    pub alone: bool,
     /// The tcpdump.org LINKTYPE of its interface.
     pub link_type: u16,
     /// What was captured.
@@ -56,6 +60,10 @@ pub struct Recording {
     /// The file whose packet was given last.
     current: Option<usize>,
     taps: Taps,
+    /// Files that have begun and go on.
+    going_on: Vec<usize>,
+    /// Only one of them does, and no other begins soon.
+    alone: bool,
     frames: u64,
     turns: Turns,
     extras: Extras,
@@ -139,6 +147,8 @@ impl Recording {
             waiting: BinaryHeap::with_capacity(sources.len()),
             current: None,
             taps: Taps::default(),
+            going_on: Vec::new(),
+            alone: true,
             frames: 0,
             turns: Turns::default(),
             extras: Extras::default(),
@@ -224,7 +234,8 @@ impl Recording {
     /// The packet that was stepped to, asked for once.
     #[inline]
     pub fn packet(&mut self) -> Option<Packet<'_>> {
-        self.files.get_mut(self.current?)?.packet(self.frames, &mut self.taps)
+        let packet = self.files.get_mut(self.current?)?.packet(self.frames, &mut self.taps)?;
+        Some(Packet { alone: self.alone && !self.taps.has_several_interfaces(), ..packet })
     }
 
     /// The TLS key logs that the files hold before the packet that was stepped to, since somebody asked last.
@@ -308,6 +319,10 @@ impl Recording {
                 let own = self.files.get(number)?.frames + 1;
                 self.current = Some(number);
                 self.turns.begin(self.frames + 1, number, own);
+                if own == 1 {
+                    self.going_on.push(number);
+                    self.look_for_others(number);
+                }
                 return self.current;
             }
         }
@@ -315,10 +330,12 @@ impl Recording {
 
     /// A file has ended: the one that waits for that is due.
     fn go_on(&mut self, ended: usize) {
+        self.going_on.retain(|&other| other != ended);
         let next = self.files.get_mut(ended).and_then(|file| file.next.take());
         if let Some((number, next)) = next.and_then(|number| Some((number, self.files.get(number)?))) {
             self.waiting.push(Reverse(Turn::new(next.begins_ns, number)));
         }
+        self.look_for_others(ended);
     }
 
     /// A file's first packet is due: it goes on where another one ends. `false` where that one has packets still, which
@@ -350,14 +367,23 @@ impl Recording {
             let same = path.bytes().zip(other_path.bytes()).take_while(|(one, other)| one == other).count();
             Some((same, other.is_over()))
         };
-        let mut places: Vec<_> =
-            self.taps.last_files().filter_map(|(place, last)| Some((alike(last)?, place, last))).collect();
-        places.sort_unstable();
+        // Of names as alike the first: the others may be copies of its files.
+        let last_files = self.taps.last_files().rev();
+        let mut places: Vec<_> = last_files.filter_map(|(place, last)| Some((alike(last)?, place, last))).collect();
+        places.sort_by_key(|&(alike, ..)| alike);
         let &(_, place, last) = places.last()?;
         if self.files.get_mut(last)?.ends_at(begins_ns) {
             return Some((place, last));
         }
         places.into_iter().rfind(|((_, is_over), ..)| *is_over).map(|(_, place, last)| (place, last))
+    }
+
+    /// A file has begun or ended: do others go on, or begin soon?
+    fn look_for_others(&mut self, number: usize) {
+        let now_ns = self.files.get(number).and_then(File::now_ns).unwrap_or(i64::MIN);
+        let is_to_begin = |turn: &Turn| self.files.get(turn.file()).is_some_and(|file| file.frames == 0);
+        let begins_soon = |turn: &Turn| turn.time_ns.saturating_sub(now_ns) <= SOON_NS && is_to_begin(turn);
+        self.alone = self.going_on.len() <= 1 && !self.waiting.iter().any(|Reverse(turn)| begins_soon(turn));
     }
 
     /// What is known of each file: complete once everything has been read.
@@ -548,6 +574,14 @@ impl File {
         ends_ns.saturating_sub(next_ns) <= (lasted_ns / ENDING_PART).min(ENDING_NS)
     }
 
+    /// The time of the packet that is due, or of the last one.
+    fn now_ns(&self) -> Option<i64> {
+        match &self.state {
+            State::Open(reader) => reader.record().time_ns,
+            State::Closed | State::Done => self.summary.last_time_ns,
+        }
+    }
+
     #[inline]
     fn has_packet(&self) -> bool {
         matches!(&self.state, State::Open(reader) if reader.record().is_packet)
@@ -570,6 +604,7 @@ impl File {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
             tap,
+            alone: false,
             link_type: record.link_type,
             bytes: reader.bytes(),
             original_length: record.original_length,

@@ -44,6 +44,32 @@ fn of_equal_times_the_last_file_goes_first_as_in_mergecap() {
     assert_eq!(order(&mut recording), "axmnbcyzodepf");
 }
 
+/// The taps of all packets, and where one of them is alone.
+fn taps(files: &[&[(u8, u8)]]) -> (String, String) {
+    let mut recording = Recording::open(files.iter().map(|packets| source(packets)).collect()).unwrap();
+    let (mut taps, mut alone) = (String::new(), String::new());
+    while let Some(packet) = recording.next_packet() {
+        taps.push(char::from(b'0' + packet.tap as u8));
+        alone.push(if packet.alone { 'x' } else { '.' });
+    }
+    (taps, alone)
+}
+
+#[test]
+fn a_file_given_twice_is_of_another_tap() {
+    let (first, next) = ([(1, b'a'), (9, b'b')], [(11, b'e'), (12, b'f')]);
+    assert_eq!(taps(&[&first, &first, &next]).0, "010100");
+}
+
+#[test]
+fn a_tap_is_alone_where_the_others_have_ended_and_none_begins_soon() {
+    let long = [(0, b'a'), (5, b'b'), (20, b'c'), (30, b'd'), (40, b'e')];
+    let short = [(3, b'x'), (21, b'y')];
+    assert_eq!(taps(&[&long, &short]), ("0100100".into(), "x....xx".into()));
+    let goes_on = [(22, b'z'), (31, b'z')];
+    assert_eq!(taps(&[&long, &short, &goes_on]), ("010011010".into(), "x.......x".into()));
+}
+
 #[test]
 fn a_thousand_files_are_merged_without_a_thousand_open_readers() {
     let sources = (0..1000).map(|number| source(&[((number / 4) as u8, b'a' + (number % 4) as u8)]));

@@ -16,12 +16,13 @@ pub(super) struct Taps {
     /// Of each place the first file and the last one so far.
     places: Vec<(usize, usize)>,
     taps: Vec<Tap>,
+    several_interfaces: bool,
     numbers: HashMap<(u16, u32), u16, ahash::RandomState>,
 }
 
 impl Taps {
     /// The last files of all places.
-    pub fn last_files(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub fn last_files(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
         self.places.iter().map(|&(_, last)| last).enumerate()
     }
 
@@ -35,13 +36,21 @@ impl Taps {
         u16::try_from(place).unwrap_or(u16::MAX)
     }
 
+    /// Are there several taps at one place?
+    pub fn has_several_interfaces(&self) -> bool {
+        self.several_interfaces
+    }
+
     /// The tap's number.
     #[cold]
     pub fn number(&mut self, place: u16, interface: u32) -> u16 {
         *self.numbers.entry((place, interface)).or_insert_with(|| {
             let number = u16::try_from(self.taps.len()).unwrap_or(u16::MAX);
             let file = self.places.get(usize::from(place)).map_or(0, |&(first, _)| first);
-            self.taps.push(Tap { file, place, interface });
+            let tap = Tap { file, place, interface };
+            self.several_interfaces |=
+                self.taps.iter().any(|other| other.place == place && other.interface != interface);
+            self.taps.push(tap);
             number
         })
     }

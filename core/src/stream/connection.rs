@@ -12,12 +12,11 @@ use super::readings::Readings;
 use super::reassembly::{Accepted, Reassembly, Sending};
 use super::rtt::{Acknowledged, RttSample};
 use super::samples::Samples;
-use super::taps::OtherTaps;
+use super::taps::{OtherTaps, Tap};
 use crate::ledger::Share;
 use crate::packet::{Endpoint, Flags, Segment};
 use crate::side::Side;
 use crate::stream::Chunk;
-use crate::taps::HORIZON_NS;
 
 /// What the option for timestamps takes of each segment (RFC 7323).
 const TIMESTAMPS_BYTES: u32 = 12;
@@ -27,8 +26,14 @@ const TIMESTAMPS_BYTES: u32 = 12;
 pub struct Connection {
     pub client: Endpoint,
     pub server: Endpoint,
-    /// The tap that showed it first.
+    /// The tap that shows it, as far as several do.
     pub tap: u16,
+    /// The tap that brought the last of each side.
+    brought_by: [u16; 2],
+    /// This segment was seen elsewhere than those before it: times of two places make no RTT.
+    elsewhere: bool,
+    /// All segments are, since the tap that showed its beginning shows it no more.
+    moved: bool,
     /// The handshake showed who the client is; otherwise it was assumed from the ports.
     pub oriented: bool,
     pub handshake: Handshake,
@@ -108,6 +113,9 @@ impl Connection {
             client,
             server,
             tap: segment.tap,
+            brought_by: [segment.tap; 2],
+            elsewhere: false,
+            moved: false,
             oriented,
             handshake: Handshake::default(),
             fin_ns: [None; 2],
@@ -180,11 +188,8 @@ impl Connection {
     /// nothing. `fresh`: see [`Connection::is_fresh`].
     #[inline]
     pub fn accept<'a>(&mut self, side: Side, segment: &Segment<'a>, fresh: bool) -> Option<Arrival<'a>> {
-        if !fresh && let Some(tap) = self.shown_by(side, segment) {
+        if !fresh && self.duplicates.has(side, segment) {
             self.anomalies_mut().duplicates.add(segment.frame);
-            if tap != segment.tap {
-                self.leave_out(segment.tap);
-            }
             return None;
         }
         self.duplicates.remember(side, segment);
@@ -208,7 +213,7 @@ impl Connection {
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
         }
-        let sample = match accepted.acknowledged {
+        let sample = match accepted.acknowledged.filter(|_| !self.elsewhere) {
             Some(Acknowledged::Sample(sample)) => {
                 self.acknowledged(side.other(), sample);
                 Some(sample)
@@ -239,35 +244,43 @@ impl Connection {
         self.duplicates.shown_last(of).collect()
     }
 
-    /// The tap that has shown this very packet. A SYN is not sent again within a second (RFC 6298), so it is known however
-    /// many packets of this tap were read before the other one's, whose clock may be behind.
-    fn shown_by(&self, side: Side, segment: &Segment<'_>) -> Option<u16> {
-        self.duplicates.tap_of(side, segment).or_else(|| {
-            let opened_ns = match (segment.flags.has(Flags::SYN), side) {
-                (false, _) => None,
-                (true, Side::Client) => self.handshake.syn_ns,
-                (true, Side::Server) => self.handshake.syn_ack_ns,
-            };
-            let is_same = opened_ns.is_some_and(|opened_ns| opened_ns.abs_diff(segment.time_ns) < HORIZON_NS as u64);
-            (is_same && segment.tap != self.tap).then_some(self.tap)
-        })
-    }
-
-    /// Another tap shows the same packets: they count as the first one saw them.
+    /// Another tap shows the same packets, so far apart in time: they count as this one saw them.
     #[cold]
-    pub fn leave_out(&mut self, tap: u16) {
-        self.other_taps.get_or_insert_default().add(tap);
+    pub fn leave_out(&mut self, tap: u16, apart_ns: u64) {
+        self.other_taps.get_or_insert_default().add(tap, apart_ns);
     }
 
-    /// Is the segment one that another tap saw? It counts as that one saw it.
+    /// Is the segment one that another tap saw? It counts as that one saw it. `alone`: no other tap shows anything now.
     #[inline]
-    pub fn leaves_out(&mut self, segment: &Segment<'_>, fresh: bool) -> bool {
-        let Some(others) = &mut self.other_taps else { return false };
-        let left_out = others.leave_out(segment, fresh);
+    pub fn leaves_out(&mut self, side: Side, segment: &Segment<'_>, fresh: bool, alone: bool) -> bool {
+        // Most connections passed one tap.
+        if self.other_taps.is_none() && self.brought_by[side as usize] == segment.tap {
+            self.elsewhere = self.moved;
+            return false;
+        }
+        let left_out = self.is_of_another_tap(side, segment, fresh, alone);
         if left_out {
             self.anomalies_mut().duplicates.add(segment.frame);
+        } else {
+            let before = std::mem::replace(&mut self.brought_by[side as usize], segment.tap);
+            self.elsewhere = self.moved || before != segment.tap;
         }
         left_out
+    }
+
+    #[cold]
+    fn is_of_another_tap(&mut self, side: Side, segment: &Segment<'_>, fresh: bool, alone: bool) -> bool {
+        let others = self.other_taps.as_mut().filter(|_| !alone);
+        match others.map_or(if alone { Tap::Only } else { Tap::This }, |others| others.look(segment, fresh)) {
+            Tap::Other => return true,
+            Tap::Only => {
+                self.moved |= self.other_taps.take().is_some_and(|others| others.are_elsewhere());
+                self.tap = segment.tap;
+            }
+            Tap::This => (),
+        }
+        // What was read is known, even where nothing tells a packet from its copy.
+        !fresh && self.brought_by[side as usize] != segment.tap && self.streams.was_read(side, segment)
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.

@@ -1,6 +1,5 @@
 //! Packets that the capture holds twice: a mirror port that shows both ports, or an interface and the bridge behind it.
-//!
-//! Or because several taps saw it, each with a file of its own.
+//! What several taps saw, each with a file of its own, is found by `crate::taps`.
 //!
 //! A duplicate is the same IP packet, so it has the same IPv4 identification; a retransmission is a new packet and has a new
 //! one. Where there is none (IPv6, or 0 as RFC 6864 allows), only data can be recognised, by time: duplicates come within
@@ -10,7 +9,6 @@ use std::num::NonZeroU32;
 
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
-use crate::taps::HORIZON_NS;
 
 /// Segments of a connection that are remembered.
 const REMEMBERED: usize = 32;
@@ -18,8 +16,6 @@ const GROWTH: usize = 4;
 /// Identifications may come again, but not before the shortest retransmission time-out (200 ms) has passed.
 const NUMBERED_COPY_NS: u64 = 100_000_000;
 const UNNUMBERED_COPY_NS: u64 = 1_000_000;
-/// Another tap sees a packet when it has travelled there; and clocks differ.
-const OTHER_TAP_NS: u64 = HORIZON_NS as u64;
 
 /// The last segments of a connection.
 #[derive(Debug, Default)]
@@ -76,12 +72,11 @@ impl Duplicates {
         older.iter().chain(newer).map(move |print| (print.side, print.segment(of(print.side))))
     }
 
-    /// Has this very packet been there before? Then that was at this tap.
-    pub fn tap_of(&self, side: Side, segment: &Segment<'_>) -> Option<u16> {
+    /// Has this very packet been there before?
+    pub fn has(&self, side: Side, segment: &Segment<'_>) -> bool {
         let print = Print::of(side, segment);
-        let is_copy =
-            |known: &&Print| known.is_same(&print) && known.time_ns.abs_diff(print.time_ns) < print.limit_ns(known.tap);
-        self.recent.iter().find(is_copy).map(|known| known.tap)
+        let limit_ns = print.limit_ns();
+        self.recent.iter().any(|known| known.is_same(&print) && known.time_ns.abs_diff(print.time_ns) < limit_ns)
     }
 }
 
@@ -115,13 +110,12 @@ impl Print {
         }
     }
 
-    /// How far the time of a copy may be from that of the packet, which was seen at this tap.
-    fn limit_ns(&self, tap: u16) -> u64 {
-        match (self.identification, self.timestamp, self.takes_sequence_numbers()) {
-            (1.., ..) | (0, Some(_), true) if tap != self.tap => OTHER_TAP_NS,
-            (1.., ..) => NUMBERED_COPY_NS,
-            (0, _, true) => UNNUMBERED_COPY_NS,
-            (0, _, false) => 0,
+    /// How far the time of a copy may be from that of the packet.
+    fn limit_ns(&self) -> u64 {
+        match (self.identification, self.takes_sequence_numbers()) {
+            (1.., _) => NUMBERED_COPY_NS,
+            (0, true) => UNNUMBERED_COPY_NS,
+            (0, false) => 0,
         }
     }
 
@@ -151,7 +145,7 @@ mod tests {
         duplicates.remember(Side::Client, &first);
         let mut second = Segment { time_ns: first.time_ns + 50_000, ..first };
         change(&mut second);
-        duplicates.tap_of(Side::Client, &second).is_some()
+        duplicates.has(Side::Client, &second)
     }
 
     #[test]
@@ -175,7 +169,7 @@ mod tests {
             let first = Segment { wire_length: length, ..segment(Flags::ACK) };
             let mut duplicates = Duplicates::default();
             duplicates.remember(Side::Client, &first);
-            duplicates.tap_of(Side::Client, &Segment { time_ns: first.time_ns + later_ns, ..first }).is_some()
+            duplicates.has(Side::Client, &Segment { time_ns: first.time_ns + later_ns, ..first })
         };
         assert!(hold(10, 20_000));
         assert!(!hold(10, 5_000_000));
@@ -190,22 +184,7 @@ mod tests {
             duplicates.remember(Side::Client, &numbered(identification));
         }
         assert_eq!(duplicates.recent.len(), REMEMBERED);
-        let is_held = |identification| duplicates.tap_of(Side::Client, &numbered(identification)).is_some();
+        let is_held = |identification| duplicates.has(Side::Client, &numbered(identification));
         assert!(is_held(100) && is_held(69) && !is_held(68));
-    }
-
-    #[test]
-    fn another_tap_sees_the_packet_when_it_has_travelled_there() {
-        assert!(is_copy(|segment| (segment.time_ns, segment.tap) = (segment.time_ns + 500_000_000, 1)));
-        assert!(!is_copy(|segment| (segment.time_ns, segment.tap) = (segment.time_ns + 1_500_000_000, 1)));
-        assert!(!is_copy(|segment| (segment.timestamp, segment.tap) = (Some(9), 1)));
-        let hold = |timestamp| {
-            let first = Segment { wire_length: 10, timestamp, ..segment(Flags::ACK) };
-            let mut duplicates = Duplicates::default();
-            duplicates.remember(Side::Client, &first);
-            duplicates.tap_of(Side::Client, &Segment { time_ns: first.time_ns + 25_000_000, tap: 1, ..first })
-        };
-        assert_eq!(hold(Some(7)), Some(0));
-        assert_eq!(hold(None), None, "it may have been sent again");
     }
 }

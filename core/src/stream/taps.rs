@@ -6,37 +6,56 @@ use crate::packet::Segment;
 
 /// Where the first tap shows nothing for so long of what another one shows, it saw its last.
 const GONE_NS: i64 = 2_000_000_000;
+/// Taps that see a packet at times so far apart are at two places.
+const ELSEWHERE_NS: u64 = 20_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tap {
+    /// The one that counts.
+    This,
+    /// One that is left out.
+    Other,
+    /// One that was left out, and is the only one now.
+    Only,
+}
 
 /// The taps that are left out.
 #[derive(Debug, Default)]
 pub struct OtherTaps {
     taps: Vec<u16>,
+    elsewhere: bool,
     /// From when on they have shown what the first one did not.
     alone_since_ns: Option<i64>,
 }
 
 impl OtherTaps {
-    pub fn add(&mut self, tap: u16) {
+    /// A tap showed a packet of the one that counts, so far apart in time.
+    pub fn add(&mut self, tap: u16, apart_ns: u64) {
+        self.elsewhere |= apart_ns > ELSEWHERE_NS;
         if !self.taps.contains(&tap) {
             self.taps.push(tap);
         }
     }
 
-    /// Is the segment of a tap that is left out? `fresh`: it brings something new.
-    pub fn leave_out(&mut self, segment: &Segment<'_>, fresh: bool) -> bool {
+    /// Times that they show are those of another place.
+    pub fn are_elsewhere(&self) -> bool {
+        self.elsewhere
+    }
+
+    /// Which tap shows the segment? `fresh`: it brings something new.
+    pub fn look(&mut self, segment: &Segment<'_>, fresh: bool) -> Tap {
         if !self.taps.contains(&segment.tap) {
             self.alone_since_ns = None;
-            return false;
+            return Tap::This;
         }
         if !fresh {
-            return true;
+            return Tap::Other;
         }
         let since_ns = *self.alone_since_ns.get_or_insert(segment.time_ns);
-        if segment.time_ns.saturating_sub(since_ns) > GONE_NS {
-            *self = Self::default();
-            return false;
+        match segment.time_ns.saturating_sub(since_ns) > GONE_NS {
+            true => Tap::Only,
+            false => Tap::Other,
         }
-        true
     }
 }
 
@@ -53,13 +72,12 @@ mod tests {
     #[test]
     fn a_tap_is_left_out_until_the_other_one_saw_its_last() {
         let mut others = OtherTaps::default();
-        others.add(1);
-        assert!(others.leave_out(&at(0, 1), true));
-        assert!(!others.leave_out(&at(8, 0), true));
-        assert!(others.leave_out(&at(60_000, 1), true), "after a long pause");
-        assert!(others.leave_out(&at(61_999, 1), true));
-        assert!(others.leave_out(&at(99_999, 1), false), "nothing new");
-        assert!(!others.leave_out(&at(62_001, 1), true));
-        assert!(!others.leave_out(&at(62_002, 1), true), "it is the only one now");
+        others.add(1, 0);
+        assert_eq!(others.look(&at(0, 1), true), Tap::Other);
+        assert_eq!(others.look(&at(8, 0), true), Tap::This);
+        assert_eq!(others.look(&at(60_000, 1), true), Tap::Other, "after a long pause");
+        assert_eq!(others.look(&at(61_999, 1), true), Tap::Other);
+        assert_eq!(others.look(&at(99_999, 1), false), Tap::Other, "nothing new");
+        assert_eq!(others.look(&at(62_001, 1), true), Tap::Only);
     }
 }

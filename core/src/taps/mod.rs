@@ -125,9 +125,15 @@ impl Taps {
         segment.tap != connection.tap || (!self.watched.is_empty() && self.watched.contains_key(&number))
     }
 
-    /// A segment of a connection that several taps show. Comes back with a tap that certainly shows the same packets as the
-    /// first one, where this segment says so.
-    pub fn pass(&mut self, number: usize, connection: &Connection, side: Side, segment: &Segment<'_>) -> Option<u16> {
+    /// A segment of a connection that several taps show. Where it says so: which tap certainly shows the same packets as the
+    /// connection's own, and how far apart in time.
+    pub fn pass(
+        &mut self,
+        number: usize,
+        connection: &Connection,
+        side: Side,
+        segment: &Segment<'_>,
+    ) -> Option<(u16, u64)> {
         let is_silent = |watched: &Watched| segment.time_ns.saturating_sub(watched.last_ns) > SILENCE_NS;
         if self.watched.get(&number).is_some_and(|watched| is_silent(watched)) {
             self.forget(number);
@@ -138,7 +144,7 @@ impl Taps {
             }
             self.watch(number, connection, segment.time_ns);
         }
-        self.take(number, side, segment)
+        self.take(number, connection.tap, side, segment)
     }
 
     /// No more comes; what was shown, path by path.
@@ -166,7 +172,7 @@ impl Taps {
         };
         self.watched.insert(number, Box::new(watched));
         for (side, segment) in connection.shown_last() {
-            self.take(number, side, &segment);
+            self.take(number, connection.tap, side, &segment);
         }
     }
 
@@ -206,7 +212,7 @@ impl Taps {
         }
     }
 
-    fn take(&mut self, number: usize, side: Side, segment: &Segment<'_>) -> Option<u16> {
+    fn take(&mut self, number: usize, own: u16, side: Side, segment: &Segment<'_>) -> Option<(u16, u64)> {
         let has_room = self.has_room();
         let Some(watched) = self.watched.get_mut(&number) else {
             self.left_out += 1;
@@ -234,11 +240,7 @@ impl Taps {
             _ => None,
         };
         let path = watched.path;
-        let with_first = |each: &Told| match each {
-            Told::Both { slots: (0, other), .. } if name.is_unique() => watched.taps.get(*other).copied(),
-            _ => None,
-        };
-        let same = told.iter().find_map(with_first);
+        let same = told.iter().filter(|_| name.is_unique()).find_map(|each| each.with(own, &watched.taps));
         if !told.is_empty() {
             let taps = watched.taps.clone();
             self.tell(path, &taps, side, segment.time_ns, &told);

@@ -70,6 +70,16 @@ pub enum Told {
     Alone { by: usize, not: usize },
 }
 
+impl Told {
+    /// Which of the taps saw it, beside this one, and how far apart in time.
+    pub fn with(&self, own: u16, taps: &[u16]) -> Option<(u16, u64)> {
+        let Told::Both { slots: (one, other), difference_ns, .. } = *self else { return None };
+        let saw = [taps[one], taps[other]];
+        let other = saw.into_iter().find(|&tap| tap != own).filter(|_| saw.contains(&own))?;
+        Some((other, difference_ns.unsigned_abs()))
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Packets {
     /// Those that a tap has not shown yet, oldest first.

@@ -191,6 +191,15 @@ impl Reassembly {
         }
     }
 
+    /// What it brings is no longer waited for.
+    pub fn was_read(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let stream = self.stream(side);
+        match segment.wire_length {
+            0 => self.brings_nothing_new(side, segment),
+            length => stream.offset(segment.sequence).is_some_and(|offset| offset + u64::from(length) <= stream.next),
+        }
+    }
+
     /// So much of what this side sent has the other side acknowledged, as a stream offset.
     pub fn acknowledged(&self, side: Side) -> u64 {
         self.stream(side).acknowledged
