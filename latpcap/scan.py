@@ -30,19 +30,22 @@ from msgspec import Struct
 
 from latpcap.capture import read
 from latpcap.errors import UsageError
-from latpcap.measures.health import core_notes
+from latpcap.measures.health import HealthNote, core_notes, gravest_first, notes_in
 from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
+from latpcap.result.tables import health_table
 from latpcap.tables import columns
 from latpcap.tables.client_groups import client_groups_of, each_client_group
 from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.notes import together
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selected import only
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = ["SHARES", "Asked", "Partial", "Partition", "Scan", "part", "read_part", "reduce", "share_of"]
+__all__ = ["SHARES", "TABLES", "Asked", "Partial", "Partition", "Scan", "part", "reduce", "share_of"]
 
+TABLES = ("captures", "health", "groups", "statements")
 BETWEEN = " → "
 """The client and the server of a group's name."""
 SHARES = 1024
@@ -133,6 +136,10 @@ class Partial(Struct, frozen=True):
     asked: Asked
     captures: bytes
     """The files that were read: the same for every part."""
+    notes: bytes
+    """What was noticed while it read."""
+    cases: bytes
+    """What of the notes adds up."""
     groups: bytes
     statements: bytes
 
@@ -141,6 +148,8 @@ class Scan(Struct, frozen=True):
     """What all parts found together."""
 
     captures: Table
+    health: Table
+    """What was noticed while all of it was read, of files and of connections, the gravest first."""
     groups: Table
     """One row a client group, by server and client."""
     statements: Table
@@ -152,7 +161,7 @@ class Scan(Struct, frozen=True):
         """All of it as one JSON object, the same for any partition."""
         from latpcap.report.jsonout import dump
 
-        tables = {name: _lines(getattr(self, name)) for name in ("captures", "groups", "statements")}
+        tables = {name: _lines(getattr(self, name)) for name in TABLES}
         return dump({"schema": "latpcap.scan/1", "total": self.total, **tables})
 
 
@@ -164,7 +173,9 @@ def part(
     `files` may be a dataset, of which no more is loaded. A `latpcap.Progress` can be cancelled from another thread.
     """
     partition, asked = partition or Partition(), asked or Asked()
-    recording = read_part(files, partition, asked, progress)
+    of = None if _is_saved(files) else partition.part
+    found = read([*files], part=of, progress=progress, **asked.reading).recording
+    recording = _of_part(found, files, partition)
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
     for name, of_group in each_client_group(recording):
@@ -177,21 +188,31 @@ def part(
         partition,
         asked,
         _sent(recording.captures_table),
+        _sent(found.notes_table),
+        _sent(_cases(found, files, partition)),
         _sent(_table(groups, _group_columns(asked.rtt_ms))),
         _sent(_table(_summed(statements), STATEMENT_COLUMNS)),
     )
 
 
-def read_part(files: Sequence[str], partition: Partition, asked: Asked, progress: Any = None) -> Recording:
-    """The client groups of one part of `files`, which are captures, or a dataset."""
-    if not any(is_dataset(path) for path in files):
-        return read([*files], part=partition.part, progress=progress, **asked.reading).recording
-    whole = read([*files], progress=progress, **asked.reading).recording
-    if partition.of == 1:
-        return whole
-    names = client_groups_of(whole)
-    streams = columns.column(whole.all_connections_table, "stream").values[whole.database_rows].astype(np.int64)
-    return only(whole, streams[np.array([partition.holds(name) for name in names], bool)])
+def _of_part(read: Recording, files: Sequence[str], partition: Partition) -> Recording:
+    """The client groups of the part, of what was read: these alone, or all of a dataset."""
+    if partition.of == 1 or not _is_saved(files):
+        return read
+    names = client_groups_of(read)
+    streams = columns.column(read.all_connections_table, "stream").values[read.database_rows].astype(np.int64)
+    return only(read, streams[np.array([partition.holds(name) for name in names], bool)])
+
+
+def _is_saved(files: Sequence[str]) -> bool:
+    """They are a dataset: all parts of a scan read the same tables."""
+    return any(is_dataset(path) for path in files)
+
+
+def _cases(read: Recording, files: Sequence[str], partition: Partition) -> ArrowTable:
+    """What of the notes adds up; of a dataset the first part tells it, as all have read the same."""
+    cases = ArrowTable.from_arrow(read.tables.cases())
+    return columns.rows_of(cases, np.empty(0, np.int64)) if partition.number > 0 and _is_saved(files) else cases
 
 
 def reduce(partials: Iterable[Partial]) -> Scan:
@@ -203,10 +224,16 @@ def reduce(partials: Iterable[Partial]) -> Scan:
     summed = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
     return Scan(
         Table(_received(parts[0].captures), "files", "latpcap.captures/1"),
+        health_table(gravest_first(_noted(parts))),
         Table(_table(groups, _group_columns(parts[0].asked.rtt_ms)), "client groups"),
         Table(_table(statements, STATEMENT_COLUMNS), "statements"),
         {"client_groups": len(groups)} | {name: sum(row[name] for row in groups) for name in summed},
     )
+
+
+def _noted(parts: Sequence[Partial]) -> list[HealthNote]:
+    notes, cases = ([_received(getattr(each, name)) for each in parts] for name in ("notes", "cases"))
+    return notes_in(together(columns.joined(notes), columns.joined(cases)))
 
 
 def _check(parts: Sequence[Partial]) -> None:

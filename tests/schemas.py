@@ -222,7 +222,7 @@ def _of_rows(name: str, table: Table | None) -> Schema:
 def _of_scan() -> Schema:
     """What parts found together: tables, and sums over one of them."""
     found = scan.reduce([scan.part([str(next((ROOT / "fixtures").glob(f"{SAMPLE}.pcapng")))])])
-    rows = {name: _row(getattr(found, name)) for name in ("captures", "groups", "statements")}
+    rows = {name: _row(getattr(found, name)) for name in scan.TABLES}
     asked = re.compile(r"(runtime|optimistic|pessimistic)_[0-9.e+-]+ms_ns")
     always = {name: column for name, column in rows["groups"]["properties"].items() if not asked.fullmatch(name)}
     at_an_rtt = {f"^{asked.pattern}$": {"type": ["integer", "null"]}}

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from test_client_groups import moved
 
 import latpcap as package
+from latpcap.measures.health import core_notes
 from latpcap.scan import SHARES, Asked, Partition, Scan, part, reduce
 from latpcap.tables.client_groups import client_groups
 from latpcap.units import DEFAULT_MEMORY
@@ -118,6 +119,26 @@ def test_a_dataset_gives_what_its_captures_give(files: list[str], tmp_path: Path
     assert scanned(saved, 2).json() == scanned(files, 1).json()
     weighed = Partition.weighed(3, weights(saved, DEFAULT_MEMORY) or [])
     assert reduce([part(saved, each) for each in weighed]).json() == scanned(files, 1).json()
+
+
+def test_what_health_says_of_files_and_packets_is_what_the_analysis_says(files: list[str], tmp_path: Path) -> None:
+    """One file in the middle is damaged, one lacks packets; what is measured is said of each group."""
+    damaged, cut = Path(files[1]), Path(files[2])
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2 :] = b"\xff" * (len(content) - len(content) // 2)
+    damaged.write_bytes(content)
+    cut.write_bytes(cut.read_bytes()[:-7])
+    capture = package.read(files)
+    core = {(note.code, note.message) for note in core_notes(capture.recording)}
+    of_all = [note for note in capture.health.to_dicts() if (note["code"], note["message"]) in core]
+    whole = scanned(files, 1)
+    assert whole.health.to_dicts() == of_all
+    said = {note["code"]: note["message"] for note in of_all}
+    assert said["file-damaged"].startswith("1.pcapng: ")
+    assert said["file-cut"].startswith("2.pcapng: ")
+    assert {scanned(files, parts).json() for parts in (2, 5)} == {whole.json()}
+    capture.save(tmp_path / "saved")
+    assert {scanned([str(tmp_path / "saved")], parts).json() for parts in (1, 3)} == {whole.json()}
 
 
 def test_parts_that_are_not_of_one_scan_are_told(files: list[str], tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "tell_timing_only",
     "teller",
     "warn",
+    "warn_of",
     "write",
     "write_result",
     "write_rows",
@@ -172,10 +173,15 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
 
     if capture.selected and not told:
         click.echo(f"latpcap: selected: {printable(capture.selected.text)}", err=True)
-    for note in capture.health.to_dicts():
-        if note["severity"] != "info":
-            click.echo(f"latpcap: {note['severity']}: {printable(note['message'])}", err=True)
+    warn_of(capture.health, quiet)
     tell_timing_only(capture, quiet)
+
+
+def warn_of(notes: Table, quiet: bool) -> None:
+    """Say those of the notes that are warnings or worse."""
+    for note in notes.to_dicts():
+        if note["severity"] != "info":
+            teller(quiet)(f"{note['severity']}: {note['message']}")
 
 
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from latpcap.cli.io import INTERRUPTED, flat, read_capture, warn, write
+from latpcap.cli.io import INTERRUPTED, flat, read_capture, teller, warn, warn_of, write
 from latpcap.cli.options import PATH, Duration, RttList, json_option, scanning_options
 from latpcap.errors import UsageError
 from latpcap.units import LEAST_MEMORY
@@ -108,6 +108,9 @@ def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
 
 
 def _keep_in_parts(output: str, force: bool, given: dict[str, Any]) -> None:
+    from latpcap.capture import read
+    from latpcap.measures.health import core_notes
+    from latpcap.result.tables import health_table
     from latpcap.work.saving import saved
 
     if given["pseudonymise"]:
@@ -116,20 +119,8 @@ def _keep_in_parts(output: str, force: bool, given: dict[str, Any]) -> None:
         )
     work = _Work(given)
     work.done(saved, output, force=force)
-    if not given["quiet"]:
-        _warn_of_reading(output)
+    warn_of(health_table(core_notes(read(output).recording)), given["quiet"])
     _tell_what_it_is(output, given["quiet"])
-
-
-def _warn_of_reading(dataset: str) -> None:
-    """Say what went wrong while the captures were read; what only all of it shows, `latpcap health` tells."""
-    from latpcap.capture import read
-    from latpcap.measures.health import core_notes
-    from latpcap.report.text import printable
-
-    for note in core_notes(read(dataset).recording):
-        if note.severity != "info":
-            click.echo(f"latpcap: {note.severity}: {printable(note.message)}", err=True)
 
 
 def _analyse(given: dict[str, Any]) -> None:
@@ -137,7 +128,9 @@ def _analyse(given: dict[str, Any]) -> None:
 
     if given["pseudonymise"]:
         raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
-    write([_Work(given).done(scanned).json()], None)
+    found = _Work(given).done(scanned)
+    warn_of(found.health, given["quiet"])
+    write([found.json()], None)
 
 
 class _Work:
@@ -168,10 +161,7 @@ class _Work:
             raise click.exceptions.Exit(INTERRUPTED) from None
 
     def _tell(self, line: str) -> None:
-        from latpcap.report.text import printable
-
-        if not self.quiet:
-            click.echo(f"latpcap: {printable(line)}", err=True)
+        teller(self.quiet)(line)
 
 
 def _tell_what_it_is(output: str, quiet: bool) -> None:

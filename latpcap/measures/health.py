@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import numpy as np
+from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
@@ -20,7 +21,7 @@ from latpcap.tables import columns
 from latpcap.tables.recording import Recording
 from latpcap.units import counted, percent
 
-__all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes"]
+__all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes", "notes_in"]
 
 NOTABLE_SHARE = 0.01
 """Loss or unknown time below this share of the runtime is not worth a note; so few exchanges in part no warning."""
@@ -304,7 +305,11 @@ def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
 
 def core_notes(recording: Recording) -> list[HealthNote]:
     """What the core noticed while it read."""
-    table = recording.notes_table
+    return notes_in(recording.notes_table)
+
+
+def notes_in(table: Table) -> list[HealthNote]:
+    """The notes that a table of the core's holds."""
     texts = (columns.texts(table, name) for name in ("code", "severity", "message"))
     counts = columns.column(table, "count").values
     return [

@@ -7,7 +7,7 @@ Numbers come out as views of the Arrow buffers through the C data interface
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,7 @@ __all__ = [
     "give_back",
     "is_missing",
     "is_text",
+    "joined",
     "map_text",
     "nullable",
     "numbered",
@@ -252,6 +253,18 @@ def rows_of(table: Table, rows: NDArray[np.integer[Any]]) -> Table:
         return Table.from_pydict({name: empty(table.column(name).type) for name in table.column_names})
     indices = _indices(rows)
     return Table.from_pydict({name: _taken(_one_array(table.column(name)), indices) for name in table.column_names})
+
+
+def joined(tables: Iterable[Table]) -> Table:
+    """The rows of all; the first says in which order the columns are."""
+    first, *others = tables
+    if not others:
+        return first
+    both = {
+        name: [chunk for table in (first, *others) for chunk in table.column(name).chunks]
+        for name in first.column_names
+    }  # a column may be without nulls in one of them alone
+    return Table.from_pydict({name: ChunkedArray(chunks, first.column(name).type) for name, chunks in both.items()})
 
 
 def nullable(values: NDArray[Any], valid: Bools | None = None) -> Array:

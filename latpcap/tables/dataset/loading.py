@@ -11,16 +11,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from arro3.core import Array, ChunkedArray, DataType, Schema, Table
+from arro3.core import Array, DataType, Schema, Table
 from msgspec import Struct
 
 from latpcap import _core
 from latpcap.errors import CaptureError
 from latpcap.tables import columns
-from latpcap.tables.columns import Ints, rows_of
+from latpcap.tables.columns import Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import RENAMED, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
+from latpcap.tables.notes import together
 
 __all__ = ["SavedTables"]
 
@@ -93,14 +94,7 @@ class SavedTables:
     def notes(self) -> Table:
         """What the core noticed: what is said of files each part says, of connections they say it together."""
         table = self._whole("notes")
-        if len(self._parts) == 1:
-            return table
-        cases: Any = self.cases().to_struct_array().to_pylist()
-        together = Table.from_arrow(_core.notes_of(cases))
-        said = set(columns.texts(together, "code"))
-        told = zip(columns.texts(table, "code"), columns.texts(table, "message"), strict=True)
-        first = {each: row for row, each in reversed([*enumerate(told)]) if each[0] not in said}
-        return _joined([rows_of(table, np.array(sorted(first.values()), np.int64)), together])
+        return table if len(self._parts) == 1 else together(table, self.cases())
 
     def cases(self) -> Table:
         """What of the notes adds up."""
@@ -108,7 +102,7 @@ class SavedTables:
 
     @cached_property
     def _connections(self) -> Table:
-        table = _joined([*self._each("other_connections"), *self._connections_of.values()])
+        table = joined([*self._each("other_connections"), *self._connections_of.values()])
         stream = columns.column(table, "stream").values
         if len(np.unique(stream)) < len(stream):
             raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
@@ -184,14 +178,14 @@ class SavedTables:
     def taps(self) -> Table:
         """What each two taps show; nothing where an earlier latpcap made the dataset."""
         tables = [*self._each("taps")]
-        return _joined(tables) if tables else Table.from_pydict({})
+        return joined(tables) if tables else Table.from_pydict({})
 
     def clock_readings(self) -> Table:
         """What senders' clocks read."""
         tables = [*map(self._table, self._needed("clock_readings"))]
         if not tables:
             return Table.from_pydict({name: columns.empty(kind) for name, kind in READING.items()})
-        table = _joined(tables).select([*READING])
+        table = joined(tables).select([*READING])
         return rows_of(table, np.argsort(columns.column(table, "stream").values, kind="stable"))
 
     def _of(self, table: str) -> Iterator[_Place]:
@@ -213,14 +207,14 @@ class SavedTables:
     def _whole(self, table: str) -> Table:
         if not (tables := [*self._each(table)]):
             raise CaptureError(f"{self._parts[0][0]}: has no {table}: scan the captures again")
-        return _joined(tables)
+        return joined(tables)
 
     def _each(self, table: str) -> Iterator[Table]:
         """The tables of its files."""
         return map(self._table, self._of(table))
 
     def _table(self, place: _Place) -> Table:
-        return _joined([*self._batches(place, at_once=1 << 20)])
+        return joined([*self._batches(place, at_once=1 << 20)])
 
     def _batches(self, place: _Place, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """The rows of a file, some at a time, with the server that its folder names."""
@@ -277,7 +271,7 @@ class _Texts(Struct, frozen=True):
         """The texts of one part keep their numbers."""
         if len(parts) == 1:
             return cls(parts[0], [np.arange(len(parts[0]))])
-        both = _joined(parts)
+        both = joined(parts)
         known: dict[str | None, int] = {}
         each = np.array([known.setdefault(text, len(known)) for text in columns.texts(both, "text")], np.int64)
         is_fingerprint = np.zeros(len(each), bool)
@@ -328,15 +322,3 @@ class _Words:
 
 def _empty(schema: Schema) -> Table:
     return Table.from_pydict({name: columns.empty(schema.field(name).type) for name in schema.names})
-
-
-def _joined(tables: Iterable[Table]) -> Table:
-    """The rows of all; the first says in which order the columns are."""
-    first, *others = tables
-    if not others:
-        return first
-    both = {
-        name: [chunk for table in (first, *others) for chunk in table.column(name).chunks]
-        for name in first.column_names
-    }  # a column may be without nulls in one of them alone
-    return Table.from_pydict({name: ChunkedArray(chunks, first.column(name).type) for name, chunks in both.items()})

@@ -1,0 +1,25 @@
+"""What was noticed while the parts of a recording were read, put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from arro3.core import Table
+
+from latpcap import _core
+from latpcap.tables import columns
+from latpcap.tables.columns import rows_of
+
+__all__ = ["together"]
+
+
+def together(notes: Table, cases: Table) -> Table:
+    """The notes of the whole: what is said of files each part says, what `cases` count adds up over the parts."""
+    counted: Any = cases.to_struct_array().to_pylist()
+    added = Table.from_arrow(_core.notes_of(counted))
+    said = set(columns.texts(added, "code"))
+    told = zip(columns.texts(notes, "code"), columns.texts(notes, "message"), strict=True)
+    first = {each: row for row, each in reversed([*enumerate(told)]) if each[0] not in said}
+    kept = rows_of(notes, np.array(sorted(first.values()), np.int64))
+    return columns.joined([kept, added])
