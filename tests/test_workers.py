@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -54,8 +56,17 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_the_command_prints_what_all_parts_found(files: list[str], engine: str) -> None:
     status, out, err = run(*files, "--json", "--engine", engine, "--workers", "2", "--parts", "3")
     assert (status, out) == (0, alone(files))
-    told = [line for line in err.splitlines() if line.startswith("latpcap: ")]  # Ray has a line of its own
+    told = [line for line in err.splitlines() if line.startswith("latpcap: ")]  # Ray may have a line of its own
     assert sorted(told) == [f"latpcap: part {number} of 3 is done" for number in (1, 2, 3)]
+
+
+def test_a_damaged_file_is_named_as_the_other_commands_name_it(files: list[str]) -> None:
+    Path(files[1]).write_bytes(Path(files[1]).read_bytes()[:-7])
+    status, out, err = run(*files, "--json", "--parts", "2")
+    (note,) = [note["message"] for note in json.loads(out)["health"] if note["code"] == "file-cut"]
+    assert (status, note.startswith("1.pcapng: ")) == (0, True)
+    assert f"latpcap: warning: {note}\n" in err
+    assert run(*files, "--json", "--parts", "2", "--quiet") == (0, out, "")
 
 
 def test_what_is_asked_reaches_the_parts(files: list[str]) -> None:
@@ -162,6 +173,17 @@ def test_a_scheduler_that_is_not_there_is_told(files: list[str], engine: str, sc
     assert (status, out) == (7, "")
     assert err.startswith(f"latpcap: {scheduler}: {message}: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("engine", "scheme"), [("dask", "tcp://"), ("ray", "")])
+def test_a_server_of_another_kind_is_told(files: list[str], engine: str, scheme: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        scheduler = f"{scheme}127.0.0.1:{server.server_port}"
+        status, out, err = run(*files, "--json", "--engine", engine, "--scheduler", scheduler)
+        server.shutdown()
+    assert (status, out) == (7, "")
+    assert re.fullmatch(rf"latpcap: {scheduler}: no (Dask scheduler|Ray cluster) answers: .*\n", err)
 
 
 @pytest.mark.parametrize(("engine", "package", "name"), [(Dask(1), "distributed", "Dask"), (Ray(1), "ray", "Ray")])

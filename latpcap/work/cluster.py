@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from latpcap.errors import ServerUnreachable, UsageError
 
-__all__ = ["CONNECT_S", "check", "reach", "why"]
+__all__ = ["CONNECT_S", "check", "reach", "unheard", "why"]
 
 CONNECT_S = 5
 
@@ -27,7 +29,22 @@ def reach(address: str, what: str) -> None:
 
 def why(error: BaseException) -> str:
     """The first line of what went wrong."""
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"nothing that it understands in {CONNECT_S} s"
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """What libraries say on standard error meanwhile goes nowhere: what goes wrong is told once, by latpcap."""
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
 
 
 def check(found: Mapping[str, str | BaseException]) -> None:

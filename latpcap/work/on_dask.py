@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -60,6 +61,7 @@ class Dask:
             settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT}
             return distributed.Client(distributed.LocalCluster(n_workers=self._count, **settings))
         try:
+            distributed.utils.LoopRunner().run_sync(_shake_hands, distributed, self._scheduler)
             client = distributed.Client(self._scheduler, timeout=cluster.CONNECT_S)
         except (OSError, ValueError) as error:
             raise ServerUnreachable(f"{self._scheduler}: no Dask scheduler answers: {cluster.why(error)}") from None
@@ -69,6 +71,13 @@ class Dask:
             client.close()
             raise
         return client
+
+
+async def _shake_hands(distributed: Any, scheduler: str) -> None:
+    """Raise `OSError` where somebody else listens there: a client waits for them for ever."""
+    shaken = distributed.comm.connect(scheduler, timeout=cluster.CONNECT_S)
+    comm = await asyncio.wait_for(shaken, cluster.CONNECT_S)
+    comm.abort()
 
 
 def _distributed() -> Any:

@@ -39,7 +39,7 @@ class Ray:
     @contextmanager
     def workers(self) -> Iterator[Executor]:
         """The cluster's; what was asked of them ends with the connection."""
-        ray = _ray()
+        ray = _ray(self._address)
         try:
             self._begin(ray)
             if self._address is not None:
@@ -52,13 +52,18 @@ class Ray:
     def _begin(self, ray: Any) -> None:
         quiet = {"log_to_driver": False, "configure_logging": False}
         if self._address is None:
-            ray.init(address="local", num_cpus=self._count, include_dashboard=False, **quiet)
+            with cluster.unheard():
+                ray.init(address="local", num_cpus=self._count, include_dashboard=False, **quiet)
             return
         cluster.reach(self._address, "Ray cluster")
         try:
-            ray.init(address=self._address, **quiet)
+            with cluster.unheard():
+                ray.init(address=self._address, **quiet)
         except Exception as error:
-            raise ServerUnreachable(f"{self._address}: no Ray cluster answers: {cluster.why(error)}") from None
+            raise ServerUnreachable(
+                f"{self._address}: no Ray cluster answers: {cluster.why(error)} "
+                "(a cluster that asks for a token: set RAY_AUTH_MODE=token)"
+            ) from None
 
 
 class _Tasks(Executor):
@@ -112,9 +117,17 @@ def _answer(ray: Any, task: Any) -> str | BaseException:
     return found
 
 
-def _ray() -> Any:
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what goes wrong is told once, by latpcap
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else a warning about GPUs that nobody asks for
+SETTINGS = {
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # what goes wrong is told once, by latpcap
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning about GPUs that nobody asks for
+}
+PATIENCE = {"RAY_NUM_REDIS_GET_RETRIES": "1", "RAY_py_gcs_connect_timeout_s": str(cluster.CONNECT_S)}
+"""Of whoever connects to a cluster: else it takes a quarter of an hour until it gives up."""
+
+
+def _ray(address: str | None) -> Any:
+    for name, value in (SETTINGS | ({} if address is None else PATIENCE)).items():
+        os.environ.setdefault(name, value)
     try:
         import ray
         import ray.util.scheduling_strategies
