@@ -109,12 +109,13 @@ SAYS = {
 NEED_PACKETS = {
     "verify": ([GIVEN], "is a dataset, which holds no packets"),
     "annotate": ([GIVEN, "out.pcapng"], "is a dataset, which holds no packets"),
+    "watch": ([GIVEN], "is a dataset, which holds no packets"),
 }
 
 
 def test_all_commands_that_take_captures_are_tried_here() -> None:
     context = click.Context(cli)
-    takes = {"captures", "before", "base"}
+    takes = {"captures", "capture", "before", "base"}
     commands = {
         name
         for name in cli.list_commands(context)
@@ -243,6 +244,7 @@ def change(path: Path, change: Callable[[bytes], bytes]) -> None:
         (lambda folder: next(folder.glob("exchanges/*/*/*")).unlink(), "is missing from the dataset"),
         (lambda folder: change(next(folder.glob("exchanges/*/*/*")), lambda b: b[:99] + b"?" + b[100:]), "is damaged"),
         (lambda folder: change(next(folder.glob("connections/*/*/*")), lambda bytes_: bytes_[:-9]), "is damaged"),
+        (lambda folder: (folder / "dataset.json").unlink(), "is a dataset without its dataset.json"),
         (lambda folder: change(folder / "dataset.json", lambda bytes_: bytes_[:300]), "is no manifest"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b"dataset/1", b"dataset/9")), "reads `"),
         (lambda folder: change(folder / "dataset.json", lambda b: b.replace(b'"captures/', b'"../x/')), "is damaged"),

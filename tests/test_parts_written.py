@@ -23,6 +23,7 @@ import latpcap as package
 from latpcap.errors import CaptureError, UsageError, WorkersLost
 from latpcap.scan import Asked, Partition, part, reduce
 from latpcap.tables.dataset import manifest
+from latpcap.tables.dataset.writing import new_folder
 from latpcap.work.local import Processes, Threads
 from latpcap.work.on_dask import Dask
 from latpcap.work.saving import saved, write
@@ -129,6 +130,30 @@ def test_ctrl_c_leaves_nothing(files: list[str], engine: str, tmp_path: Path) ->
 def test_a_folder_that_only_some_workers_see_is_told(files: list[str], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^/nowhere: a worker does not see what is written there: name a folder"):
         write(files[:1], Partition(), Asked(), "/nowhere/.saved.123.part", b"secret")
+
+
+def test_a_worker_that_writes_on_when_the_scan_has_ended_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = shutil.rmtree
+
+    def while_somebody_writes(folder: Path, **more: bool) -> None:
+        with pytest.raises(FileNotFoundError):
+            (of_worker / "exchanges").mkdir()
+        remove(folder, **more)
+
+    def interrupted() -> None:
+        with new_folder(tmp_path / "saved") as making:
+            nonlocal of_worker
+            of_worker = making / "0.attempt"
+            of_worker.mkdir()
+            monkeypatch.setattr(shutil, "rmtree", while_somebody_writes)
+            raise KeyboardInterrupt
+
+    of_worker = tmp_path
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not [*tmp_path.iterdir()]
 
 
 def test_workers_that_read_other_files_under_the_same_names_are_told(files: list[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +24,7 @@ from test_client_groups import moved
 
 from latpcap import LatpcapError
 from latpcap.cli import cli
-from latpcap.errors import CaptureError, UsageError, WorkersLost
+from latpcap.errors import CaptureError, ServerUnreachable, UsageError, WorkersLost
 from latpcap.scan import Asked, part, reduce
 from latpcap.work import cluster
 from latpcap.work.local import Processes, Threads
@@ -184,6 +185,15 @@ def test_a_server_of_another_kind_is_told(files: list[str], engine: str, scheme:
         server.shutdown()
     assert (status, out) == (7, "")
     assert re.fullmatch(rf"latpcap: {scheduler}: no (Dask scheduler|Ray cluster) answers: .*\n", err)
+
+
+def test_a_scheduler_that_goes_meanwhile_is_told() -> None:
+    """Dask then cancels what was asked of it."""
+    with (
+        pytest.raises(ServerUnreachable, match=r"^this machine: the Dask scheduler has gone: nothing is kept$"),
+        Dask(1).workers(),
+    ):
+        raise CancelledError
 
 
 @pytest.mark.parametrize(("engine", "package", "name"), [(Dask(1), "distributed", "Dask"), (Ray(1), "ray", "Ray")])

@@ -47,11 +47,13 @@ def watch(capture: str | None, **options: Any) -> None:
     latpcap watch --relay 15432:db.example:5432
     ssh db.example tcpdump -i eth0 -w - port 3306 | latpcap watch -
     """  # noqa: D205 (click shows the first paragraph as one)
+    from latpcap.tables.sources import packets
+
     if capture is not None and any(options[name] for name in SAYS_WHAT_TO_RECORD):
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
+    options["captures"] = [] if capture is None else [*packets(capture)]
     result = options["result"]
     chosen = result_format(False, result, "result", "report")
-    options["captures"] = [] if capture is None else [capture]
     gating = gating_of(options, result)
     if capture is not None:
         write_analysis(_watched_capture(capture, options), gating, chosen, result, options)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from latpcap.errors import CaptureError, UsageError
-from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.dataset.layout import MANIFEST, is_dataset, lacks_manifest
 from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
 from latpcap.tables.remote import found, is_url, without_secrets
 
@@ -127,6 +127,8 @@ def paths(given: str | os.PathLike[str]) -> Iterator[str]:
         yield from found(path)
         return
     if path == "-" or os.path.exists(path):
+        if lacks_manifest(path):
+            raise CaptureError(f"{path}: is a dataset without its {MANIFEST}: copy all of it, or scan again")
         if os.path.isdir(path) and not is_dataset(path):
             raise CaptureError(f"{path}: is a directory; name its files, for instance `{Path(path) / '*.pcap'}`")
         yield path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -42,18 +42,22 @@ class Dask:
     @contextmanager
     def workers(self) -> Iterator[Executor]:
         """The cluster's; what was asked of them is taken back in the end."""
-        client = self._client()
-        try:
-            with client.get_executor(pure=False) as executor:
-                try:
-                    yield executor
-                except BaseException:
-                    executor.shutdown(wait=False)  # takes back what is not done
-                    raise
-        finally:
-            client.close()
-            if client.cluster is not None:
-                client.cluster.close()
+        with _distributed().utils.silence_logging_cmgr(SILENT):
+            client = self._client()
+            try:
+                with client.get_executor(pure=False) as executor:
+                    try:
+                        yield executor
+                    except BaseException:
+                        executor.shutdown(wait=False)  # takes back what is not done
+                        raise
+            except CancelledError:  # nobody here has cancelled anything
+                where = self._scheduler or "this machine"
+                raise ServerUnreachable(f"{where}: the Dask scheduler has gone: nothing is kept") from None
+            finally:
+                client.close()
+                if client.cluster is not None:
+                    client.cluster.close()
 
     def _client(self) -> Any:
         distributed = _distributed()

@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["MANIFEST", "RENAMED", "TABLES", "TEXTS", "WORDS", "day_of", "is_dataset", "part_path", "server_of"]
+__all__ = [
+    "MANIFEST",
+    "RENAMED",
+    "TABLES",
+    "TEXTS",
+    "WORDS",
+    "day_of",
+    "is_dataset",
+    "lacks_manifest",
+    "part_path",
+    "server_of",
+]
 
 MANIFEST = "dataset.json"
 TABLES = (
@@ -60,3 +71,9 @@ def day_of(time_ns: Ints) -> Ints:
 def is_dataset(path: str | os.PathLike[str]) -> bool:
     """A folder with a manifest in it."""
     return os.path.isfile(os.path.join(path, MANIFEST))
+
+
+def lacks_manifest(path: str | os.PathLike[str]) -> bool:
+    """A folder with a dataset's folders in it, and without what says what they are."""
+    has = [os.path.isdir(os.path.join(path, table)) for table in ("captures", "exchanges", "statement_texts")]
+    return all(has) and not is_dataset(path)

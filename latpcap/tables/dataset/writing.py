@@ -66,7 +66,7 @@ def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterat
                 making.chmod(0o777 & ~_umask())
                 _put(making, place, force)
             finally:
-                shutil.rmtree(making, ignore_errors=True)
+                _remove(making)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
 
@@ -116,6 +116,14 @@ def _put(making: Path, place: Path, force: bool) -> None:
     os.rename(place, old)
     os.rename(making, place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove(making: Path) -> None:
+    """Whoever writes there still, on another machine, finds the folder no more: nothing new comes while it goes."""
+    gone = making.with_name(f"{making.stem}.gone{MAKING}")
+    with suppress(FileNotFoundError):  # it is in its place
+        os.rename(making, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _umask() -> int:
