@@ -17,7 +17,7 @@ from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, 
 from latpcap.measures import views
 from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.minutes import Minutes
-from latpcap.measures.traffic import notes_without_traffic, why_none
+from latpcap.measures.traffic import notes_without_traffic, unanswered_ports, why_none
 from latpcap.measures.views import Deltas, Timeline
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.project import DEFAULT_LADDER_MS, Projection
@@ -321,7 +321,9 @@ class Capture(Tidy):
     def measures(self) -> Measures:
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
-            raise NoDatabaseTraffic(why_none(self._recording, self._paths))
+            raise NoDatabaseTraffic(
+                why_none(self._recording, self._paths), let_in=not unanswered_ports(self._recording)
+            )
         return Measures(
             self._recording,
             think_s=self._think_s,

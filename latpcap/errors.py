@@ -6,7 +6,7 @@ LatpcapError                 everything below; `exit_status` is what the command
 ├── UsageError          2    an option, an argument or an output file is not usable
 │   └── NotTheSameJob   2    two captures that are to be of one job differ in their round trips
 ├── CaptureError        3    a file cannot be read or is no capture
-├── DiskFull            5    what does not fit in memory does not fit on the disk either
+├── DiskFull            5    an output, or what does not fit in memory, does not fit on the disk
 ├── RecordingError      6    packets cannot be recorded here
 ├── ServerUnreachable   7    a server does not answer
 ├── WorkersLost         8    workers of a scan died again and again
@@ -22,9 +22,12 @@ Messages are one line: what happened, where, what to do.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 
 __all__ = [
+    "NO_ROOM",
     "CaptureError",
     "CommandFailed",
     "CommandNotExecutable",
@@ -40,7 +43,11 @@ __all__ = [
     "UsageError",
     "WorkersLost",
     "reason",
+    "unwritten",
 ]
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a file takes no more."""
 
 
 class LatpcapError(Exception):
@@ -56,6 +63,16 @@ def reason(error: OSError) -> str:
     '/dev/net/tun: Permission denied: run it as root'
     """
     return re.sub(r" \(os error \d+\)", "", error.strerror or str(error))
+
+
+def unwritten(what: str | os.PathLike[str], error: OSError) -> LatpcapError:
+    """What an output that cannot be written is told as: no room for it, else a mistake of whoever named it.
+
+    >>> unwritten("job.json", OSError(errno.ENOSPC, "No space left on device"))
+    DiskFull('job.json: cannot be written: No space left on device')
+    """
+    kind = DiskFull if error.errno in NO_ROOM else UsageError
+    return kind(f"{what}: cannot be written: {reason(error)}")
 
 
 class GateFailed(LatpcapError):
@@ -81,7 +98,7 @@ class CaptureError(LatpcapError):
 
 
 class DiskFull(LatpcapError):
-    """What does not fit in memory does not fit on the disk either."""
+    """An output, or what does not fit in memory, does not fit on the disk."""
 
     exit_status = 5
 
@@ -129,6 +146,11 @@ class NoDatabaseTraffic(LatpcapError):
     """The captures were read, but no connection of theirs talks to a database."""
 
     exit_status = 4
+
+    def __init__(self, message: str, *, let_in: bool = True) -> None:
+        """`let_in`: a connection was; otherwise servers refused all that there were, or did not answer."""
+        super().__init__(message)
+        self.let_in = let_in
 
 
 class NothingSelected(NoDatabaseTraffic):

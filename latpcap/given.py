@@ -13,6 +13,7 @@ from typing import Any
 from latpcap.errors import UsageError
 from latpcap.units import (
     MAX_MS,
+    MAX_PART,
     parse_bandwidth,
     parse_distance_km,
     parse_duration_ms,
@@ -22,7 +23,19 @@ from latpcap.units import (
     parse_share,
 )
 
-__all__ = ["Duration", "Rtts", "bits_per_s", "kilometres", "milliseconds", "part", "rtts_ms", "seconds", "share"]
+__all__ = [
+    "Duration",
+    "Rtts",
+    "bits_per_s",
+    "kilometres",
+    "milliseconds",
+    "part",
+    "rtts_ms",
+    "seconds",
+    "several",
+    "share",
+    "tcp_port",
+]
 
 Duration = float | str | timedelta
 """A number of the unit that the parameter's name ends with, a text such as `"15ms"`, or a `timedelta`."""
@@ -70,22 +83,39 @@ def seconds(given: Any) -> float:
 
 def bits_per_s(given: Any) -> float:
     """Return a bandwidth: bits a second, or a text such as `"34Mbit"`. Raises `UsageError`."""
-    return _number(given, parse_bandwidth, "a bandwidth")
+    return _number(given, parse_bandwidth, "a bandwidth above 0", lambda value: 0 < value < math.inf)
 
 
 def share(given: Any) -> float:
     """Return a part of all packets: 0 to 1, or a text such as `"0.1%"`. Raises `UsageError`."""
-    return _number(given, parse_share, "a share")
+    return _number(given, parse_share, "a share of packets from 0 on and less than 1", lambda value: 0 <= value < 1)
 
 
 def part(given: Any) -> float:
     """Return which part of a time is left: 1 for all, or a text such as `"50%"`. Raises `UsageError`."""
-    return _number(given, parse_part, "a part of a time")
+    return _number(given, parse_part, f"a part of a time from 0 to {MAX_PART:g}", lambda value: 0 <= value <= MAX_PART)
 
 
 def kilometres(given: Any) -> float:
     """Return a distance: kilometres, or a text such as `"620mi"`. Raises `UsageError`."""
-    return _number(given, parse_distance_km, "a distance")
+    return _number(given, parse_distance_km, "a distance from 0 on", lambda value: 0 <= value < math.inf)
+
+
+def several(given: Any) -> list[Any]:
+    """Return one or several things as a list; a text is one."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
+def tcp_port(given: Any) -> int:
+    """Return a TCP port: a number, or its digits. Raises `UsageError`.
+
+    >>> tcp_port(5432), tcp_port("3306")
+    (5432, 3306)
+    """
+    digits = str(given) if isinstance(given, int | str) else ""
+    if not (digits.isascii() and digits.isdigit() and 0 < int(digits[:6]) < 1 << 16):
+        raise UsageError(f"{given!r:.40} is no TCP port: give a number from 1 to 65535")
+    return int(digits)
 
 
 def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> float:
@@ -99,13 +129,15 @@ def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> floa
     return value
 
 
-def _number(given: Any, parse: Callable[[str], float], what: str) -> float:
+def _number(
+    given: Any, parse: Callable[[str], float], what: str, fits: Callable[[float], bool] = lambda value: True
+) -> float:
     if isinstance(given, str):
         return parse(given)
     try:
         value = math.nan if isinstance(given, bool | bytes) else float(given)
     except (TypeError, ValueError):
         value = math.nan
-    if math.isnan(value):
+    if math.isnan(value) or not fits(value):
         raise UsageError(f"{given!r:.40} is not {what}: give a number, or a text with its unit")
     return value

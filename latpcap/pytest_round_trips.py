@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from msgspec import Struct, field
 
-from latpcap.errors import LatpcapError, UsageError
+from latpcap.errors import LatpcapError
+from latpcap.given import tcp_port
 from latpcap.live.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
 from latpcap.live.sections import Counted, Failure, Ran, Sections
@@ -191,8 +192,7 @@ def _recorder(config: pytest.Config, path: Path) -> Recorder:
     from latpcap.live.server import Server, addresses
 
     if (port := config.getoption("latpcap_port")) is not None:
-        if not 0 < port < 65536:
-            raise UsageError(f"{port} is no TCP port")
+        tcp_port(port)
         return Capturer(path, capture_filter=f"tcp port {port}", where=f"TCP port {port}", marks=port)
     if text := config.getoption("latpcap_server"):
         server = Server.of(text)

@@ -181,4 +181,4 @@ def test_mistakes_are_one_line(latpcap: Run, nplus1: Path, tmp_path: Path) -> No
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_is_told(latpcap: Run, nplus1: Path) -> None:
     done = latpcap("annotate", nplus1, "/dev/full", "--force")
-    assert (done.returncode, done.stderr) == (2, b"latpcap: /dev/full: cannot be written: No space left on device\n")
+    assert (done.returncode, done.stderr) == (5, b"latpcap: /dev/full: cannot be written: No space left on device\n")

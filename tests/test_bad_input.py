@@ -307,8 +307,25 @@ def test_a_closed_standard_input_is_empty() -> None:
 @pytest.mark.parametrize("command", ["analyze", "analyze --json", "exchanges"])
 def test_a_full_disk_is_told(capture: Path, command: str) -> None:
     done = shell(f'latpcap {command} "$1" >/dev/full', capture)
-    assert b"Traceback" not in done.stderr
-    assert done.returncode == 2
+    assert done.stderr == b"latpcap: standard output: cannot be written: No space left on device\n"
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "help", "help --man", "analyze --help", "completion bash"])
+def test_so_is_one_that_takes_no_help_and_a_reader_who_has_gone(command: str) -> None:
+    done = shell(f"latpcap {command} >/dev/full")
+    assert (done.returncode, done.stderr.count(b"\n")) == (5, 1)
+    assert done.stderr.endswith(b"standard output: cannot be written: No space left on device\n")
+    done = shell(f"latpcap {command} | true; echo ${{PIPESTATUS[0]}}")
+    assert done.stdout in (b"141\n", b"0\n")
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("option", ["-o", "--junit-xml", "--sarif"])
+def test_so_is_a_full_disk_behind_a_file(capture: Path, option: str) -> None:
+    done = shell(f'latpcap analyze "$1" --fail-if "round_trips > 5" {option} /dev/full', capture)
+    assert done.stderr == b"latpcap: /dev/full: cannot be written: No space left on device\n"
+    assert done.returncode == 5
 
 
 @pytest.mark.parametrize("command", COMMANDS)

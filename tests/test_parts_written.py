@@ -240,5 +240,5 @@ def test_a_disk_that_takes_no_more_is_told_in_one_line(files: list[str], more: l
 
     command = [sys.executable, "-m", "latpcap", "scan", files[0], "-o", str(tmp_path / "saved"), "--quiet", *more]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
-    assert (done.returncode, done.stderr) == (2, f"latpcap: {tmp_path}/saved: cannot be written: File too large\n")
+    assert (done.returncode, done.stderr) == (5, f"latpcap: {tmp_path}/saved: cannot be written: File too large\n")
     assert not [*tmp_path.iterdir()]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import damage
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, load_fixture
 from test_cli import failed
 
 import latpcap
+from latpcap import record, rehearse
+from latpcap.errors import NoDatabaseTraffic, UsageError
+from latpcap.live import capturer
 from latpcap.live.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
 from latpcap.live.folder import Folder
 from latpcap.live.keylog import embed, told_to_log
@@ -64,6 +71,71 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(latpcap: Run,
         status, line = failed(latpcap("record", *arguments))
         assert (status, message in line) == (2, True), line
     assert failed(latpcap("record", "--server", "no.such.invalid:1", "--", "true"))[0] == 7
+
+
+@pytest.mark.parametrize("port", ["x", 0, 70000, -1, True, 3.5, None, [5432, "y"]])
+def test_a_port_that_is_none_is_refused_in_python_too(port: Any) -> None:
+    for ask in (record, partial(rehearse, ["true"], rtt_ms=5)):
+        with pytest.raises(UsageError, match=r" is no TCP port: give a number from 1 to 65535$"):
+            ask(port=port)
+
+
+@pytest.mark.parametrize("name", ["prot", "decode_ass", "source"])
+def test_a_keyword_that_there_is_not_is_refused_before_the_block_runs(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^record\(\) got an unexpected keyword argument '{name}'$"):
+        record(port=5432, **{name: 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"server": 5432}, "`5432` is no HOST:PORT"),
+        ({"relay": 5432}, "`5432` is no relay"),
+        ({"loss": 2}, "2 is not a share of packets"),
+        ({"loss": -0.1}, "-0.1 is not a share of packets"),
+        ({"bandwidth_bps": 0}, "0 is not a bandwidth above 0"),
+        ({"command": "python job.py"}, "the command is a list of words"),
+        ({"command": []}, "the command is a list of words"),
+    ],
+)
+def test_what_no_rehearsal_can_be_is_refused_in_one_line(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=f"^{told}"):
+        rehearse(given.pop("command", ["true"]), rtt_ms=5, **given)
+
+
+def test_connections_that_nobody_let_in_are_told_apart() -> None:
+    packets = damage.read(load_fixture("mysql/nplus1-300-client").path)
+    with pytest.raises(NoDatabaseTraffic, match="whose SYN was not answered") as raised:
+        latpcap.read(damage.pcapng(packets[:1])).analyze()
+    assert not raised.value.let_in
+    with pytest.raises(NoDatabaseTraffic, match="no TCP connection in it") as raised:
+        latpcap.read(damage.pcapng(packets[:0])).analyze()
+    assert raised.value.let_in
+
+
+def test_the_way_to_the_right_to_capture_is_the_one_that_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "dumpcap"
+    tool.touch(mode=0o754)
+    group = grp.getgrgid(tool.stat().st_gid).gr_name
+    monkeypatch.setattr(capturer, "_may_gain_nothing", lambda: False)
+    monkeypatch.setattr(capturer.os, "geteuid", lambda: 1000)
+    assert f"`sudo setcap cap_net_raw,cap_net_admin=eip {tool}`" in capturer.how_to_be_allowed(str(tool))
+    monkeypatch.setattr(capturer.os, "access", lambda path, mode: False)
+    assert f"`sudo usermod -aG {group} $USER`" in capturer.how_to_be_allowed(str(tool))
+    monkeypatch.setattr(capturer, "_may_gain_nothing", lambda: True)
+    told = capturer.how_to_be_allowed(str(tool))
+    assert "no_new_privs" in told
+    assert "sudo" not in told
+
+
+def test_a_process_that_may_gain_no_rights_knows_it() -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("not installed: setpriv")
+    ask = "from latpcap.live.capturer import _may_gain_nothing; print(_may_gain_nothing())"
+    command = ["setpriv", "--no-new-privs", sys.executable, "-c", ask]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_drops_are_what_the_capturers_say() -> None:

@@ -77,15 +77,40 @@ def test_a_capture_that_cannot_be_read_is_told_when_its_result_is_asked_for(tmp_
         watch.result()
 
 
-def test_the_rate_is_that_of_the_last_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands still at its last value."""
+    times = [time.monotonic()]
+    monkeypatch.setattr("latpcap.live.watch.time.monotonic", lambda: times[-1])
+    return times
+
+
+def watched() -> Watch:
+    """A watch that has read all there is."""
     watch = Watch(lambda progress: latpcap.read(str(FIXTURES / "mysql/nplus1-300-client.pcapng"), progress=progress))
-    until(lambda: watch.wait(0.1))
-    assert watch.seen().round_trips_per_s > 0
-    began = time.monotonic()
-    monkeypatch.setattr("latpcap.live.watch.time.monotonic", lambda: began + 100)
+    watch.result()
+    return watch
+
+
+def test_the_rate_is_that_of_the_last_seconds(clock: list[float]) -> None:
+    watch = watched()
+    clock.append(clock[0] + 4)
+    seen = watch.seen()
+    assert seen.round_trips_per_s == seen.round_trips / 4
+    clock.append(clock[0] + 100)
     watch.seen()
-    monkeypatch.setattr("latpcap.live.watch.time.monotonic", lambda: began + 110)
+    clock.append(clock[0] + 110)
     assert watch.seen().round_trips_per_s == 0
+
+
+def test_the_first_moment_has_no_rate(clock: list[float]) -> None:
+    """What came before the first look came in a heap: no time has passed that it could be divided by."""
+    watch = watched()
+    clock.append(clock[0] + 0.2)
+    seen = watch.seen()
+    assert seen.round_trips > 300
+    assert (seen.round_trips_per_s, seen.per_ms_share) == (None, None)
+    assert "a second" not in line(seen)
 
 
 SEEN = Seen(

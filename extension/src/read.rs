@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
@@ -166,7 +166,7 @@ pub fn annotate(
         Ok((written.packets, written.secrets, sessions))
     })
     .map_err(|error: AnnotateError| match error {
-        AnnotateError::Write(error) => PyErr::from(error),
+        AnnotateError::Write(error) => PyOSError::new_err((error.raw_os_error(), error.to_string())),
         error => CaptureError::new_err(error.to_string()),
     })
 }

@@ -10,6 +10,7 @@ import os
 import sys
 from contextlib import suppress
 from contextvars import copy_context
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,7 +22,7 @@ from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
 from latpcap.cli.findings import findings
 from latpcap.cli.help import help_command
-from latpcap.cli.io import INTERRUPTED
+from latpcap.cli.io import INTERRUPTED, click_writes
 from latpcap.cli.minutes import minutes
 from latpcap.cli.project import project
 from latpcap.cli.rank import rank
@@ -112,6 +113,16 @@ class _Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Its options: --help and --version are printed here."""
+        with click_writes():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Its command, with the --help of that."""
+        with click_writes():
+            return super().invoke(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands; where none begins so, files."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from latpcap.errors import UsageError
+from latpcap.errors import NO_ROOM, UsageError, unwritten
 
 if TYPE_CHECKING:
     from latpcap._core import Progress
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INTERRUPTED",
+    "click_writes",
     "flat",
     "in_seconds",
     "read_capture",
@@ -119,7 +122,7 @@ def write_rows(rows: Table, chosen: str, output: str | None, gates: Gates | None
 
 
 def write(parts: Iterable[str | bytes], output: str | None) -> None:
-    """Write to the file `output`, or to standard output; what cannot be written is the user's mistake."""
+    """Write to the file `output`, or to standard output; what cannot be written is told (`unwritten`)."""
     if output is None:
         _write_to_standard_output(parts)
         return
@@ -131,7 +134,7 @@ def write(parts: Iterable[str | bytes], output: str | None) -> None:
             os.unlink(output)  # half of a result looks like one
         raise
     except OSError as error:
-        raise UsageError(f"{output}: cannot be written: {error.strerror}") from None
+        raise unwritten(output, error) from None
 
 
 def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
@@ -140,10 +143,26 @@ def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
     try:
         _write_to(sys.stdout.buffer, parts)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
-        if isinstance(error, BrokenPipeError):
-            raise click.exceptions.Exit(READER_GONE) from None
-        raise UsageError(f"standard output cannot be written: {error.strerror}") from None
+        raise _not_taken(error) from None
+
+
+@contextmanager
+def click_writes() -> Iterator[None]:
+    """What click prints by itself, helps and versions, goes to standard output, too."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.EPIPE, *NO_ROOM):
+            raise
+        raise _not_taken(error) from None
+
+
+def _not_taken(error: OSError) -> Exception:
+    """What is raised where standard output takes no more; nothing further is written to it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit does not complain again
+    if isinstance(error, BrokenPipeError):
+        return click.exceptions.Exit(READER_GONE)
+    return unwritten("standard output", error)
 
 
 def _write_to(file: IO[bytes], parts: Iterable[str | bytes]) -> None:

@@ -12,7 +12,7 @@ EXIT_STATUS = {
     "2": "a mistake in how latpcap was called, or an output that cannot be written",
     "3": "a file cannot be read, or is no capture",
     "4": "no database traffic in the captures",
-    "5": "what does not fit in memory does not fit on the disk either",
+    "5": "the disk is full: an output does not fit on it, or what does not fit in memory",
     "6": "packets cannot be recorded here: no permission, no capturer, no such interface",
     "7": "a server does not answer",
     "8": "workers of a scan died again and again",

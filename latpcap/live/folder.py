@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from latpcap.errors import UsageError
+from latpcap.errors import unwritten
 from latpcap.tables.scratch import USUAL_FOLDER
 
 __all__ = ["Folder"]
@@ -33,7 +33,7 @@ class Folder:
             _remove_left(place)
             self.path, self._lock = _made(place)
         except OSError as error:
-            raise UsageError(f"{error.filename or place}: cannot be written: {error.strerror}") from None
+            raise unwritten(error.filename or place, error) from None
         self._removal = weakref.finalize(self, _remove, self.path, self._lock, os.getpid())
 
     def keep(self) -> Path:

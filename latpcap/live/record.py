@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from latpcap.errors import NoDatabaseTraffic, RecordingError, UsageError
+from latpcap.given import several, tcp_port
 from latpcap.live.capturer import ANY, Capturer
 from latpcap.live.folder import Folder
 from latpcap.live.recorder import Recorded, Recorder
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from latpcap.result.analysis import Analysis
 
 __all__ = ["HEADERS", "Session", "by_turns", "nothing_seen", "record", "recorder_of"]
-
-T = TypeVar("T", int, str)
 
 HEADERS = 100
 """Bytes of a packet that hold all headers: link (SLL2: 20), IPv6 (40) and TCP with the options of a SYN (40)."""
@@ -59,14 +59,24 @@ def record(
     ...     load_orders()
     >>> assert session.round_trips <= 20  # doctest: +SKIP
     """
+    _check_reading(reading)
     if recorder is not None:
         return Session(recorder, reading)
     folder = Folder() if output is None else None
     path = folder.path / "recording.pcapng" if folder is not None else Path(output or "")
-    recorder, ports = recorder_of(path, _each(port), _each(server), _each(relay), pid, privacy=privacy)
+    asked = [tcp_port(each) for each in several(port)], several(server), several(relay)
+    recorder, ports = recorder_of(path, *asked, pid, privacy=privacy)
     if privacy:
         reading.setdefault("decode_as", by_turns(ports))
     return Session(recorder, reading, folder)
+
+
+def _check_reading(reading: dict[str, Any]) -> None:
+    """Refuse what `latpcap.read` does not know before the block runs: it is read only afterwards."""
+    from latpcap.capture import read
+
+    if unknown := set(reading) - set(inspect.signature(read).parameters) | {"source"} & set(reading):
+        raise TypeError(f"record() got an unexpected keyword argument '{min(unknown)}'")
 
 
 def recorder_of(
@@ -104,17 +114,13 @@ def recorder_of(
     return capturer, what.ports
 
 
-def _each(given: T | Iterable[T]) -> list[T]:
-    """One or several, as a list."""
-    return [given] if isinstance(given, int | str) else list(given)
-
-
 def nothing_seen(error: NoDatabaseTraffic, recorded: Recorded) -> NoDatabaseTraffic:
     """The same error with what was recorded, and why that is usually not what the client used."""
     told = str(error)
     for name in (str(recorded.path), "file object"):  # which is how a recording that still grows is read
         told = told.replace(name, "the recording")
-    return NoDatabaseTraffic(f"{told} (recorded: {recorded.where}). {REASONS}")
+    told = f"{told} (recorded: {recorded.where})"
+    return NoDatabaseTraffic(f"{told}. {REASONS}" if error.let_in else told, let_in=error.let_in)
 
 
 def by_turns(ports: Iterable[int]) -> dict[int, str]:

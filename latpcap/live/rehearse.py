@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from latpcap.capture import read
-from latpcap.errors import CommandFailed, UsageError
-from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, share
+from latpcap.errors import CommandFailed, UsageError, unwritten
+from latpcap.given import Duration, Rtts, bits_per_s, milliseconds, rtts_ms, several, share, tcp_port
 from latpcap.live import job
 from latpcap.live.capturer import Capturer
 from latpcap.live.folder import Folder
@@ -72,11 +72,13 @@ def rehearse(
         raise UsageError("a rehearsal needs an RTT, and one run at least")
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise UsageError(f"a seed is a number from 0 to {MOST_SEED}, not {seed}")
+    if isinstance(command, str) or not command:
+        raise UsageError('the command is a list of words: ["python", "job.py"]')
     job.find(command)
     reading = partial(read, decode_as=dict(decode_as or {}))
-    routes = [Route.of(each) for each in _several(relay)]
-    servers = [at for each in _several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
-    ports = [port] if isinstance(port, int) else list(port)
+    routes = [Route.of(each) for each in several(relay)]
+    servers = [at for each in several(server) for at in _addresses(each)] or [str(route.server) for route in routes]
+    ports = [tcp_port(each) for each in several(port)]
     begins = secrets.randbelow(MOST_SEED + 1) if seed is None else seed
     way: Way = (
         Relayed(routes, conditions, seed=begins) if routes else Link(_today(servers, ports), conditions, seed=begins)
@@ -97,13 +99,12 @@ def rehearse(
     with _kept_in(folder, say) as into:
         result = run_rehearsal(plan, way, into, tell=tell, read=reading)
         if folder is not None:
-            (into / "rehearsal.json").write_text(dump(result.parts()))
-            (into / "rehearsal.md").write_text(render_markdown(result))
+            try:
+                (into / "rehearsal.json").write_text(dump(result.parts()))
+                (into / "rehearsal.md").write_text(render_markdown(result))
+            except OSError as error:
+                raise unwritten(error.filename or into, error) from None
     return result
-
-
-def _several(given: str | Sequence[str]) -> Sequence[str]:
-    return [given] if isinstance(given, str) else given
 
 
 def _addresses(server: str) -> Iterator[str]:
@@ -166,5 +167,5 @@ def _fresh(folder: Path) -> Path:
         if any(folder.iterdir()):
             raise UsageError(f"{folder}: there are files in it: name a folder that is new or empty")
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise unwritten(folder, error) from None
     return folder

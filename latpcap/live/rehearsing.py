@@ -119,7 +119,8 @@ def _found(path: Path, behind_ms: float, read: Callable[..., Capture], problems:
         found = _of_the_command(read(path)).analyze()
     except NoDatabaseTraffic as error:
         told = str(error).replace(str(path), "the recording")
-        raise NoDatabaseTraffic("; ".join([*problems, told, REACHED])) from None
+        reasons = [*problems, told, *([REACHED] if error.let_in else [])]
+        raise NoDatabaseTraffic("; ".join(reasons), let_in=error.let_in) from None
     rtt = told_path(found).rtt
     link_ms = rtt.baseline_ms if rtt.in_stream_median_ms is None else rtt.in_stream_median_ms
     if link_ms is None or not behind_ms:

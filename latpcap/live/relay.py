@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from latpcap import _core
-from latpcap.errors import RecordingError, UsageError, reason
+from latpcap.errors import RecordingError, UsageError, reason, unwritten
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
 from latpcap.units import counted
@@ -44,7 +44,7 @@ class Route(Struct, frozen=True):
         >>> Route.of("15432:db:5432").host, str(Route.of("[::1]:15432:[fd00::5]:5432").server)
         ('127.0.0.1', '[fd00::5]:5432')
         """
-        found = WRITTEN.fullmatch(text.strip())
+        found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None or int(found["port"]) > 65535:
             raise UsageError(f"`{text}` is no relay: write [BIND:]PORT:HOST:PORT, as in 15432:db.example:5432")
         return cls(found["bracketed"] or found["host"] or HERE, int(found["port"]), Server.of(found["server"]))
@@ -109,7 +109,7 @@ class Relay:
             )
         except OSError as error:
             if error.filename is not None:
-                raise UsageError(f"{error.filename}: cannot be written: {reason(error)}") from None
+                raise unwritten(error.filename, error) from None
             raise RecordingError(reason(error)) from None
 
     def flush(self) -> None:

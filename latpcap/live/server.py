@@ -34,7 +34,7 @@ class Server(Struct, frozen=True):
         >>> Server.of("db.example:5432"), str(Server.of("[fd00::1]:3306"))
         (Server(host='db.example', port=5432), '[fd00::1]:3306')
         """
-        found = WRITTEN.fullmatch(text.strip())
+        found = WRITTEN.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None or not 0 < int(found["port"]) < 65536:
             raise UsageError(f"`{text}` is no HOST:PORT: write db.example:5432, 10.0.0.5:3306 or [fd00::1]:5432")
         return cls(found["bracketed"] or found["host"], int(found["port"]))

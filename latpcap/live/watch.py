@@ -31,6 +31,8 @@ LOOK_S = 0.05
 """A file that has not grown is looked at again."""
 RECENT_S = 5.0
 """The rate `now` is that of so long."""
+TELLS_S = 1.0
+"""In less, packets come in heaps: what is written when the watch begins was recorded before."""
 WORST = 8
 
 
@@ -108,7 +110,7 @@ class Watch:
             round_trips=total.round_trips,
             waited_s=total.waited_ns / 1e9,
             errors=total.errors,
-            round_trips_per_s=(total.round_trips - before) / max(now - since, LOOK_S),
+            round_trips_per_s=None if now - since < TELLS_S else (total.round_trips - before) / (now - since),
             worst=tuple(_statement(each) for each in self.progress.worst(WORST)),
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from latpcap.measures.health import HealthNote, core_notes
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
+from latpcap.units import listed
 
 __all__ = ["notes_without_traffic", "why_none"]
 
@@ -17,6 +18,10 @@ IN_THE_WAY = (
 """What may keep TCP connections from being seen."""
 NO_DIALOGUE = ("other-database", "unrecognised", "refused", "unanswered")
 """What connections are that do not talk to a database."""
+NOT_LET_IN = ("refused", "unanswered")
+"""States of connections that no server has let in."""
+TOLD = 3
+"""Ports that a sentence names."""
 HINT = "if a server listens on an unusual port, name it with --decode-as PORT=PROTOCOL"
 
 
@@ -37,8 +42,23 @@ def why_none(recording: Recording, paths: Sequence[str] = ()) -> str:
         reason = "; ".join(hidden) or _without_tcp(recording)
         return f"{where}: no TCP connection in it, so no database traffic: {reason}"
     of = "connection" if seen == 1 else "connections"
-    known = list(_told(notes, NO_DIALOGUE, files)) or [HINT]
+    known = list(_told(notes, NO_DIALOGUE, files)) or [_nobody_there(unanswered_ports(recording)) or HINT]
     return f"{where}: no database traffic among {seen:,} TCP {of}; {'; '.join([*known, *hidden])}"
+
+
+def unanswered_ports(recording: Recording) -> list[int]:
+    """The ports of the servers where no connection was let in at all; else none."""
+    table = recording.all_connections_table
+    if not columns.codes(table, "state").where(NOT_LET_IN.__contains__).all():
+        return []
+    return sorted({int(server.rpartition(":")[2]) for server in columns.codes(table, "server").names})
+
+
+def _nobody_there(ports: Sequence[int]) -> str:
+    if not ports:
+        return ""
+    on = listed([str(port) for port in ports[:TOLD]]) + (" and others" if len(ports) > TOLD else "")
+    return f"nobody listens on port {on}: the server refused, or did not answer"
 
 
 def _told(notes: Iterable[HealthNote], codes: Iterable[str], files: Sequence[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from latpcap import _core
 from latpcap.display import plain
-from latpcap.errors import CaptureError, UsageError, reason
+from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
@@ -100,7 +100,7 @@ def annotate(
         if made:
             Path(output).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise UsageError(f"{output}: cannot be written: {reason(error)}") from None
+            raise unwritten(output, error) from None
         raise CaptureError(str(error)) from None
 
 

@@ -37,7 +37,7 @@ def _parts(seen: Seen, where: str, hint: str) -> Iterator[RenderableType]:
 def line(seen: Seen) -> str:
     """Return the sums in a line."""
     parts = [
-        f"{counted(seen.round_trips, 'round trip')}, {_rate(seen)} a second now",
+        f"{counted(seen.round_trips, 'round trip')}{_rate(seen.round_trips_per_s)}",
         f"waited {format_s(seen.waited_s)}",
         counted(seen.executions, "exchange"),
         counted(seen.connections, "connection"),
@@ -47,10 +47,10 @@ def line(seen: Seen) -> str:
     return " · ".join(parts)
 
 
-def _rate(seen: Seen) -> str:
-    return (
-        f"{seen.round_trips_per_s:.1f}" if 0 < seen.round_trips_per_s < FEW_PER_S else f"{seen.round_trips_per_s:,.0f}"
-    )
+def _rate(per_s: float | None) -> str:
+    if per_s is None:
+        return ""
+    return f", {per_s:.1f} a second now" if 0 < per_s < FEW_PER_S else f", {per_s:,.0f} a second now"
 
 
 def _further(seen: Seen) -> str:

@@ -28,8 +28,8 @@ class Seen(Struct, frozen=True):
     waited_s: float
     """For first packets of responses, the waits of all connections together."""
     errors: int
-    round_trips_per_s: float
-    """Of the last seconds."""
+    round_trips_per_s: float | None
+    """Of the last seconds; `None` while too little time has passed to tell."""
     worst: tuple[WaitedFor, ...]
     """Those that were waited for longest, the longest first."""
 
@@ -39,6 +39,6 @@ class Seen(Struct, frozen=True):
         return self.round_trips / 1000
 
     @property
-    def per_ms_share(self) -> float:
+    def per_ms_share(self) -> float | None:
         """What a further millisecond adds at the present rate, as a part of the time that passes."""
-        return self.round_trips_per_s / 1000
+        return None if self.round_trips_per_s is None else self.round_trips_per_s / 1000

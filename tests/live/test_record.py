@@ -149,6 +149,20 @@ def test_a_relay_records_without_the_right_to_capture(port: int, latpcap: Run, t
     assert b"refused the connection" in latpcap("record", *relays, "--", *job(nobody, 1)).stderr
 
 
+@pytest.mark.parametrize("way", ["--port", "--relay"])
+def test_a_server_that_refuses_is_told_without_advice_for_other_mistakes(way: str, latpcap: Run) -> None:
+    nobody, relay = free_port(), free_port()
+    asked, what = (nobody, nobody) if way == "--port" else (relay, f"{relay}:127.0.0.1:{nobody}")
+    knock = f"import socket\nknocks = socket.socket()\nknocks.connect_ex(('127.0.0.1', {asked}))"
+    knock += "\ntry: knocks.recv(1)\nexcept OSError: pass"
+    done = latpcap("record", way, what, "--", sys.executable, "-c", knock)
+    assert done.returncode == NoDatabaseTraffic.exit_status
+    line = done.stderr.decode().splitlines()[-1]
+    assert f"nobody listens on port {nobody}: the server refused, or did not answer (recorded: " in line
+    assert line.endswith(")")
+    assert b"--decode-as" not in done.stderr
+
+
 def test_headers_alone_are_enough_to_count(port: int, latpcap: Run, tmp_path: Path) -> None:
     path = tmp_path / "headers.pcapng"
     done = latpcap("record", "--port", port, "--privacy", "-o", path, "--", *job(port, 30))

@@ -21,7 +21,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap import _core
-from latpcap.errors import UsageError
+from latpcap.errors import UsageError, unwritten
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
 from latpcap.tables.dataset import manifest
@@ -68,7 +68,7 @@ def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterat
             finally:
                 _remove(making)
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise unwritten(folder, error) from None
 
 
 @contextmanager
