@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
+"""As `typing` has it, which takes most of the time until a Ctrl-C finds latpcap ready (`__main__.py`)."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from latpcap._core import Progress
     from latpcap.capture import Capture, read
     from latpcap.comparing import compare, validate

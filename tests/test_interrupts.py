@@ -10,7 +10,7 @@ from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, ROOT
 
 import latpcap
 from latpcap.cli.io import write
@@ -38,6 +38,15 @@ def test_a_ctrl_c_while_modules_are_loaded_ends_it_without_a_word(tmp_path: Path
     process.send_signal(signal.SIGINT)
     assert process.communicate()[1] == b""
     assert process.returncode == -signal.SIGINT
+
+
+def test_hardly_anything_is_loaded_before_that_is_so() -> None:
+    ask = f"import sys; sys.path.insert(0, {str(ROOT)!r}); before = {{*sys.modules}}; import latpcap.__main__"
+    ask += "; print(*sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", ask], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "latpcap.__main__" in loaded
+    assert not loaded & {"typing", "re", "contextlib", "click"}
 
 
 @pytest.fixture

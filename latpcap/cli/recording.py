@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from latpcap.cli.options import PATH, Duration, all_of, analysing_options, decode_as_option, target_options
+from latpcap.cli.options import PATH, Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
 from latpcap.errors import UsageError
+from latpcap.given import tcp_port
 
 if TYPE_CHECKING:
     from latpcap.live.folder import Folder
@@ -24,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def database_options(*, port: str, server: str, relay: str) -> Callable[[Command], Command]:
     """Which databases are meant by a command that asks none itself; each text says what becomes of them."""
     return all_of(
-        click.option("--port", "ports", type=click.IntRange(1, 65535), multiple=True, metavar="PORT", help=port),
+        click.option("--port", "ports", type=Quantity("port", tcp_port), multiple=True, metavar="PORT", help=port),
         click.option("--server", "servers", multiple=True, metavar="HOST:PORT", help=server),
         click.option("--relay", "relays", multiple=True, metavar="[BIND:]PORT:HOST:PORT", help=relay),
     )

@@ -72,6 +72,8 @@ def rehearse(
         raise UsageError("a rehearsal needs an RTT, and one run at least")
     if seed is not None and not 0 <= seed <= MOST_SEED:
         raise UsageError(f"a seed is a number from 0 to {MOST_SEED}, not {seed}")
+    if relay and (server or port):
+        raise UsageError("--relay says what is farther away: leave --server and --port out")
     if isinstance(command, str) or not command:
         raise UsageError('the command is a list of words: ["python", "job.py"]')
     job.find(command)
@@ -95,8 +97,8 @@ def rehearse(
         conditions=conditions,
     )
     tell = say or (lambda line: None)
-    tell(_announced(plan))
     with _kept_in(folder, say) as into:
+        tell(_announced(plan))
         result = run_rehearsal(plan, way, into, tell=tell, read=reading)
         if folder is not None:
             try:
