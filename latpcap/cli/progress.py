@@ -40,12 +40,13 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
         finally:
             done.set()
 
-    threading.Thread(target=run, daemon=True).start()
+    reading = threading.Thread(target=run, daemon=True)
     try:
         try:
+            reading.start()  # which waits: the work may be well under way when it returns
             _wait(done, progress, quiet)
         except KeyboardInterrupt:
-            if not may_stop:
+            if not may_stop or reading.ident is None:
                 raise
             progress.stop()
             if not quiet:
@@ -53,7 +54,8 @@ def watch(work: Callable[[Progress], T], *, quiet: bool = False, may_stop: bool 
             _wait(done, progress, quiet=True)
     except KeyboardInterrupt:
         progress.cancel()
-        done.wait(CANCEL_S)
+        if reading.ident is not None:
+            done.wait(CANCEL_S)
         raise
     if errors:
         raise errors[0]
