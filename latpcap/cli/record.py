@@ -167,8 +167,14 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
         raise nothing_seen(error, recorded) from None
     if log is not None:
         count = embed(log, recording, recorded.path)
-        say(f"{recorded.path} holds the secrets of {counted(count, 'TLS session')}: whoever has the file can read them")
+        say(_embedded(recorded.path, count))
     return capture
+
+
+def _embedded(path: Path, sessions: int) -> str:
+    if sessions == 0:
+        return f"{path} holds no TLS secret, as the log names its sessions by no client random (docs/record.md, Java)"
+    return f"{path} holds the secrets of {counted(sessions, 'TLS session')}: whoever has the file can read them"
 
 
 def _logged(keys: Path, memory: int) -> KeyLog | None:
