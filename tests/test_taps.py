@@ -172,6 +172,19 @@ def test_three_taps_are_told_two_by_two(plain: dict[str, Path]) -> None:
     assert told == pytest.approx([2.0, 2.98, 4.98], abs=0.1)
 
 
+def test_of_very_many_taps_the_first_are_told_and_all_exchanges_count_once(plain: dict[str, Path]) -> None:
+    header, packets = records(plain["client"])
+    port = packets[0][1].partition(CLIENT + SERVER)[2][:2]
+    connections = [
+        [(time, rest.replace(port, struct.pack(">H", 50_000 + number))) for time, rest in packets[:40]]
+        for number in range(20)
+    ]
+    captures = [latpcap.read([written(header, each) for each in connections for _ in range(taps)]) for taps in (1, 2)]
+    once, twice = captures
+    assert exchanges(once) == exchanges(twice)
+    assert len(twice.taps) == 16, "a file may name any number of interfaces"
+
+
 def test_what_one_tap_did_not_see_is_counted(plain: dict[str, Path]) -> None:
     header, packets = records(plain["server"])
     lost = {60, 61, 100, 150}

@@ -27,6 +27,8 @@ pub const HORIZON_NS: i64 = 1_000_000_000;
 const SILENCE_NS: i64 = 5_000_000_000;
 /// With more connections those that are silent are forgotten.
 const LEAST_SWEEP: usize = 1 << 10;
+/// So many taps of one path are told of, and so many pairs of them: a file may name any number of interfaces.
+const MOST_TOLD: usize = 16;
 
 /// What all connections between one client host and one server have shown.
 #[derive(Debug)]
@@ -103,9 +105,10 @@ pub struct Taps {
     limit: usize,
     waiting: usize,
     differences: usize,
+    /// Of all paths.
+    at_taps: usize,
+    pairs: usize,
     sweep_at: usize,
-    /// Segments of connections for which there was no room.
-    pub left_out: u64,
 }
 
 impl Taps {
@@ -115,7 +118,8 @@ impl Taps {
 
     pub fn kept_bytes(&self) -> usize {
         let watched = self.watched.len() * (size_of::<Watched>() + 2 * size_of::<usize>());
-        let paths = self.paths.len() * (size_of::<Path>() + size_of::<Pair>() + 2 * size_of::<AtTap>());
+        let of_taps = self.at_taps * size_of::<(u16, AtTap)>() + self.pairs * size_of::<(u16, u16, Pair)>();
+        let paths = self.paths.len() * size_of::<Path>() + of_taps;
         watched + paths + self.waiting * Packets::EACH + self.differences * Differences::EACH
     }
 
@@ -214,10 +218,7 @@ impl Taps {
 
     fn take(&mut self, number: usize, own: u16, side: Side, segment: &Segment<'_>) -> Option<(u16, u64)> {
         let has_room = self.has_room();
-        let Some(watched) = self.watched.get_mut(&number) else {
-            self.left_out += 1;
-            return None;
-        };
+        let watched = self.watched.get_mut(&number)?;
         watched.last_ns = watched.last_ns.max(segment.time_ns);
         let slot = watched.slot(segment.tap)?;
         let name = Name::of(segment)?;
@@ -254,11 +255,9 @@ impl Taps {
     fn at_tap(&mut self, path: usize, segment: &Segment<'_>, side: Side, again: bool, answered_ns: Option<i64>) {
         let has_room = self.has_room();
         let Some(path) = self.paths.get_mut(path) else { return };
-        let place = path.taps.iter().position(|&(tap, _)| tap == segment.tap).unwrap_or_else(|| {
-            path.taps.push((segment.tap, AtTap::default()));
-            path.taps.len() - 1
-        });
-        let (_, at_tap) = &mut path.taps[place];
+        let is_tap = |&(tap, _): &(u16, AtTap)| tap == segment.tap;
+        let new = || (segment.tap, AtTap::default());
+        let Some((_, at_tap)) = told_of(&mut path.taps, is_tap, &mut self.at_taps, new) else { return };
         at_tap.again[side as usize] += u64::from(again);
         if let Some(answered_ns) = answered_ns {
             add(&mut at_tap.answers, segment.time_ns, answered_ns, has_room, &mut self.differences);
@@ -274,7 +273,10 @@ impl Taps {
                 Told::Alone { by, not } => (by, not),
             };
             let (one, other) = (taps[one], taps[other]);
-            let pair = path.pair(one.min(other), one.max(other));
+            let (low, high) = (one.min(other), one.max(other));
+            let is_pair = |&(one, other, _): &(u16, u16, Pair)| (one, other) == (low, high);
+            let new = || (low, high, Pair::default());
+            let Some((.., pair)) = told_of(&mut path.pairs, is_pair, &mut self.pairs, new) else { continue };
             let way = &mut pair.ways[side as usize];
             match each {
                 Told::Both { difference_ns, whole, overtaken, .. } => {
@@ -289,6 +291,22 @@ impl Taps {
     }
 }
 
+/// The one that `is` it, or a new one where few are told of; `kept` counts those of all paths.
+fn told_of<'a, T>(
+    told: &'a mut Vec<T>,
+    is: impl Fn(&T) -> bool,
+    kept: &mut usize,
+    new: impl FnOnce() -> T,
+) -> Option<&'a mut T> {
+    let place = told.iter().position(is);
+    if place.is_none() && told.len() < MOST_TOLD {
+        told.push(new());
+        *kept += 1;
+        return told.last_mut();
+    }
+    told.get_mut(place?)
+}
+
 fn add(differences: &mut Differences, time_ns: i64, value_ns: i64, has_room: bool, kept: &mut usize) {
     let before = differences.len();
     differences.add(time_ns, value_ns, has_room);
@@ -296,14 +314,6 @@ fn add(differences: &mut Differences, time_ns: i64, value_ns: i64, has_room: boo
 }
 
 impl Path {
-    fn pair(&mut self, low: u16, high: u16) -> &mut Pair {
-        let place = self.pairs.iter().position(|&(one, other, _)| (one, other) == (low, high)).unwrap_or_else(|| {
-            self.pairs.push((low, high, Pair::default()));
-            self.pairs.len() - 1
-        });
-        &mut self.pairs[place].2
-    }
-
     pub fn at_tap(&self, tap: u16) -> Option<&AtTap> {
         self.taps.iter().find(|&&(each, _)| each == tap).map(|(_, at_tap)| at_tap)
     }
