@@ -31,6 +31,7 @@ from pathlib import Path
 from struct import unpack_from
 from typing import Any
 
+from msgspec.structs import astuple
 from rings import records, split
 from speed.cost import in_turn
 from speed.table import table
@@ -154,7 +155,7 @@ def done(arguments: argparse.Namespace) -> None:
     partials = each_part(part, arguments.source, asked, (), engine, arguments.parts, lambda line: None)
     text = reduce(partials).json()
     wall_s = time.perf_counter() - begin
-    sent = sum(len(table) for each in partials for table in (each.captures, each.groups, each.statements))
+    sent = sum(len(sent) for each in partials for sent in astuple(each) if isinstance(sent, bytes))
     died = bool(arguments.mark) and Path(arguments.mark).exists()
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     print(json.dumps({"wall_s": wall_s, "sent": sent, "died": died, "sha256": sha256}))

@@ -122,6 +122,13 @@ def test_ctrl_c_ends_all_workers(files: list[str], tmp_path: Path, engine: str) 
     assert process.returncode == 128 + signal.SIGINT
 
 
+@pytest.mark.parametrize("engine", [Processes(1), Dask(1)])
+def test_a_terminal_s_ctrl_c_does_not_reach_workers(engine: Processes | Dask) -> None:
+    """They would each say where they were."""
+    with engine.workers() as executor:
+        assert signal.SIGINT in executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

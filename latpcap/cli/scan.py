@@ -145,8 +145,8 @@ class _Work:
         if "-" in given["captures"] or "-" in given["keylog"]:
             raise UsageError("standard input can be read only once, and each part reads all files: name files")
         is_here = given["scheduler"] is None
-        pay = processors() if not is_here else min(processors(), max(1, given["memory"] // LEAST_MEMORY))
-        at_once = given["workers"] or min(given["parts"] or pay, pay)
+        most = min(processors(), max(1, given["memory"] // LEAST_MEMORY)) if is_here else processors()
+        at_once = given["workers"] or min(given["parts"] or most, most)
         self.parts = given["parts"] or at_once
         self.asked = _asked(given, at_once, _share(given["memory"], at_once) if is_here else given["memory"])
         self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
@@ -156,12 +156,9 @@ class _Work:
     def done(self, work: Callable[..., T], *more: Any, **named: Any) -> T:
         """What `work` gives for all parts."""
         try:
-            return work(self.files, self.asked, self.engine, self.parts, *more, tell=self._tell, **named)
+            return work(self.files, self.asked, self.engine, self.parts, *more, tell=teller(self.quiet), **named)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
-
-    def _tell(self, line: str) -> None:
-        teller(self.quiet)(line)
 
 
 def _tell_what_it_is(output: str, quiet: bool) -> None:

@@ -11,11 +11,12 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import ParamSpec, TypeVar
 
 from latpcap._core import Progress
 
-__all__ = ["Processes", "Threads", "processors"]
+__all__ = ["Processes", "Threads", "processors", "without_ctrl_c"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,15 +78,23 @@ class Processes:
 
 
 class _Undisturbed(ProcessPoolExecutor):
-    """Processes that Ctrl-C does not reach: it is for the one that started them."""
+    """Processes that Ctrl-C does not reach."""
 
     def submit(self, work: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> Future[T]:
-        """Where this starts a process, that has the signals that are blocked here."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        """It may start a process for that."""
+        with without_ctrl_c():
             return super().submit(work, *args, **named)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Processes that are started meanwhile never get a Ctrl-C: it is for the one that started them, which ends them."""
+    resource_tracker.ensure_running()  # it would let the signal through again where it began only now
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin() -> None:

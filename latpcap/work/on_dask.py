@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from latpcap.errors import ServerUnreachable, UsageError
 from latpcap.work import cluster
+from latpcap.work.local import without_ctrl_c
 
 __all__ = ["Dask"]
 
@@ -43,7 +44,7 @@ class Dask:
     def workers(self) -> Iterator[Executor]:
         """The cluster's; what was asked of them is taken back in the end."""
         with _distributed().utils.silence_logging_cmgr(SILENT):
-            client = self._client()
+            client = _of_this_machine(self._count) if self._scheduler is None else _of_scheduler(self._scheduler)
             try:
                 with client.get_executor(pure=False) as executor:
                     try:
@@ -59,22 +60,33 @@ class Dask:
                 if client.cluster is not None:
                     client.cluster.close()
 
-    def _client(self) -> Any:
-        distributed = _distributed()
-        if self._scheduler is None:
-            settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT}
-            return distributed.Client(distributed.LocalCluster(n_workers=self._count, **settings))
-        try:
-            distributed.utils.LoopRunner().run_sync(_shake_hands, distributed, self._scheduler)
-            client = distributed.Client(self._scheduler, timeout=cluster.CONNECT_S)
-        except (OSError, ValueError) as error:
-            raise ServerUnreachable(f"{self._scheduler}: no Dask scheduler answers: {cluster.why(error)}") from None
-        try:
-            cluster.check(client.run(version, "latpcap", on_error="return"))
-        except BaseException:
-            client.close()
-            raise
-        return client
+
+def _of_this_machine(count: int) -> Any:
+    distributed, cluster_here = _distributed(), None
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": SILENT}
+    try:
+        with without_ctrl_c():
+            cluster_here = distributed.LocalCluster(n_workers=count, **settings)
+        return distributed.Client(cluster_here)
+    except BaseException:
+        if cluster_here is not None:
+            cluster_here.close()
+        raise
+
+
+def _of_scheduler(address: str) -> Any:
+    distributed = _distributed()
+    try:
+        distributed.utils.LoopRunner().run_sync(_shake_hands, distributed, address)
+        client = distributed.Client(address, timeout=cluster.CONNECT_S)
+    except (OSError, ValueError) as error:
+        raise ServerUnreachable(f"{address}: no Dask scheduler answers: {cluster.why(error)}") from None
+    try:
+        cluster.check(client.run(version, "latpcap", on_error="return"))
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
 async def _shake_hands(distributed: Any, scheduler: str) -> None:
