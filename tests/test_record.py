@@ -20,7 +20,7 @@ from test_cli import failed
 import latpcap
 from latpcap import record, rehearse
 from latpcap.errors import NoDatabaseTraffic, UsageError
-from latpcap.live import capturer
+from latpcap.live import rights
 from latpcap.live.capturer import _as_pcapng, _dropped_by_dumpcap, _dropped_by_tcpdump
 from latpcap.live.folder import Folder
 from latpcap.live.keylog import embed, told_to_log
@@ -121,13 +121,13 @@ def test_the_way_to_the_right_to_capture_is_the_one_that_leads_there(
     tool = tmp_path / "dumpcap"
     tool.touch(mode=0o754)
     group = grp.getgrgid(tool.stat().st_gid).gr_name
-    monkeypatch.setattr(capturer, "_may_gain_nothing", lambda: False)
-    monkeypatch.setattr(capturer.os, "geteuid", lambda: 1000)
-    assert f"`sudo setcap cap_net_raw,cap_net_admin=eip {tool}`" in capturer.how_to_be_allowed(str(tool))
-    monkeypatch.setattr(capturer.os, "access", lambda path, mode: False)
-    assert f"`sudo usermod -aG {group} $USER`" in capturer.how_to_be_allowed(str(tool))
-    monkeypatch.setattr(capturer, "_may_gain_nothing", lambda: True)
-    told = capturer.how_to_be_allowed(str(tool))
+    monkeypatch.setattr(rights, "may_gain_nothing", lambda: False)
+    monkeypatch.setattr(rights.os, "geteuid", lambda: 1000)
+    assert f"`sudo setcap cap_net_raw,cap_net_admin=eip {tool}`" in rights.how_to_be_allowed(str(tool))
+    monkeypatch.setattr(rights.os, "access", lambda path, mode: False)
+    assert f"`sudo usermod -aG {group} $USER`" in rights.how_to_be_allowed(str(tool))
+    monkeypatch.setattr(rights, "may_gain_nothing", lambda: True)
+    told = rights.how_to_be_allowed(str(tool))
     assert "no_new_privs" in told
     assert "sudo" not in told
 
@@ -135,7 +135,7 @@ def test_the_way_to_the_right_to_capture_is_the_one_that_leads_there(
 def test_a_process_that_may_gain_no_rights_knows_it() -> None:
     if shutil.which("setpriv") is None:
         pytest.skip("not installed: setpriv")
-    ask = "from latpcap.live.capturer import _may_gain_nothing; print(_may_gain_nothing())"
+    ask = "from latpcap.live.rights import may_gain_nothing; print(may_gain_nothing())"
     command = ["setpriv", "--no-new-privs", sys.executable, "-c", ask]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
 

@@ -1,0 +1,45 @@
+"""The right to capture packets: what gives it to a user who lacks it."""
+
+from __future__ import annotations
+
+import grp
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["how_to_be_allowed", "may_gain_nothing"]
+
+
+def how_to_be_allowed(tool: str) -> str:
+    """What gives this user the right to capture, in one line."""
+    needs = "capturing packets needs the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
+    if os.geteuid() == 0:
+        rights = "--cap-add=NET_RAW --cap-add=NET_ADMIN"
+        return f"{needs}, which root does not have here: run the container with `{rights}`; without them: `--relay`"
+    if may_gain_nothing():
+        return (
+            f"{needs}, and this process may gain none (no_new_privs, as by systemd's NoNewPrivileges or Docker's "
+            "no-new-privileges): run it without that, or as root; without them: `--relay`"
+        )
+    if group := _group_alone(tool):
+        grants = f"`sudo usermod -aG {group} $USER` and a new login make you one of them"
+        return f"{tool} may be run by the group {group} only: {grants}; without that: `--relay`"
+    return f"{needs}: `sudo setcap cap_net_raw,cap_net_admin=eip {tool}` grants them; without them: `--relay`"
+
+
+def may_gain_nothing() -> bool:
+    """Whether capabilities of a file, and sudo, have no effect on what this process starts."""
+    try:
+        return "\nNoNewPrivs:\t1\n" in Path("/proc/self/status").read_text()
+    except OSError:
+        return False
+
+
+def _group_alone(tool: str) -> str | None:
+    """The group that may execute a program where this user may not."""
+    try:
+        found = os.stat(tool)
+        is_theirs = found.st_mode & stat.S_IXGRP and not os.access(tool, os.X_OK)
+        return grp.getgrgid(found.st_gid).gr_name if is_theirs else None
+    except (OSError, KeyError):
+        return None
