@@ -133,12 +133,6 @@ def read(
     if "-" in resolved and reads_standard_input(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
-    called = sources.names(resolved)
-    if names:
-        called = [
-            names.capture(each if isinstance(each, str) and each != "-" else name)
-            for each, name in zip(resolved, called, strict=True)
-        ]
     scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
     room = (scratch.folder, scratch.most) if scratch else None
     core: Any
@@ -150,7 +144,7 @@ def read(
         else:
             core = _core.read(
                 opened(resolved),
-                names=called,
+                names=_called(resolved, names),
                 show_literals=show_literals,
                 decode_as=read_with.decode_as,
                 memory=memory,
@@ -183,6 +177,17 @@ def read(
 
 def _paths(resolved: list[Any]) -> list[str]:
     return [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"]
+
+
+def _called(resolved: list[Any], names: Pseudonyms | None) -> list[str]:
+    """What the captures are called."""
+    called = sources.names(resolved)
+    if names is None:
+        return called
+    paths = [
+        each if isinstance(each, str) and each != "-" else name for each, name in zip(resolved, called, strict=True)
+    ]
+    return [names.capture(path) for path in paths]
 
 
 def _saved(

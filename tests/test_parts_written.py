@@ -57,6 +57,11 @@ def test_the_number_of_parts_does_not_show(files: list[str], whole: str, parts: 
     assert [each.name for each in tmp_path.iterdir()] == ["saved"]
 
 
+def test_names_are_replaced_in_all_parts_as_in_the_captures(files: list[str], tmp_path: Path) -> None:
+    saved(files, Asked(), Threads(1), 3, str(tmp_path / "saved"))
+    assert told(package.read(tmp_path / "saved", pseudonymise=True)) == told(package.read(files, pseudonymise=True))
+
+
 @pytest.mark.parametrize("seed", [11, 12])
 def test_nor_do_the_captures(seed: int, tmp_path: Path) -> None:
     files = captures(tmp_path, seed)

@@ -271,7 +271,8 @@ def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
 
 
 def _mapped(table: Table, **change: Callable[[str], str]) -> Table:
-    """The table with its text columns changed, text by text."""
+    """The table with its text columns changed, text by text; of one chunk, which the changed ones have."""
+    table = table.combine_chunks()
 
     def column(name: str) -> Array | ChunkedArray:
         return columns.map_text(table.column(name), change[name]) if name in change else table.column(name)
