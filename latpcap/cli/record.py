@@ -42,7 +42,7 @@ def _ring(text: str) -> Ring:
 @recording_options(
     "Record",
     pid="Record the servers that this process is connected to, until it ends or Ctrl-C.",
-    duration="Without a command: record so long, not until Ctrl-C.",
+    duration="Without a command: record for this long, not until Ctrl-C.",
 )
 @click.option(
     "--ring",
@@ -53,7 +53,8 @@ def _ring(text: str) -> Ring:
 @click.option(
     "--privacy",
     is_flag=True,
-    help="Record the first 100 bytes of packets, headers and little more, and count by who sends when: no statements.",
+    help="Record the first 100 bytes of packets, headers and little more; count round trips by which side sends when, "
+    "and read no statements.",
 )
 @click.option(
     "--keylog",
@@ -99,7 +100,7 @@ def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: b
         def analyse() -> None:
             write_analysis(_read(recorded, keys, options, say), gating, chosen, options["result"], options)
 
-        with redirect_stdout(sys.stderr) if command else redirect_stdout(sys.stdout):
+        with redirect_stdout(sys.stderr if command else sys.stdout):
             _end(analyse, status)
 
 

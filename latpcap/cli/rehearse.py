@@ -33,10 +33,10 @@ STDOUT, STDERR = 1, 2
     help="RTTs to run the command at: 15ms or 5ms,15ms,50ms or metro,region; repeatable.",
 )
 @database_options(
-    server="What is to be farther away; by default whatever database the first run talks to; repeatable.",
-    port="This port is to be farther away, whichever servers the first run talks to there; repeatable.",
-    relay="Delay in a relay that listens on PORT and forwards to HOST:PORT, where the command is told to "
-    "connect to PORT: needs no rights, and is exact for stop-and-wait work only; repeatable.",
+    server="The server to move farther away; by default every database that the first run talks to; repeatable.",
+    port="Move the servers farther away that the first run talks to on this port; repeatable.",
+    relay="Delay in a relay that listens on PORT and forwards to HOST:PORT; the command must connect to PORT. It needs "
+    "no rights, and is exact for stop-and-wait work only; repeatable.",
 )
 @link_options
 @click.option(
@@ -45,14 +45,14 @@ STDOUT, STDERR = 1, 2
     default=1,
     metavar="N",
     show_default=True,
-    help="Run the command so often at each RTT and today, in an order that alternates; the median is told.",
+    help="Runs at each RTT and today, in alternating order; the result shows the median.",
 )
 @click.option(
     "--seed",
     type=int,
     metavar="N",
-    help="Begin the random numbers of --loss and --jitter here, each further run at the next number; by default "
-    "anywhere, which is told.",
+    help="Seed of the random numbers of --loss and --jitter; each further run takes the next number. By default it is "
+    "random, and the result names it.",
 )
 @click.option(
     "--from",
@@ -92,12 +92,12 @@ def rehearse(
     quiet: bool,
     **gates: Any,
 ) -> None:
-    """Run COMMAND as things are today, and again with its database as far away as asked.
+    """Run COMMAND with today's network, and again with its database as far away as --rtt says.
 
-    What the first run predicts stands beside what the others took.
+    The result shows what today's run predicts beside what the others took.
 
     COMMAND IS RUN ONCE MORE THAN THERE ARE RTTS (times --runs), AND EACH TIME IT WRITES TO THE DATABASE WHATEVER IT
-    WRITES: rehearse with a job that may be repeated. Only the way to the database is longer; all else is reached as
+    WRITES: rehearse a job that may be repeated. Only the way to the database is longer; everything else is reached as
     usual. See docs/rehearse.md.
 
     \b

@@ -47,35 +47,35 @@ T = TypeVar("T")
     "--workers",
     type=click.IntRange(1),
     metavar="N",
-    help="So many work at once, and share --memory (those of a --scheduler have it each); with --json as many as there "
-    "are processors unless said.",
+    help="Number of workers. Those of this machine share --memory, each one of a --scheduler has all of it. By default "
+    "with --json one for each processor.",
 )
 @click.option(
     "--parts",
     type=click.IntRange(1),
     metavar="N",
-    help="Divide the work by N, by default a part for each worker; each reads all files.",
+    help="Number of parts, by default one for each worker; each part reads all files.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
-    help="Who does the parts, threads unless said; where a process dies, another one does its part again.",
+    help="What computes the parts, threads by default; if a process dies, another one does its part again.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="With --engine dask or ray, whose workers are asked (tcp://host:8786, host:6379); by default --workers of "
+    help="With --engine dask or ray, a cluster that is running (tcp://host:8786, host:6379); by default --workers of "
     "this machine.",
 )
 def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
     """Read captures once, and keep what they say as a dataset of Parquet files, a folder for each day and server.
 
     Every command that takes a CAPTURE takes the dataset, with the same result and without the captures; DuckDB,
-    Polars and pandas read the files. There is all of the dataset or nothing.
+    Polars and pandas read the files. A dataset is written as a whole or not at all.
 
-    With --json captures are analysed in parts by several workers, and what they found is printed together: sums, a
-    line for each client host and server host, one for each statement; the same bytes however many parts there are.
-    With --workers, --parts or --engine a dataset is written in parts, too, which needs no more memory than they do.
+    With --json, captures are analysed in parts by several workers, and one result is printed: totals, an entry for each
+    client host and server host, one for each statement; the same bytes however many parts there are. With --workers,
+    --parts or --engine, a dataset is written in parts, too, each with the memory that it needs itself.
 
     \b
     latpcap scan 'ring/*.pcapng' -o nightly/

@@ -26,12 +26,12 @@ __all__ = ["watch"]
 SAYS_WHAT_TO_RECORD = ("output", "ports", "servers", "relays", "pid", "interfaces")
 
 
-@click.command(short_help="Look on while it happens: rate, round trips, worst statements; then the full report.")
+@click.command(short_help="A live view: rate, round trips, worst statements; then the full report.")
 @click.argument("capture", required=False, type=PATH)
 @recording_options(
     "Watch",
     pid="Watch the servers that this process is connected to.",
-    duration="Watch so long, not until q or Ctrl-C.",
+    duration="Watch for this long, not until q or Ctrl-C.",
 )
 @keylog_option
 @gate_options
