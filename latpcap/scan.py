@@ -15,7 +15,6 @@ A partial is bytes (Arrow), a row for each client group and each statement; sums
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
@@ -24,7 +23,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from arro3.core import Array, DataType
+from arro3.core import DataType
 from arro3.core import Table as ArrowTable
 from msgspec import Struct
 
@@ -35,24 +34,22 @@ from latpcap.measures.statements import group
 from latpcap.result.analysis import Measures
 from latpcap.result.tables import health_table
 from latpcap.tables import columns
-from latpcap.tables.client_groups import client_groups_of, each_client_group
+from latpcap.tables.client_groups import client_groups_of, each_client_group, hosts_of
 from latpcap.tables.dataset.layout import is_dataset
+from latpcap.tables.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.tables.notes import together
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selected import only
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
-__all__ = ["SHARES", "TABLES", "Asked", "Partial", "Partition", "Scan", "part", "reduce", "share_of"]
+__all__ = ["SHARES", "TABLES", "Asked", "Partial", "Partition", "Scan", "check_workers", "part", "reduce", "share_of"]
 
 TABLES = ("captures", "health", "groups", "statements")
-BETWEEN = " → "
-"""The client and the server of a group's name."""
 SHARES = 1024
 """Of client groups, where parts are made of what they weigh."""
 RTTS_MS = (1.0, 5.0, 15.0, 50.0)
 _COUNT, _NS, _TEXT = DataType.uint64(), DataType.int64(), DataType.string()
-_TIME = DataType.timestamp("ns", tz="UTC")
 
 
 class Partition(Struct, frozen=True):
@@ -179,7 +176,7 @@ def part(
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
     for name, of_group in each_client_group(recording):
-        client, _, server = name.partition(BETWEEN)
+        client, server = hosts_of(name)
         measures = _measures(of_group, asked)
         groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
         statements.extend(_statements(measures))
@@ -187,11 +184,11 @@ def part(
         version("latpcap"),
         partition,
         asked,
-        _sent(recording.captures_table),
-        _sent(found.notes_table),
-        _sent(_cases(found, files, partition)),
-        _sent(_table(groups, _group_columns(asked.rtt_ms))),
-        _sent(_table(_summed(statements), STATEMENT_COLUMNS)),
+        sent(recording.captures_table),
+        sent(found.notes_table),
+        sent(_cases(found, files, partition)),
+        sent(table_of(groups, _group_columns(asked.rtt_ms))),
+        sent(table_of(_summed(statements), STATEMENT_COLUMNS)),
     )
 
 
@@ -219,33 +216,37 @@ def reduce(partials: Iterable[Partial]) -> Scan:
     """Put together what all parts of one scan have found; raises `UsageError` where they are not all parts of one."""
     parts = sorted(partials, key=lambda each: each.partition.number)
     _check(parts)
-    groups = sorted(_rows(each.groups for each in parts), key=lambda row: (row["server"], row["client"]))
-    statements = _summed(_rows(each.statements for each in parts))
-    summed = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
+    groups = sorted(rows_in(each.groups for each in parts), key=lambda row: (row["server"], row["client"]))
+    statements = _summed(rows_in(each.statements for each in parts))
     return Scan(
-        Table(_received(parts[0].captures), "files", "latpcap.captures/1"),
+        Table(received(parts[0].captures), "files", "latpcap.captures/1"),
         health_table(gravest_first(_noted(parts))),
-        Table(_table(groups, _group_columns(parts[0].asked.rtt_ms)), "client groups"),
-        Table(_table(statements, STATEMENT_COLUMNS), "statements"),
-        {"client_groups": len(groups)} | {name: sum(row[name] for row in groups) for name in summed},
+        Table(table_of(groups, _group_columns(parts[0].asked.rtt_ms)), "client groups"),
+        Table(table_of(statements, STATEMENT_COLUMNS), "statements"),
+        {"client_groups": len(groups)} | {name: sum(row[name] for row in groups) for name in COUNTS},
     )
 
 
 def _noted(parts: Sequence[Partial]) -> list[HealthNote]:
-    notes, cases = ([_received(getattr(each, name)) for each in parts] for name in ("notes", "cases"))
+    notes, cases = ([received(getattr(each, name)) for each in parts] for name in ("notes", "cases"))
     return notes_in(together(columns.joined(notes), columns.joined(cases)))
+
+
+def check_workers(versions: Iterable[str], captures: Iterable[object]) -> None:
+    """Refuse workers of different versions, and such that have read different files; `captures` says what each read."""
+    several = sorted({*versions})
+    if len(several) > 1:
+        raise UsageError(f"workers have different versions of latpcap ({', '.join(several)}): install the same on all")
+    if len({*captures}) > 1:
+        raise UsageError("workers have read different files under the same names: all must see the same ones")
 
 
 def _check(parts: Sequence[Partial]) -> None:
     if not parts:
         raise UsageError("there is no part to put together")
-    versions = sorted({each.version for each in parts})
-    if len(versions) > 1:
-        raise UsageError(f"workers have different versions of latpcap ({', '.join(versions)}): install the same on all")
+    check_workers((each.version for each in parts), (each.captures for each in parts))
     if len({each.asked for each in parts}) > 1:
         raise UsageError("parts were asked for different things: they are not of one scan")
-    if len({each.captures for each in parts}) > 1:
-        raise UsageError("workers have read different files under the same names: all must see the same ones")
     of, shares = parts[0].partition.of, sorted(share for each in parts for share in each.partition.shares)
     if [(each.partition.number, each.partition.of) for each in parts] != [(number, of) for number in range(of)]:
         raise UsageError(f"{len(parts)} parts are there, and not each of the {of} once")
@@ -255,15 +256,15 @@ def _check(parts: Sequence[Partial]) -> None:
 
 # --- client groups ----------------------------------------------------------------------------------------------------
 
+COUNTS = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
 BUDGET = ("network", "service", "transfer", "stall", "client", "think", "setup", "loss", "unknown")
 
 
 def _group_columns(rtt_ms: Sequence[float]) -> dict[str, DataType]:
-    counts = ("connections", "exchanges", "round_trips", "request_bytes", "response_bytes", "errors")
     return {
         **dict.fromkeys(("client", "server", "protocol"), _TEXT),
-        **dict.fromkeys(counts, _COUNT),
-        **dict.fromkeys(("start", "end"), _TIME),
+        **dict.fromkeys(COUNTS, _COUNT),
+        **dict.fromkeys(("start", "end"), TIME),
         **dict.fromkeys(("runtime_ns", *(f"{name}_ns" for name in BUDGET), "baseline_rtt_ns", "ns_per_ms"), _NS),
         **{f"{name}_{rtt:g}ms_ns": _NS for rtt in rtt_ms for name in ("runtime", "optimistic", "pessimistic")},
         **dict.fromkeys(("findings", "health"), _TEXT),
@@ -331,7 +332,7 @@ STATEMENT_COLUMNS = {
     **dict.fromkeys(("protocol", "fingerprint", "command"), _TEXT),
     **dict.fromkeys(SUMS, _COUNT),
     **dict.fromkeys(WAITED, _NS),
-    **dict.fromkeys(("first_seen", "last_seen"), _TIME),
+    **dict.fromkeys(("first_seen", "last_seen"), TIME),
 }
 
 
@@ -378,50 +379,6 @@ def _added(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 def _both(join: Any, one: int | None, other: int | None) -> int | None:
     known = [value for value in (one, other) if value is not None]
     return join(known) if known else None
-
-
-# --- rows as bytes ----------------------------------------------------------------------------------------------------
-
-
-def _table(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, DataType]) -> ArrowTable:
-    def column(name: str, kind: DataType) -> Array:
-        values = [row[name] for row in rows]
-        if kind is not _TIME:
-            return Array(values, kind)
-        valid = np.array([value is not None for value in values], bool)
-        return columns.nullable(np.array([value or 0 for value in values], np.int64), valid).cast(kind)
-
-    return ArrowTable.from_pydict({name: column(name, kind) for name, kind in kinds.items()})
-
-
-def _sent(table: ArrowTable) -> bytes:
-    from arro3.io import write_ipc_stream
-
-    buffer = io.BytesIO()
-    write_ipc_stream(table, buffer)
-    return buffer.getvalue()
-
-
-def _received(sent: bytes) -> ArrowTable:
-    from arro3.io import read_ipc_stream
-
-    return read_ipc_stream(io.BytesIO(sent)).read_all()
-
-
-def _rows(tables: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The rows of all, times as ns since 1970."""
-    for sent in tables:
-        table = _received(sent)
-        times = {name for name in table.column_names if DataType.is_timestamp(table.column(name).type)}
-        values = [_values(table, name, name in times) for name in table.column_names]
-        yield from (dict(zip(table.column_names, row, strict=True)) for row in zip(*values, strict=True))
-
-
-def _values(table: ArrowTable, name: str, is_time: bool) -> list[Any]:
-    if not is_time:
-        return [value for chunk in table.column(name).chunks for value in chunk.to_pylist()]
-    times = columns.column(table, name)
-    return [at if known else None for at, known in zip(times.values.tolist(), times.is_valid().tolist(), strict=True)]
 
 
 def _lines(table: Table) -> list[dict[str, Any]]:

@@ -16,7 +16,10 @@ from latpcap.tables.remote import opened
 from latpcap.tables.table import Table
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["client_groups", "client_groups_of", "each_client_group"]
+__all__ = ["client_groups", "client_groups_of", "each_client_group", "hosts_of"]
+
+BETWEEN = " → "
+"""The client and the server of a group's name."""
 
 
 def client_groups(source: Any, memory: int = DEFAULT_MEMORY, progress: Any = None) -> Table:
@@ -43,4 +46,14 @@ def each_client_group(recording: Recording) -> Iterator[tuple[str, Recording]]:
 def client_groups_of(recording: Recording) -> list[str]:
     """The group of each database connection, by its name."""
     ends = (recording.said(side).renamed(host_of).texts() for side in ("client", "server"))
-    return [f"{client} → {server}" for client, server in zip(*ends, strict=True)]
+    return [f"{client}{BETWEEN}{server}" for client, server in zip(*ends, strict=True)]
+
+
+def hosts_of(name: str) -> tuple[str, str]:
+    """The client and the server of a group.
+
+    >>> hosts_of("10.0.0.1 → fd00::5")
+    ('10.0.0.1', 'fd00::5')
+    """
+    client, _, server = name.partition(BETWEEN)
+    return client, server

@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from latpcap.capture import read
 from latpcap.errors import UsageError
-from latpcap.scan import Asked, Partition
+from latpcap.scan import Asked, Partition, check_workers
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.manifest import ReadWith
 from latpcap.tables.dataset.writing import new_folder, write_part
@@ -62,7 +62,7 @@ def saved(
         # nobody keeps the secret: what it hides cannot be found by guessing afterwards
         more = (str(making), os.urandom(SECRET_BYTES))
         written = each_part(write, files, asked, more, engine, parts, tell)
-        _check(written)
+        check_workers((each.version for each in written), (each.captures for each in written))
         for each in written:
             _take(each, making)
         for left in making.glob(f"*{ATTEMPT}"):
@@ -89,14 +89,6 @@ def write(
         folder,
         write_part(capture.recording, Path(folder), partition.number, secret),
     )
-
-
-def _check(written: Iterable[Written]) -> None:
-    versions = sorted({each.version for each in written})
-    if len(versions) > 1:
-        raise UsageError(f"workers have different versions of latpcap ({', '.join(versions)}): install the same on all")
-    if len({each.captures for each in written}) > 1:
-        raise UsageError("workers have read different files under the same names: all must see the same ones")
 
 
 def _take(written: Written, making: Path) -> None:
