@@ -8,7 +8,8 @@ all of them cross every file; so many client hosts (--clients), of which one has
 
 `same` scans them in 4 parts by 2 workers of each engine, and once more with a worker that is killed when its part is
 done; Linux tells what each process read and held. `speed` tells the wall time of each way in rounds, one after the
-other, and ratios of the same round: what others do on the machine meets all ways.
+other, and ratios of the same round: what others do on the machine meets all ways. One worker reads with all processors
+that it has; held to one, it shows what a second worker with a processor of its own would be worth.
 """
 
 from __future__ import annotations
@@ -239,22 +240,21 @@ def family(pid: int) -> Iterator[int]:
 
 def speed(files: Sequence[str], arguments: argparse.Namespace) -> None:
     """Print what each way takes, as ratios to one worker's time in the same round."""
-    two = ["--workers", str(arguments.workers)]
+    one, several = ["--workers", "1"], ["--workers", str(arguments.workers)]
     ways = {
-        "`analyze`": ["analyze", *files],
-        "1 worker": ["scan", *files, "--workers", "1"],
-        f"{arguments.workers} threads": ["scan", *files, *two],
-        f"{arguments.workers} processes": ["scan", *files, *two, "--engine", "processes"],
+        "`analyze`": [*LATPCAP, "analyze", *files],
+        "1 worker": [*LATPCAP, "scan", *files, *one],
+        "1 worker that has one processor": ["taskset", "--cpu-list", "0", *LATPCAP, "scan", *files, *one],
+        f"{arguments.workers} threads": [*LATPCAP, "scan", *files, *several],
+        f"{arguments.workers} processes": [*LATPCAP, "scan", *files, *several, "--engine", "processes"],
     }
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
-    runs = in_turn(
-        {name: [*LATPCAP, *way, "--json", "--quiet"] for name, way in ways.items()}, lambda _: arguments.rounds
-    )
-    one = runs["1 worker"]
+    runs = in_turn({name: [*way, "--json", "--quiet"] for name, way in ways.items()}, lambda _: arguments.rounds)
+    first = runs["1 worker"]
     rows = [("", "wall s", "processor s", "times as fast as 1 worker", "peak MB of the largest process")]
     for name, run in runs.items():
         cost = run.median
-        cells = (f"{cost.wall_s:.2f}", f"{cost.cpu_s:.2f}", f"{one.times(run):.2f}", f"{cost.peak_mb:.0f}")
+        cells = (f"{cost.wall_s:.2f}", f"{cost.cpu_s:.2f}", f"{first.times(run):.2f}", f"{cost.peak_mb:.0f}")
         rows.append((name, *cells))
     print(table(rows), end="")
     if len({run.output for name, run in runs.items() if name != "`analyze`"}) > 1:
