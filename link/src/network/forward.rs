@@ -58,10 +58,10 @@ impl Far {
         let flow = opening.flow;
         match self.reach(flow).await {
             Ok(server) => {
-                self.flows.connected(flow, server);
+                let since = self.flows.connected(flow, server);
                 let _ = self.door(opening.way).send(&opening.packet);
                 sleep(HANDSHAKE).await;
-                self.flows.give_up(flow);
+                self.flows.give_up(flow, since);
             }
             Err(why) => {
                 self.flows.forget(flow);

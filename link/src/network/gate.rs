@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::UnboundedSender;
@@ -15,8 +16,8 @@ use crate::delay::Outlet;
 /// What became of an opening.
 enum State {
     Connecting,
-    /// The server has accepted; the job's own handshake is under way.
-    Connected(TcpStream),
+    /// The server has accepted, at this time; the job's own handshake is under way.
+    Connected(TcpStream, Instant),
     /// Bytes are copied both ways.
     Open,
 }
@@ -43,22 +44,25 @@ impl Flows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn connected(&self, flow: Flow, server: TcpStream) {
-        self.states().insert(flow, State::Connected(server));
+    /// The server has accepted; the time tells this opening from later ones of the same port.
+    pub fn connected(&self, flow: Flow, server: TcpStream) -> Instant {
+        let now = Instant::now();
+        self.states().insert(flow, State::Connected(server, now));
+        now
     }
 
     /// The job's handshake is over: hand out the connection to its server.
     pub fn open(&self, flow: Flow) -> Option<TcpStream> {
         match self.states().insert(flow, State::Open) {
-            Some(State::Connected(server)) => Some(server),
+            Some(State::Connected(server, _)) => Some(server),
             _ => None,
         }
     }
 
-    /// Its handshake never ended.
-    pub fn give_up(&self, flow: Flow) {
+    /// The handshake of what was `connected` then has not ended.
+    pub fn give_up(&self, flow: Flow, then: Instant) {
         let mut states = self.states();
-        if matches!(states.get(&flow), Some(State::Connected(_))) {
+        if matches!(states.get(&flow), Some(State::Connected(_, since)) if *since == then) {
             states.remove(&flow);
         }
     }
@@ -101,5 +105,36 @@ impl Gate {
                 taken
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn an_opening_that_is_over_does_not_end_a_later_one_of_the_same_port() {
+        let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
+        let server = || {
+            runtime.block_on(async {
+                let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a listener");
+                TcpStream::connect(listener.local_addr().expect("its address")).await.expect("a connection")
+            })
+        };
+        let (flows, address) = (Flows::default(), "10.0.0.1:1".parse().expect("an address"));
+        let flow = Flow { client: address, server: address };
+        let first = flows.connected(flow, server());
+        assert!(flows.open(flow).is_some());
+        flows.forget(flow);
+        flows.connected(flow, server());
+        flows.give_up(flow, first);
+        assert!(flows.open(flow).is_some());
+        flows.forget(flow);
+        let third = flows.connected(flow, server());
+        flows.give_up(flow, third);
+        assert!(flows.open(flow).is_none(), "its own handshake never ended");
     }
 }
