@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import pandas
 import polars
 import pyarrow.compute
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 from arro3.core import Table
 from click.testing import CliRunner
@@ -256,6 +258,37 @@ def test_damage_is_told_in_one_line(latpcap: Run, saved: Path, damage: Callable[
     assert run.returncode == 3
     assert message in run.stderr.decode()
     assert run.stderr.count(b"\n") == 1
+
+
+def forge(folder: Path, table: str, column: str, value: int) -> None:
+    """Change the first row of a table, and say in dataset.json that it was written so."""
+    manifest = json.loads((folder / "dataset.json").read_text())
+    file = next(each for each in manifest["parts"][0]["files"] if each["path"].startswith(f"{table}/"))
+    path = folder / file["path"]
+    rows = pyarrow.parquet.read_table(path, partitioning=None)
+    field = rows.schema.field(column)
+    number = pyarrow.int64() if pyarrow.types.is_timestamp(field.type) else field.type
+    known = rows.column(column).cast(number).to_pylist()
+    values = pyarrow.array([value, *known[1:]], number).cast(field.type)
+    pyarrow.parquet.write_table(rows.set_column(rows.schema.names.index(column), field, values), path)
+    file |= {"size_bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    (folder / "dataset.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "message"),
+    [
+        ("connections", "stream", 2**32 - 1, "names connection 4294967295: give more --memory, or it is damaged"),
+        ("exchanges", "stream", 2**32 - 1, "is damaged: it has rows of connections that are not there"),
+        ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
+        ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),
+        ("connections", "start", 2**63 - 1, "is damaged: `start` is a time that no capture has"),
+    ],
+)
+def test_a_forged_dataset_is_told_in_one_line(saved: Path, table: str, column: str, value: int, message: str) -> None:
+    forge(saved, table, column, value)
+    with pytest.raises(package.CaptureError, match=rf"^[^\n]*{message}$"):
+        package.read(saved).analyze()
 
 
 def test_a_dataset_is_replaced_only_when_asked(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from latpcap import _core
 from latpcap.errors import CaptureError
 from latpcap.tables import columns
-from latpcap.tables.columns import Ints, joined, rows_of
+from latpcap.tables.columns import Bools, Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import RENAMED, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
@@ -26,8 +26,14 @@ from latpcap.tables.notes import together
 __all__ = ["SavedTables"]
 
 ROWS_AT_ONCE = 1 << 14
+LATEST_NS = 4_600_000_000_000_000_000
+"""The core knows none beyond it (`core/src/capture/leap.rs`)."""
+LEAST_BYTES = 64
+"""Of `--memory` for each connection up to the one with the highest number: nobody could have read more of them."""
 NULL = np.iinfo(np.int64).min
 CONTENTS = ("size_bytes", "sha256")
+OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings")
+"""Tables whose rows are each of a connection."""
 SAMPLE = ("stream", "by_server", "time", "rtt_ns", "segments", "in_flight")
 READING = {
     "stream": DataType.uint32(),
@@ -104,9 +110,19 @@ class SavedTables:
     def _connections(self) -> Table:
         table = joined([*self._each("other_connections"), *self._connections_of.values()])
         stream = columns.column(table, "stream").values
+        if (highest := int(stream.max(initial=0))) > self._memory // LEAST_BYTES:
+            raise CaptureError(f"{self._parts[0][0]}: names connection {highest}: give more --memory, or it is damaged")
         if len(np.unique(stream)) < len(stream):
             raise CaptureError(f"{self._parts[-1][0]}: holds connections of another part: name each part once")
         return rows_of(table, np.argsort(stream, kind="stable"))
+
+    @cached_property
+    def _has_rows(self) -> Bools:
+        """Which numbers are those of connections."""
+        stream = columns.column(self._connections, "stream").values.astype(np.int64)
+        known = np.zeros(int(stream.max(initial=-1)) + 1, bool)
+        known[stream] = True
+        return known
 
     @cached_property
     def _connections_of(self) -> dict[_Place, Table]:
@@ -225,6 +241,7 @@ class SavedTables:
             reader = read_parquet(checked, batch_size=at_once)
             tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
             for table in tables if file.rows else [_empty(reader.schema)]:
+                _check_times(table)
                 if "/server=" in file.path:
                     server = Array([place.server], DataType.string())
                     yield table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
@@ -235,9 +252,12 @@ class SavedTables:
 
     def _narrowed(self, table: Table, place: _Place) -> Table:
         """The rows of the chosen connections, where only theirs are read."""
-        if self._chosen is None or place.file.streams is None or place.file.table == "connections":
+        if place.file.table not in OF_CONNECTIONS:
             return table
-        return rows_of(table, np.flatnonzero(np.isin(columns.column(table, "stream").values, self._chosen)))
+        streams = columns.column(table, "stream").values.astype(np.int64)
+        if int(streams.max(initial=-1)) >= len(self._has_rows) or not self._has_rows[streams].all():
+            raise CaptureError("it has rows of connections that are not there")
+        return table if self._chosen is None else rows_of(table, np.flatnonzero(np.isin(streams, self._chosen)))
 
 
 class _Place(Struct, frozen=True):
@@ -309,7 +329,10 @@ class _Words:
         values = np.ascontiguousarray(columns.column(batch, RENAMED.get(name, name)).ints(NULL), np.int64)
         if texts is not None:
             here = np.append(texts.numbers[place.part], NULL)
-            return here[np.where(values == NULL, len(here) - 1, values)]
+            at = np.where(values == NULL, len(here) - 1, values)
+            if ((at < 0) | (at >= len(here))).any():
+                raise CaptureError(f"{place.path}: is damaged: it names texts that are not there")
+            return here[at]
         if name == "parameters" and place.scan:  # each scan has numbers of its own
             return np.where(values == 0, 0, values ^ (place.scan << 40))
         return values
@@ -318,6 +341,14 @@ class _Words:
     def known(self) -> list[tuple[str, list[str]]]:
         """All of them, column by column."""
         return [(name, list(known)) for name, known in self._numbers.items()]
+
+
+def _check_times(table: Table) -> None:
+    for name in table.column_names:
+        if DataType.is_timestamp(table.column(name).type):
+            times = columns.column(table, name).ints(0)
+            if (times > LATEST_NS).any() or (times < -LATEST_NS).any():
+                raise CaptureError(f"`{name}` is a time that no capture has")
 
 
 def _empty(schema: Schema) -> Table:
