@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from arro3.core import Table
 from conftest import load_fixture
+from test_client_groups import moved, set_back
 
 import latpcap
 from latpcap import _core
@@ -76,6 +78,57 @@ def test_clocks_that_differ_make_no_retransmissions(tmp_path: Path, apart: str) 
     assert told(client, other) == pytest.approx(told(other if apart[0] == "-" else client))
     codes = {row["code"] for row in latpcap.read([client, other]).health.to_dicts()}
     assert codes == {"duplicate-packets"}
+
+
+@pytest.mark.parametrize("apart", ["0", "0.01", "-0.01"])
+@pytest.mark.parametrize("run", RUNS)
+def test_what_the_first_tap_missed_is_taken_from_the_other_one(tmp_path: Path, run: str, apart: str) -> None:
+    """A tenth of the packets of whichever saw the connection first."""
+    files = [path(run, "client"), edited(path(run, "server"), tmp_path, "-t", apart)]
+    first = 1 if apart[0] == "-" else 0
+    whole = told(files[first])
+    files[first] = without(files[first], tmp_path, random.Random(run))
+    both = told(*files)
+    assert told(files[first]) != pytest.approx(whole), "that tap alone does not know"
+    assert [both[name] for name in COUNTS[:2]] == [whole[name] for name in COUNTS[:2]]
+    assert both["runtime"] == pytest.approx(whole["runtime"], rel=0.01, abs=0.002)
+
+
+def without(capture: str, folder: Path, chance: random.Random) -> str:
+    """All but a tenth of its packets; the first and the last are there."""
+    count = sum(latpcap.read(capture).captures.column("packets"))
+    made = folder / "lossy.pcapng"
+    left_out = chance.sample(range(4, count - 6), count // 10)
+    subprocess.run(["editcap", capture, str(made), *map(str, left_out)], check=True)
+    return str(made)
+
+
+@pytest.mark.parametrize("apart", ["-0.02", "-0.1"])
+def test_a_tap_that_begins_in_the_middle_with_a_clock_behind_changes_no_count(tmp_path: Path, apart: str) -> None:
+    client, server = path(RUNS[0], "client"), path(RUNS[0], "server")
+    late = edited(server, tmp_path, "-t", apart, only="300-700")
+    both, whole = told(client, late), told(client)
+    assert [both[name] for name in COUNTS] == [whole[name] for name in COUNTS]
+
+
+def test_a_clock_that_was_set_at_one_of_two_machines_leaves_the_times_of_the_other(tmp_path: Path) -> None:
+    machines = []
+    for number in (1, 2):
+        capture, plain = tmp_path / f"{number}.pcapng", tmp_path / f"{number}.pcap"
+        capture.write_bytes(moved("mysql/churn-20", number))
+        subprocess.run(["editcap", "-F", "nsecpcap", capture, plain], check=True)
+        machines.append(plain.read_bytes())
+    was_set = set_back(machines[1], seconds=10)
+    both = latpcap.read([machines[0], was_set])
+    assert "clock-step" in both.health.column("code")
+    assert times_at("10.77.1.1", both) == times_at("10.77.1.1", latpcap.read(machines[0]))
+
+
+def times_at(client: str, capture: latpcap.Capture) -> list[list[Any]]:
+    """When its requests began, and how long their answers took."""
+    clients = dict(zip(*(capture.connections.column(name) for name in ("stream", "client")), strict=True))
+    rows = [row for row in capture.exchanges.to_dicts() if clients[row["stream"]].startswith(f"{client}:")]
+    return [[row[name] for name in ("request_time", "response_end_time")] for row in rows]
 
 
 def test_a_tap_that_begins_later_changes_nothing(tmp_path: Path) -> None:

@@ -19,21 +19,28 @@ use crate::taps::Taps;
 /// What one RTT sample takes where it is analysed; here it is kept in less.
 const SAMPLE_BYTES: usize = size_of::<(Side, RttSample)>();
 
-/// The capture's clock as it would have run, had it never been set.
-#[derive(Clone, Copy, Debug, Default)]
+/// The capture's clocks as they would have run, had none ever been set.
+#[derive(Debug, Default)]
 struct Clock {
-    /// Added to all times since the last step.
-    offset_ns: i64,
+    /// Added to all times since the last step, of each place.
+    offsets_ns: Vec<i64>,
     steps: u32,
 }
 
 impl Clock {
-    /// What a connection says of the clock is added to all times from here on.
     #[inline]
-    fn step(&mut self, by_ns: Option<i64>) {
+    fn offset_ns(&self, place: u16) -> i64 {
+        self.offsets_ns.get(usize::from(place)).copied().unwrap_or(0)
+    }
+
+    /// What a connection says of a place's clock is added to all its times from here on.
+    #[inline]
+    fn step(&mut self, place: u16, by_ns: Option<i64>) {
         if let Some(more_ns) = by_ns {
             self.steps += 1;
-            self.offset_ns = self.offset_ns.saturating_add(more_ns);
+            let place = usize::from(place);
+            self.offsets_ns.resize(self.offsets_ns.len().max(place + 1), 0);
+            self.offsets_ns[place] = self.offsets_ns[place].saturating_add(more_ns);
         }
     }
 }
@@ -44,6 +51,8 @@ pub struct Flows<'a> {
     pub connections: Connections,
     /// No other tap shows anything now, see [`Packet::alone`](crate::capture::Packet).
     pub alone: bool,
+    /// Where what comes was captured.
+    pub place: u16,
     /// Those of other parts of the recording.
     followed: Followed,
     /// What several taps show of the same connections.
@@ -68,6 +77,7 @@ impl Flows<'_> {
             options,
             connections: Connections::default(),
             alone: true,
+            place: 0,
             followed: Followed::default(),
             taps: Taps::within(options.limits.taps),
             notes: Notes::default(),
@@ -113,17 +123,18 @@ impl Flows<'_> {
         }
         let connection = self.connections.get_mut(number);
         if self.taps.concerns(number, connection, segment)
-            && let Some((other, apart_ns)) = self.taps.pass(number, connection, side, segment)
+            && let Some((other, later_ns)) = self.taps.pass(number, connection, side, segment)
         {
-            connection.leave_out(other, apart_ns);
+            connection.leave_out(other, side, later_ns);
         }
         let fresh = connection.is_fresh(side, segment);
+        let step = connection.clock_step(side, self.place, segment, self.clock.offset_ns(self.place), fresh);
         if connection.leaves_out(side, segment, fresh, self.alone) {
-            return;
+            return self.spare(number, side, segment, batch);
         }
         let corrected;
-        self.clock.step(connection.clock_step(side, segment, self.clock.offset_ns, fresh));
-        let offset_ns = self.clock.offset_ns;
+        self.clock.step(self.place, step);
+        let offset_ns = self.clock.offset_ns(self.place);
         let segment = match offset_ns {
             0 => segment,
             _ => {
@@ -160,6 +171,20 @@ impl Flows<'_> {
         if let Some(sample) = arrival.sample {
             self.keep(number, side.other(), sample);
         }
+        self.keeps(number, batch);
+    }
+
+    /// A segment that counts as another tap saw it.
+    #[cold]
+    fn spare(&mut self, number: usize, side: Side, segment: &Segment<'_>, batch: &mut Batch) {
+        let time_ns = possible_time(segment.time_ns.saturating_add(self.clock.offset_ns(self.place)));
+        self.connections.get_mut(number).spare(side, &Segment { time_ns, ..*segment });
+        self.keeps(number, batch);
+    }
+
+    /// A connection may keep more than before.
+    #[inline]
+    fn keeps(&mut self, number: usize, batch: &mut Batch) {
         self.count(number);
         if self.kept.buffers + self.conversations.buffers > self.options.limits.buffers {
             self.make_room(batch);
@@ -170,8 +195,8 @@ impl Flows<'_> {
     #[inline(never)]
     fn follow(&mut self, segment: &Segment<'_>) {
         let has_room = self.has_room()(self.connections.len());
-        match self.followed.pass(segment, self.clock.offset_ns, has_room) {
-            Ok(step) => self.clock.step(step),
+        match self.followed.pass(segment, self.place, self.clock.offset_ns(self.place), has_room) {
+            Ok(step) => self.clock.step(self.place, step),
             Err(NoRoom) => self.no_room_for_a_connection(),
         }
     }

@@ -140,7 +140,7 @@ fn pass(
 ) -> Option<CutPacket> {
     packet.time_ns = possible_time(packet.time_ns);
     let packet = &*packet;
-    flows.alone = packet.alone;
+    (flows.alone, flows.place) = (packet.alone, packet.place);
     let mut is_cut = false;
     dissector.dissect(packet, |dissected| {
         is_cut |= dissected.is_cut(packet);

@@ -97,7 +97,7 @@ struct Owned {
 impl Owned {
     fn packet(&self, frame: u64) -> Packet<'_> {
         let Owned { time_ns, link_type, ref bytes, original_length } = *self;
-        Packet { frame, time_ns, tap: 0, alone: true, link_type, bytes, original_length }
+        Packet { frame, time_ns, tap: 0, place: 0, alone: true, link_type, bytes, original_length }
     }
 }
 

@@ -83,6 +83,14 @@ fuzz_target!(|input: &[u8]| {
             payload,
             wire_length: length,
         };
+        let shown_by_another_tap = kind >> 1 & 7 == 7;
+        if shown_by_another_tap {
+            streams.spare(side, &segment);
+            if length == 0 {
+                streams.use_spare();
+            }
+            continue;
+        }
         if sequence == sides[from].next {
             sides[from].next = sequence.wrapping_add(length + u32::from(flags & Flags::SYN != 0));
         }

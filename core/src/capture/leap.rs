@@ -32,6 +32,7 @@ struct Held {
     frame: u64,
     time_ns: i64,
     tap: u16,
+    place: u16,
     alone: bool,
     link_type: u16,
     original_length: u32,
@@ -43,8 +44,8 @@ impl Leaps {
     pub fn hold(&mut self, packet: &Packet<'_>) -> bool {
         let leaps = self.previous_ns.is_none_or(|previous_ns| packet.time_ns.abs_diff(previous_ns) > LEAP_NS);
         if leaps {
-            let Packet { frame, time_ns, tap, alone, link_type, original_length, .. } = *packet;
-            self.held = Some(Held { frame, time_ns, tap, alone, link_type, original_length });
+            let Packet { frame, time_ns, tap, place, alone, link_type, original_length, .. } = *packet;
+            self.held = Some(Held { frame, time_ns, tap, place, alone, link_type, original_length });
             self.bytes.clear();
             self.bytes.extend_from_slice(packet.bytes);
         } else {
@@ -57,13 +58,13 @@ impl Leaps {
     /// has that of its neighbour.
     #[inline]
     pub fn release(&mut self, next_ns: Option<i64>) -> Option<(Packet<'_>, bool)> {
-        let Held { frame, time_ns, tap, alone, link_type, original_length } = self.held.take()?;
+        let Held { frame, time_ns, tap, place, alone, link_type, original_length } = self.held.take()?;
         let neighbour_ns = next_ns.and_then(|next_ns| neighbour_of_a_wrong_time(self.previous_ns, time_ns, next_ns));
         if neighbour_ns.is_none() {
             self.previous_ns = Some(time_ns);
         }
         let time_ns = neighbour_ns.unwrap_or(time_ns);
-        let packet = Packet { frame, time_ns, tap, alone, link_type, bytes: &self.bytes, original_length };
+        let packet = Packet { frame, time_ns, tap, place, alone, link_type, bytes: &self.bytes, original_length };
         Some((packet, neighbour_ns.is_none()))
     }
 }
@@ -94,6 +95,7 @@ mod tests {
                 frame,
                 time_ns: time_s * S,
                 tap: 0,
+                place: 0,
                 alone: true,
                 link_type: 1,
                 bytes: &[7; 3],

@@ -43,6 +43,8 @@ pub struct Packet<'a> {
     /// Which of several taps saw it: files that follow each other are of one place, files side by side in time of several,
     /// and each interface there is a tap.
     pub tap: u16,
+    /// What was captured there has one clock.
+    pub place: u16,
     /// No other tap shows anything now.
     pub alone: bool,
     /// The tcpdump.org LINKTYPE of its interface.
@@ -604,6 +606,7 @@ impl File {
             frame,
             time_ns: record.time_ns.unwrap_or(0),
             tap,
+            place: self.place,
             alone: false,
             link_type: record.link_type,
             bytes: reader.bytes(),

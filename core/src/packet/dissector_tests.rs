@@ -11,7 +11,16 @@ const RAW_IP: u16 = 101;
 const COOKED: u16 = 113;
 
 fn packet(link_type: u16, bytes: &[u8]) -> Packet<'_> {
-    Packet { frame: 1, time_ns: 0, tap: 0, alone: true, link_type, bytes, original_length: bytes.len() as u32 }
+    Packet {
+        frame: 1,
+        time_ns: 0,
+        tap: 0,
+        place: 0,
+        alone: true,
+        link_type,
+        bytes,
+        original_length: bytes.len() as u32,
+    }
 }
 
 fn dissect(dissector: &mut Dissector, link_type: u16, bytes: &[u8]) -> Option<(u32, Vec<u8>)> {

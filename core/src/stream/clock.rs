@@ -9,6 +9,8 @@ const BACK_NS: i64 = 1_000_000;
 const STEP_NS: i64 = 1_000_000_000;
 /// The least time over which a sender's clock is measured before it is believed.
 const TIMED_NS: i64 = 20_000_000;
+/// Where a place shows nothing new of a side for so long, another one's clock is asked.
+const GONE_NS: u64 = 2_000_000_000;
 /// The rates of senders' clocks in use, in ticks a second; RFC 7323 allows 1 to 1000, Linux knows microseconds, too.
 const RATES: [i64; 7] = [1_000, 100, 1_000_000, 250, 300, 10, 1];
 
@@ -20,6 +22,8 @@ pub struct Clocks {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sender {
+    /// Whose clock the times are of.
+    place: u16,
     last_ns: Option<i64>,
     first: Option<Tick>,
     last: Option<Tick>,
@@ -34,14 +38,27 @@ struct Tick {
 impl Clocks {
     /// What to add to the times from this segment on, where the capture's clock was set since the side's packet before.
     /// `timestamp`: the sender's clock, where the segment tells it; `fresh`: it brings something new, so it was sent after the others.
+    /// Times of two places tell nothing of either clock: the first one's count, until it has shown nothing for long.
     #[inline]
-    pub fn step(&mut self, side: Side, time_ns: i64, timestamp: Option<u32>, fresh: bool) -> Option<i64> {
+    pub fn step(
+        &mut self,
+        (side, place): (Side, u16),
+        time_ns: i64,
+        timestamp: Option<u32>,
+        fresh: bool,
+    ) -> Option<i64> {
         let sender = &mut self.sides[side as usize];
+        if sender.place != place {
+            if sender.last_ns.is_some_and(|last_ns| last_ns.abs_diff(time_ns) < GONE_NS) {
+                return None;
+            }
+            *sender = Sender { place, ..Sender::default() };
+        }
         let is_before = |last_ns: i64| time_ns.saturating_add(BACK_NS) < last_ns;
         let goes_back = fresh && sender.last_ns.is_some_and(is_before);
         let told = timestamp.and_then(|value| sender.disagreement(Tick { time_ns, value }));
         if goes_back || told.is_some() {
-            return self.begin_anew(time_ns, told);
+            return self.begin_anew(place, time_ns, told);
         }
         if fresh {
             sender.last_ns = Some(time_ns);
@@ -49,13 +66,20 @@ impl Clocks {
         None
     }
 
+    /// Where it was captured what counts of a side.
+    pub fn place(&self, side: Side) -> u16 {
+        self.sides[side as usize].place
+    }
+
     /// The clock was set by as much as the sender's has `told`, or else back from the latest time there was.
     #[cold]
-    fn begin_anew(&mut self, time_ns: i64, told: Option<i64>) -> Option<i64> {
-        let latest_ns = self.sides[0].last_ns.max(self.sides[1].last_ns);
+    fn begin_anew(&mut self, place: u16, time_ns: i64, told: Option<i64>) -> Option<i64> {
+        let here = self.sides.iter().filter(|sender| sender.place == place);
+        let latest_ns = here.filter_map(|sender| sender.last_ns).max();
         let more_ns = told.or(latest_ns.map(|latest_ns| latest_ns.saturating_sub(time_ns)))?;
-        let anew = Sender { last_ns: time_ns.checked_add(more_ns), ..Sender::default() };
-        self.sides = [anew, anew];
+        let anew = Sender { place, last_ns: time_ns.checked_add(more_ns), ..Sender::default() };
+        let here = self.sides.iter_mut().filter(|sender| sender.place == place);
+        here.for_each(|sender| *sender = anew);
         Some(more_ns)
     }
 }
@@ -125,7 +149,7 @@ mod tests {
     /// What is added at each packet, in ms; times and timestamps are in ms, too, `None` for no option.
     fn steps(packets: &[(i64, Option<u32>)]) -> Vec<i64> {
         let mut clocks = Clocks::default();
-        let mut step = |&(ms, timestamp)| clocks.step(Side::Client, ms * MS, timestamp, true).unwrap_or(0) / MS;
+        let mut step = |&(ms, timestamp)| clocks.step((Side::Client, 0), ms * MS, timestamp, true).unwrap_or(0) / MS;
         packets.iter().map(&mut step).collect()
     }
 
@@ -165,16 +189,27 @@ mod tests {
     #[test]
     fn one_step_is_found_once() {
         let mut clocks = Clocks::default();
-        assert_eq!(clocks.step(Side::Client, 100 * MS, None, true), None);
-        assert_eq!(clocks.step(Side::Server, 101 * MS, None, true), None);
-        assert_eq!(clocks.step(Side::Client, 50 * MS, None, true), Some(51 * MS));
-        assert_eq!(clocks.step(Side::Server, (51 + 51) * MS, None, true), None);
+        assert_eq!(clocks.step((Side::Client, 0), 100 * MS, None, true), None);
+        assert_eq!(clocks.step((Side::Server, 0), 101 * MS, None, true), None);
+        assert_eq!(clocks.step((Side::Client, 0), 50 * MS, None, true), Some(51 * MS));
+        assert_eq!(clocks.step((Side::Server, 0), (51 + 51) * MS, None, true), None);
+    }
+
+    #[test]
+    fn the_clock_of_another_place_is_none_that_was_set() {
+        let mut clocks = Clocks::default();
+        let mut step = |place, ms| clocks.step((Side::Client, place), ms * MS, None, true).map(|by_ns| by_ns / MS);
+        assert_eq!(
+            [step(0, 100), step(1, 60), step(0, 110), step(1, 70), step(0, 90)],
+            [None, None, None, None, Some(20)]
+        );
+        assert_eq!([step(1, 5_000), step(1, 4_990)], [None, Some(10)], "the first one has ended");
     }
 
     #[test]
     fn packets_that_were_captured_late_set_no_clock() {
         let mut clocks = Clocks::default();
-        clocks.step(Side::Client, 100 * MS, None, true);
-        assert_eq!(clocks.step(Side::Client, 90 * MS, None, false), None);
+        clocks.step((Side::Client, 0), 100 * MS, None, true);
+        assert_eq!(clocks.step((Side::Client, 0), 90 * MS, None, false), None);
     }
 }

@@ -146,7 +146,12 @@ impl Connection {
     pub fn kept_bytes(&self) -> usize {
         let readings: usize = self.readings.iter().map(Readings::kept_bytes).sum();
         let anomalies = self.anomalies.as_ref().map_or(0, |_| size_of::<Anomalies>());
-        size_of::<Connection>() + PLACE + anomalies + self.duplicates.kept_bytes() + readings
+        size_of::<Connection>()
+            + PLACE
+            + self.streams.spare_bytes()
+            + anomalies
+            + self.duplicates.kept_bytes()
+            + readings
     }
 
     pub fn anomalies(&self) -> Anomalies {
@@ -244,15 +249,25 @@ impl Connection {
         self.duplicates.shown_last(of).collect()
     }
 
-    /// Another tap shows the same packets, so far apart in time: they count as this one saw them.
+    /// Another tap shows the same packets, so much later: they count as this one saw them.
     #[cold]
-    pub fn leave_out(&mut self, tap: u16, apart_ns: u64) {
-        self.other_taps.get_or_insert_default().add(tap, apart_ns);
+    pub fn leave_out(&mut self, tap: u16, side: Side, later_ns: i64) {
+        self.other_taps.get_or_insert_default().add(tap, side, later_ns);
+    }
+
+    /// A segment that was left out: its bytes are there where the connection's own tap has missed them.
+    #[cold]
+    pub fn spare(&mut self, side: Side, segment: &Segment<'_>) {
+        let time_ns = self.other_taps.as_ref().map_or(segment.time_ns, |others| others.time_ns(side, segment));
+        self.streams.spare(side, &Segment { time_ns, ..*segment });
     }
 
     /// Is the segment one that another tap saw? It counts as that one saw it. `alone`: no other tap shows anything now.
     #[inline]
     pub fn leaves_out(&mut self, side: Side, segment: &Segment<'_>, fresh: bool, alone: bool) -> bool {
+        if !alone {
+            self.streams.expect_spare();
+        }
         // Most connections passed one tap.
         if self.other_taps.is_none() && self.brought_by[side as usize] == segment.tap {
             self.elsewhere = self.moved;
@@ -275,12 +290,14 @@ impl Connection {
             Tap::Other => return true,
             Tap::Only => {
                 self.moved |= self.other_taps.take().is_some_and(|others| others.are_elsewhere());
-                self.tap = segment.tap;
+                if std::mem::replace(&mut self.tap, segment.tap) != segment.tap {
+                    self.streams.use_spare();
+                }
             }
             Tap::This => (),
         }
-        // What was read is known, even where nothing tells a packet from its copy.
-        !fresh && self.brought_by[side as usize] != segment.tap && self.streams.was_read(side, segment)
+        // What came before is known, even where nothing tells a packet from its copy.
+        !fresh && self.brought_by[side as usize] != segment.tap
     }
 
     /// Does the segment bring something new? Then it was sent after the others of its side.
@@ -289,11 +306,18 @@ impl Connection {
         !self.streams.brings_nothing_new(side, segment)
     }
 
-    /// What to add to the times from this segment on, beside `offset_ns`: the capture's clock was set before it.
+    /// What to add to the times from this segment on, beside `offset_ns`: the clock where it was captured was set before it.
     #[inline]
-    pub fn clock_step(&mut self, side: Side, segment: &Segment<'_>, offset_ns: i64, fresh: bool) -> Option<i64> {
+    pub fn clock_step(
+        &mut self,
+        side: Side,
+        place: u16,
+        segment: &Segment<'_>,
+        offset_ns: i64,
+        fresh: bool,
+    ) -> Option<i64> {
         let time_ns = segment.time_ns.saturating_add(offset_ns);
-        let step = self.clocks.step(side, time_ns, segment.timestamp, fresh);
+        let step = self.clocks.step((side, place), time_ns, segment.timestamp, fresh);
         if let Some(more_ns) = step {
             self.anomalies_mut().clock_stepped(segment.frame, more_ns);
         }

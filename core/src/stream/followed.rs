@@ -36,7 +36,13 @@ impl Followed {
 
     /// Takes a segment: what to add to the times from it on, beside `offset_ns`, as [`super::Connection::clock_step`] says
     /// it. `Err` where it begins a connection that there is no room for.
-    pub fn pass(&mut self, segment: &Segment<'_>, offset_ns: i64, has_room: bool) -> Result<Option<i64>, NoRoom> {
+    pub fn pass(
+        &mut self,
+        segment: &Segment<'_>,
+        place: u16,
+        offset_ns: i64,
+        has_room: bool,
+    ) -> Result<Option<i64>, NoRoom> {
         let ends = Ends::of(segment);
         let side = Ends::side(segment);
         if !has_room && !self.all.contains_key(&ends) {
@@ -54,8 +60,10 @@ impl Followed {
         }
         let fresh = !trace.streams.brings_nothing_new(side, segment);
         let time_ns = segment.time_ns.saturating_add(offset_ns);
-        let step = trace.clocks.step(side, time_ns, segment.timestamp, fresh);
-        trace.streams.accept(side, &Segment { payload: &[], ..*segment });
+        let step = trace.clocks.step((side, place), time_ns, segment.timestamp, fresh);
+        if trace.clocks.place(side) == place {
+            trace.streams.accept(side, &Segment { payload: &[], ..*segment });
+        }
         if trace.streams.held_bytes() > 0 {
             while trace.streams.finish().is_some() {}
         }

@@ -130,14 +130,14 @@ impl Taps {
     }
 
     /// A segment of a connection that several taps show. Where it says so: which tap certainly shows the same packets as the
-    /// connection's own, and how far apart in time.
+    /// connection's own, and how much later.
     pub fn pass(
         &mut self,
         number: usize,
         connection: &Connection,
         side: Side,
         segment: &Segment<'_>,
-    ) -> Option<(u16, u64)> {
+    ) -> Option<(u16, i64)> {
         let is_silent = |watched: &Watched| segment.time_ns.saturating_sub(watched.last_ns) > SILENCE_NS;
         if self.watched.get(&number).is_some_and(|watched| is_silent(watched)) {
             self.forget(number);
@@ -216,7 +216,7 @@ impl Taps {
         }
     }
 
-    fn take(&mut self, number: usize, own: u16, side: Side, segment: &Segment<'_>) -> Option<(u16, u64)> {
+    fn take(&mut self, number: usize, own: u16, side: Side, segment: &Segment<'_>) -> Option<(u16, i64)> {
         let has_room = self.has_room();
         let watched = self.watched.get_mut(&number)?;
         watched.last_ns = watched.last_ns.max(segment.time_ns);

@@ -71,12 +71,14 @@ pub enum Told {
 }
 
 impl Told {
-    /// Which of the taps saw it, beside this one, and how far apart in time.
-    pub fn with(&self, own: u16, taps: &[u16]) -> Option<(u16, u64)> {
+    /// Which of the taps saw it, beside this one, and how much later.
+    pub fn with(&self, own: u16, taps: &[u16]) -> Option<(u16, i64)> {
         let Told::Both { slots: (one, other), difference_ns, .. } = *self else { return None };
-        let saw = [taps[one], taps[other]];
-        let other = saw.into_iter().find(|&tap| tap != own).filter(|_| saw.contains(&own))?;
-        Some((other, difference_ns.unsigned_abs()))
+        match (taps[one], taps[other]) {
+            (first, other) if first == own => Some((other, difference_ns)),
+            (other, second) if second == own => Some((other, difference_ns.saturating_neg())),
+            _ => None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! it, and after a short grace for packets captured out of order it is given up as `lost`. A hole that was never acknowledged
 //! waits for its retransmission.
 
+mod spare;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use super::rtt::{Acknowledged, InFlight};
 use super::{Chunk, Mark, START};
 use crate::packet::{Flags, Segment};
 use crate::side::Side;
+use spare::Spare;
 use waiting::Waiting;
 
 /// Where the handshake's RTT is not known: as Wireshark takes it.
@@ -28,6 +30,8 @@ pub struct Reassembly {
     /// What `release` handed out last, kept so that the chunk can borrow from it.
     released: Vec<u8>,
     waiting_bytes: usize,
+    /// What other taps show.
+    spare: Option<Box<Spare>>,
     /// A retransmission comes no sooner behind a later segment: the handshake's RTT.
     pub soonest_retransmission_ns: i64,
     pub retransmissions: u64,
@@ -104,6 +108,7 @@ impl Default for Reassembly {
             streams: Default::default(),
             released: Vec::new(),
             waiting_bytes: 0,
+            spare: None,
             soonest_retransmission_ns: SOONEST_RETRANSMISSION_NS,
             retransmissions: 0,
             lost_bytes: 0,
@@ -153,6 +158,9 @@ impl Reassembly {
         if self.is_stray(side, segment) {
             return Accepted::default();
         }
+        if let Some(spare) = &mut self.spare {
+            spare.pass(segment.time_ns);
+        }
         let syn = segment.flags.has(Flags::SYN);
         let sequence = segment.sequence.wrapping_add(u32::from(syn));
         let stream = self.stream_mut(side);
@@ -191,15 +199,6 @@ impl Reassembly {
         }
     }
 
-    /// What it brings is no longer waited for.
-    pub fn was_read(&self, side: Side, segment: &Segment<'_>) -> bool {
-        let stream = self.stream(side);
-        match segment.wire_length {
-            0 => self.brings_nothing_new(side, segment),
-            length => stream.offset(segment.sequence).is_some_and(|offset| offset + u64::from(length) <= stream.next),
-        }
-    }
-
     /// So much of what this side sent has the other side acknowledged, as a stream offset.
     pub fn acknowledged(&self, side: Side) -> u64 {
         self.stream(side).acknowledged
@@ -232,6 +231,7 @@ impl Reassembly {
     /// The client was the server all along.
     pub fn swap_sides(&mut self) {
         self.streams.swap(0, 1);
+        self.spare.iter_mut().for_each(|spare| spare.swap_sides());
     }
 
     #[inline]

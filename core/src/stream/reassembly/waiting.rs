@@ -8,21 +8,30 @@ use crate::stream::{Chunk, Mark};
 /// Segments that wait on one connection before an acknowledged hole is given up.
 const GRACE_SEGMENTS: usize = 32;
 /// Bytes that wait on one connection before any hole is given up: more than the largest windows in use.
-const WAITING_BYTES: usize = 16 << 20;
+pub const WAITING_BYTES: usize = 16 << 20;
 /// What a waiting segment costs beside its bytes.
-const WAITING_OVERHEAD: usize = 128;
+pub const WAITING_OVERHEAD: usize = 128;
 /// Segments that wait on one connection before any hole is given up.
-const WAITING_SEGMENTS: usize = 16_384;
+pub const WAITING_SEGMENTS: usize = 16_384;
 
 #[derive(Debug)]
 pub struct Waiting {
     pub mark: Mark,
-    acknowledged: u64,
-    bytes: Vec<u8>,
-    cut: u64,
+    pub(super) acknowledged: u64,
+    pub(super) bytes: Vec<u8>,
+    pub(super) cut: u64,
 }
 
 impl Waiting {
+    pub(super) fn new(segment: &Segment<'_>, acknowledged: u64) -> Waiting {
+        Waiting {
+            mark: Mark { frame: segment.frame, time_ns: segment.time_ns },
+            acknowledged,
+            bytes: segment.payload.to_vec(),
+            cut: u64::from(segment.wire_length).saturating_sub(segment.payload.len() as u64),
+        }
+    }
+
     pub fn length(&self) -> u64 {
         self.bytes.len() as u64 + self.cut
     }
@@ -50,7 +59,8 @@ impl Reassembly {
     /// What is kept of segments that wait, their bookkeeping included.
     #[inline]
     pub fn held_bytes(&self) -> usize {
-        self.waiting_bytes + self.waiting() * WAITING_OVERHEAD
+        let spare = self.spare.as_ref().map_or(0, |spare| spare.held_bytes());
+        self.waiting_bytes + self.waiting() * WAITING_OVERHEAD + spare
     }
 
     fn release_when(&mut self, finishing: bool) -> Option<Chunk<'_>> {
@@ -61,8 +71,11 @@ impl Reassembly {
         let blocked = self.longest_waiting();
         match blocked {
             Some(side) if finishing || self.patience_is_over(side) => self.give_up(side),
-            None if finishing => self.unseen_end(),
+            None if finishing && self.end_is_missing().is_some() => self.unseen_end(),
             _ => {
+                if finishing {
+                    self.forget_spare();
+                }
                 self.released = Vec::new();
                 None
             }
@@ -76,12 +89,10 @@ impl Reassembly {
     }
 
     pub(super) fn wait(&mut self, side: Side, offset: u64, acknowledged: u64, segment: &Segment<'_>) {
-        let waiting = Waiting {
-            mark: Mark { frame: segment.frame, time_ns: segment.time_ns },
-            acknowledged,
-            bytes: segment.payload.to_vec(),
-            cut: u64::from(segment.wire_length).saturating_sub(segment.payload.len() as u64),
-        };
+        self.keep_waiting(side, offset, Waiting::new(segment, acknowledged));
+    }
+
+    pub(super) fn keep_waiting(&mut self, side: Side, offset: u64, waiting: Waiting) {
         self.waiting_bytes += waiting.bytes.len();
         let stream = self.stream_mut(side);
         let known = stream.waiting.get(&offset).map_or(0, Waiting::length);
@@ -126,7 +137,10 @@ impl Reassembly {
         let peer = self.stream(side.other());
         // In a capture of one direction nothing is acknowledged.
         let proven = stream.open_hole_was_received() || peer.open_hole_was_received() || !peer.spoke;
-        (proven && segments > GRACE_SEGMENTS) || segments > WAITING_SEGMENTS || self.waiting_bytes > WAITING_BYTES
+        let is_due = || !self.hole(side).is_some_and(|hole| self.may_be_spared(hole));
+        (proven && segments > GRACE_SEGMENTS && is_due())
+            || segments > WAITING_SEGMENTS
+            || self.waiting_bytes > WAITING_BYTES
     }
 
     fn hand_out(&mut self, side: Side) -> Option<Chunk<'_>> {
@@ -145,13 +159,34 @@ impl Reassembly {
         Some(Chunk { side, mark: waiting.mark, acknowledged: waiting.acknowledged, offset, lost, bytes, cut })
     }
 
-    /// Give up the hole that `side`'s first waiting segment waits for: first what it answers, then what precedes it.
+    /// Give up the hole that `side`'s first waiting segment waits for, but for what other taps have seen of it: first what
+    /// it answers, then what precedes it.
     fn give_up(&mut self, side: Side) -> Option<Chunk<'_>> {
+        match self.hole(side) {
+            Some((of, until, mark)) if self.spared_from(of, until).is_some() => return self.fill(of, until, mark),
+            _ => (),
+        }
+        match self.unseen(side) {
+            Some((of, until, mark)) => Some(self.lose(of, until, mark)),
+            None => self.hand_out(side),
+        }
+    }
+
+    /// Whose bytes are missing, up to where, and the packet that proves it.
+    fn hole(&self, side: Side) -> Option<(Side, u64, Mark)> {
+        self.unseen(side).or_else(|| {
+            let (&offset, waiting) = self.stream(side).waiting.first_key_value()?;
+            (offset > self.stream(side).next).then_some((side, offset, waiting.mark))
+        })
+    }
+
+    /// What `side`'s first waiting segment answers, or what the other's does.
+    fn unseen(&self, side: Side) -> Option<(Side, u64, Mark)> {
         let peer = side.other();
         match (self.unseen_before(side), self.unseen_before(peer)) {
-            (Some((until, mark)), _) if !self.waits_at_its_place(peer) => Some(self.lose(peer, until, mark)),
-            (Some(_), Some((until, mark))) if !self.waits_at_its_place(side) => Some(self.lose(side, until, mark)),
-            _ => self.hand_out(side),
+            (Some((until, mark)), _) if !self.waits_at_its_place(peer) => Some((peer, until, mark)),
+            (Some(_), Some((until, mark))) if !self.waits_at_its_place(side) => Some((side, until, mark)),
+            _ => None,
         }
     }
 
@@ -172,12 +207,31 @@ impl Reassembly {
 
     /// Bytes that were acknowledged at the very end and never seen (a byte more may be an unseen FIN).
     fn unseen_end(&mut self) -> Option<Chunk<'_>> {
-        let side = [Side::Client, Side::Server].into_iter().find(|&side| {
-            let stream = self.stream(side);
-            stream.acknowledged > stream.next + 1
-        })?;
-        let until = self.stream(side).acknowledged;
-        Some(self.lose(side, until, Mark { frame: 0, time_ns: i64::MIN }))
+        let (side, until) = self.end_is_missing()?;
+        let mark = Mark { frame: 0, time_ns: i64::MIN };
+        match self.spared_from(side, until) {
+            Some(_) => self.fill(side, until, mark),
+            None => Some(self.lose(side, until, mark)),
+        }
+    }
+
+    fn end_is_missing(&self) -> Option<(Side, u64)> {
+        let acknowledged = |side| self.stream(side).acknowledged;
+        let is_missing = |&side: &Side| acknowledged(side) > self.stream(side).next + 1;
+        Side::BOTH.into_iter().find(is_missing).map(|side| (side, acknowledged(side)))
+    }
+
+    /// Other taps have seen some of these bytes; what none has seen is lost.
+    fn fill(&mut self, side: Side, until: u64, mark: Mark) -> Option<Chunk<'_>> {
+        let peer = side.other();
+        let answers = self.spared_acknowledges(side);
+        if answers > self.stream(peer).next && self.spared_from(peer, answers) == Some(self.stream(peer).next) {
+            return self.hand_out_spared(peer, answers, mark);
+        }
+        match self.spared_from(side, until) {
+            Some(from) if from > self.stream(side).next => Some(self.lose(side, from, mark)),
+            _ => self.hand_out_spared(side, until, mark),
+        }
     }
 
     fn lose(&mut self, side: Side, until: u64, mark: Mark) -> Chunk<'static> {
