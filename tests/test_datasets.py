@@ -291,6 +291,46 @@ def test_a_forged_dataset_is_told_in_one_line(saved: Path, table: str, column: s
         package.read(saved).analyze()
 
 
+def files_of(told_: dict[str, Any]) -> list[dict[str, Any]]:
+    files: list[dict[str, Any]] = told_["parts"][0]["files"]
+    return files
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda told_: told_["parts"].clear(), "Expected `array` of length >= 1"),
+        (lambda told_: files_of(told_).clear(), "names no file of `"),
+        (lambda told_: files_of(told_).pop(0), "names no file of `captures`"),
+        (lambda told_: files_of(told_).append(files_of(told_)[-1]), "twice"),
+        (lambda told_: files_of(told_)[0].update(path="captures/a\0b"), "as a file"),
+        (lambda told_: files_of(told_)[0].update(path="captures/../../etc/passwd"), "as a file"),
+        (lambda told_: files_of(told_)[0].update(rows=10**30), "rows"),
+        (lambda told_: files_of(told_)[-1].update(streams=[-1, 10**30]), "streams"),
+    ],
+)
+def test_a_manifest_that_cannot_be_true_is_told(
+    saved: Path, harm: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    told_ = json.loads((saved / "dataset.json").read_text())
+    harm(told_)
+    (saved / "dataset.json").write_text(json.dumps(told_))
+    with pytest.raises(package.CaptureError, match=rf"^[^\n]*dataset\.json: is damaged: [^\n]*{message}[^\n]*$"):
+        package.read(saved)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(saved: Path) -> None:
+    file = next(saved.glob("exchanges/*/*/*"))
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(package.CaptureError, match="is missing from the dataset"):
+        package.read(saved).analyze()
+    (saved / "dataset.json").unlink()
+    os.mkfifo(saved / "dataset.json")
+    with pytest.raises(package.CaptureError, match="no capture in this directory"):
+        package.rank(saved)
+
+
 def test_a_dataset_is_replaced_only_when_asked(latpcap: Run, saved: Path, fixture: Callable[[str], Fixture]) -> None:
     path = str(fixture("mysql/nplus1-300-client").path)
     assert latpcap("scan", path, "-o", str(saved)).returncode == 2

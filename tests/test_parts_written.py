@@ -62,6 +62,31 @@ def test_names_are_replaced_in_all_parts_as_in_the_captures(files: list[str], tm
     assert told(package.read(tmp_path / "saved", pseudonymise=True)) == told(package.read(files, pseudonymise=True))
 
 
+def test_names_that_statements_alone_have_are_numbered_as_in_the_captures(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.pcapng" for number in range(8, 14)]
+    for number, path in enumerate(files):
+        user = bytes([ord("a") + number]) * 5
+        path.write_bytes(
+            moved("postgresql/psycopg2-errors", number).replace(b"SELECT * FROM nowhere", b"grant select to " + user)
+        )
+    saved([*map(str, files)], Asked(), Threads(1), 3, str(tmp_path / "saved"))
+    of_captures = package.read(files, pseudonymise=True).statements.to_dicts()
+    assert "grant select to user-6" in [row["fingerprint"] for row in of_captures]
+    assert package.read(tmp_path / "saved", pseudonymise=True).statements.to_dicts() == of_captures
+
+
+def test_each_file_has_one_pseudonym_in_notes_too(tmp_path: Path) -> None:
+    """The name of one is part of another one's."""
+    files = [tmp_path / f"{number}.pcapng" for number in (1, 21, 321)]
+    for number, path in enumerate(files):
+        path.write_bytes(moved("postgresql/psycopg2-errors", number)[:-7])
+    saved([*map(str, files)], Asked(), Threads(1), 2, str(tmp_path / "saved"))
+    of_captures = package.read(files, pseudonymise=True).health.to_dicts()
+    assert package.read(tmp_path / "saved", pseudonymise=True).health.to_dicts() == of_captures
+    named = [note["message"].partition(":")[0] for note in of_captures if note["code"] == "file-cut"]
+    assert named == ["capture-1.pcapng", "capture-2.pcapng", "capture-3.pcapng"]
+
+
 @pytest.mark.parametrize("seed", [11, 12])
 def test_nor_do_the_captures(seed: int, tmp_path: Path) -> None:
     files = captures(tmp_path, seed)

@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
+import numpy as np
 from arro3.core import Array, ChunkedArray, Table
+from numpy.typing import NDArray
 
 from latpcap.tables import columns, principals
 from latpcap.tables.endpoints import host_of
@@ -150,12 +151,18 @@ class PseudonymousTables:
         self.real = tables
         """With the names as they are: a selection may go by these."""
         self._names = names
+        self._paths = [path for path in columns.texts(Table.from_arrow(tables.captures()), "path") if path]
+        for path in self._paths:
+            names.capture(path)
         self._connections = Table.from_arrow(tables.connections())
         self._statements = Table.from_arrow(tables.statements())
         self._learn_connections()
-        for text in filter(None, columns.texts(self._statements, "text")):
+        said = Table.from_arrow(tables.exchanges(["fingerprint", "text", "error"]))
+        numbers = [columns.column(said, name).ints(-1) for name in ("fingerprint", "text")]
+        for text in _as_first_met(columns.texts(self._statements, "text"), *numbers):
             self._learn_names(principals.named_in_statement(text))
-        for text in columns.codes(Table.from_arrow(tables.exchanges(["error"])), "error").names:
+        errors = columns.codes(said, "error")
+        for text in _as_first_met(errors.names, errors.codes):
             self._learn_names(principals.named_in_message(text))
 
     def captures(self) -> Table:
@@ -169,10 +176,6 @@ class PseudonymousTables:
     def cases(self) -> Table:
         """What of it adds up over the parts of a recording."""
         return _mapped(Table.from_arrow(self._tables.cases()), place=self._without_paths, text=self._without_paths)
-
-    @cached_property
-    def _paths(self) -> list[str]:
-        return [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
 
     def _without_paths(self, text: str) -> str:
         return without_paths(text, self._paths, self._names)
@@ -216,13 +219,12 @@ class PseudonymousTables:
 
     def taps(self) -> Table:
         """One row for each two taps and each path."""
-        paths = [path for path in columns.texts(Table.from_arrow(self._tables.captures()), "path") if path]
         return _mapped(
             Table.from_arrow(self._tables.taps()),
             client=lambda text: host_of(self._names.address(f"{text}:0", "client")),
             server=lambda text: self._names.address(text, "server"),
-            client_tap=lambda text: without_paths(text, paths, self._names),
-            server_tap=lambda text: without_paths(text, paths, self._names),
+            client_tap=self._without_paths,
+            server_tap=self._without_paths,
         )
 
     def _learn_connections(self) -> None:
@@ -252,6 +254,18 @@ class PseudonymousTables:
             self._names.of(kind, name)
 
 
+def _as_first_met(texts: Sequence[str | None], *numbers: NDArray[np.integer[Any]]) -> list[str]:
+    """The texts in the order of the rows that have their numbers: it does not depend on how many parts were read.
+
+    >>> _as_first_met(["b", "a", "unmet"], np.array([1, -1, 0]))
+    ['a', 'b', 'unmet']
+    """
+    first = np.full(len(texts) + 1, len(numbers[0]))
+    for each in numbers:
+        np.minimum.at(first, each, np.arange(len(each)))
+    return [text for _, text in sorted(zip(first.tolist(), (text or "" for text in texts), strict=False)) if text]
+
+
 def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
     """Return `message` with the paths of captures replaced, and their names where a frame is said to be of them.
 
@@ -260,14 +274,20 @@ def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:
     'capture-1.pcap: cut'
     >>> without_paths("the clock was set (first: frame 3 of live.pcap)", ["/acme/live.pcap"], names)
     'the clock was set (first: frame 3 of capture-1.pcap)'
+    >>> without_paths("11.pcap: cut", ["1.pcap", "11.pcap"], names)
+    'capture-3.pcap: cut'
     """
-    message = shown(message)
-    for path in sorted(map(shown, paths), key=len, reverse=True):
-        if path not in NAMELESS:
-            message = message.replace(path, names.capture(path))
-            name = re.escape(re.split(r"[/\\]", path)[-1] or path)
-            message = re.sub(rf"(?<= of ){name}(?=[\s):;,]|$)", names.capture(path), message)
-    return message
+    called = {path: names.capture(path) for path in map(shown, paths) if path not in NAMELESS}
+    of_name = {re.split(r"[/\\]", path)[-1] or path: pseudonym for path, pseudonym in called.items()}
+    if not called:
+        return shown(message)
+    found = rf"{_one_of(called)}|(?<= of )(?:{_one_of(of_name)})(?=[\s):;,]|$)"
+    return re.sub(found, lambda found: called.get(found[0]) or of_name[found[0]], shown(message))
+
+
+def _one_of(texts: Iterable[str]) -> str:
+    """A pattern of any of them, the longest that is there."""
+    return "|".join(map(re.escape, sorted(texts, key=len, reverse=True)))
 
 
 def _mapped(table: Table, **change: Callable[[str], str]) -> Table:

@@ -199,6 +199,8 @@ def _is_capture(path: str) -> bool:
     if CAPTURE_NAME.search(path):
         return True
     try:
+        if not os.path.isfile(path):  # a pipe would be waited for
+            return False
         with open(path, "rb") as file:
             return file.read(4) in CAPTURE_STARTS
     except OSError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from latpcap.errors import CaptureError
 from latpcap.tables.dataset.layout import MANIFEST, TABLES
@@ -19,10 +21,14 @@ __all__ = ["DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "
 
 SCHEMA = "latpcap.dataset/1"
 COUNTED = ("exchanges", "connections")
+IN_EACH_PART = ("notes", "cases", "statement_texts", "tag_texts", "other_connections")
 MOST = 1 << 30
 """Bytes of a manifest: it is read at once."""
 READ_AT_ONCE = 1 << 25
 """So is a file of so many bytes, column by column out of the memory then."""
+
+Size = Annotated[int, Meta(ge=0, le=1 << 53)]
+Stream = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
 
 
 class ReadWith(Struct, frozen=True):
@@ -38,10 +44,10 @@ class DataFile(Struct, frozen=True):
 
     path: str
     """Within the dataset."""
-    rows: int
-    size_bytes: int
+    rows: Size
+    size_bytes: Size
     sha256: str
-    streams: tuple[int, int] | None = None
+    streams: tuple[Stream, Stream] | None = None
     """The first and the last connection of which it has rows, where it has rows of connections."""
 
     @property
@@ -69,7 +75,7 @@ class Manifest(Struct, frozen=True):
     version: str
     """Of the latpcap that wrote it."""
     read_with: ReadWith
-    parts: tuple[Part, ...]
+    parts: Annotated[tuple[Part, ...], Meta(min_length=1)]
 
     @property
     def text(self) -> str:
@@ -108,20 +114,34 @@ def of_folder(folder: str) -> Manifest:
         manifest = msgspec.json.decode(told, type=Manifest)
     except msgspec.DecodeError as error:
         raise CaptureError(f"{path}: is damaged: {error}") from None
-    for each in (file for part in manifest.parts for file in part.files):
-        if each.table not in TABLES or os.path.isabs(each.path) or ".." in each.path.split("/"):
-            raise CaptureError(f"{path}: is damaged: it names `{each.path[:80]}` as a file")
+    for what in _wrong(manifest):
+        raise CaptureError(f"{path}: is damaged: it {what}")
     return manifest
+
+
+def _wrong(manifest: Manifest) -> Iterator[str]:
+    """What cannot be true of what it says."""
+    known: set[str] = set()
+    for number, part in enumerate(manifest.parts):
+        for path in (each.path for each in part.files):
+            if path.split("/", 1)[0] not in TABLES or ".." in path.split("/") or not path.isprintable():
+                yield f"names `{path[:80]}` as a file"
+            if path in known:
+                yield f"names `{path[:80]}` twice"
+            known.add(path)
+        for table in {*IN_EACH_PART, *(("captures",) if number == 0 else ())} - {each.table for each in part.files}:
+            yield f"names no file of `{table}`"
 
 
 def checked(folder: str, file: DataFile) -> str | io.BytesIO:
     """A file that is there and as it was written, or its path where it is large; raises `CaptureError`."""
     path = os.path.join(folder, file.path)
     try:
-        is_small = os.path.getsize(path) == file.size_bytes <= READ_AT_ONCE
-        content = Path(path).read_bytes() if is_small else None
-        digest = _sha256(path) if content is None else hashlib.sha256(content).hexdigest()
-        if digest != file.sha256:
+        if not os.path.isfile(path):  # reading a pipe or a device might never end
+            raise FileNotFoundError
+        as_written = os.path.getsize(path) == file.size_bytes
+        content = Path(path).read_bytes() if as_written and file.size_bytes <= READ_AT_ONCE else None
+        if not as_written or file.sha256 != (_sha256(path) if content is None else hashlib.sha256(content).hexdigest()):
             raise CaptureError(f"{path}: is damaged, it is not as it was written: scan the captures again")
     except FileNotFoundError:
         raise CaptureError(f"{path}: is missing from the dataset: scan the captures again") from None
