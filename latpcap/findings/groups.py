@@ -10,11 +10,21 @@ from latpcap.tables import passes
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.scratch import filled, laid
 
-__all__ = ["MAX_STATEMENTS", "Groups", "most_frequent"]
+__all__ = ["MAX_STATEMENTS", "Groups", "commonest", "most_frequent"]
 
 
 MAX_STATEMENTS = 50
 """Statements that a pattern reports."""
+
+
+def commonest(numbers: Ints) -> int:
+    """The number that occurs most often, of several that do so the one that comes first.
+
+    >>> commonest(np.array([5, 7, 3, 7, 3]))
+    7
+    """
+    distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    return int(distinct[np.lexsort((first, -counts))[0]])
 
 
 def most_frequent(statements: Ints) -> list[int]:

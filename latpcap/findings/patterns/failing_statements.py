@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.findings.groups import commonest
 from latpcap.measures.error_classes import CLASSES
 from latpcap.measures.errors import STATEMENT, TRANSACTION
 from latpcap.tables import passes
@@ -49,19 +50,19 @@ def _candidate(evidence: Evidence, category: str, mine: Ints) -> Candidate:
     failures, exchanges = evidence.failures, evidence.exchanges
     rows = failures.rows[mine]
     every = int(failures.of[passes.occurring(failures.kind[mine])].sum())
-    statements, counts = np.unique(exchanges.fingerprint[rows], return_counts=True)
+    statements = exchanges.fingerprint[rows]
     trips = _transactions(evidence, rows) if category == CONFLICT else int(exchanges.round_trips[rows].sum())
     return Candidate(
         shown=rows,
         effect=effect_of(evidence, NOTHING, rows[:0]),
-        fingerprint=int(statements[np.argmax(counts)]),
+        fingerprint=commonest(statements),
         facts={
             "failures": len(rows),
             "statements": every,
             "category": category,
             "because": CLASSES[category],
             "codes": failures.codes(mine),
-            "distinct_statements": len(statements),
+            "distinct_statements": len(np.unique(statements)),
             "round_trips": trips,
             "cost": counted(trips, "round trip") + (" of their transactions" if category == CONFLICT else ""),
         },

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from latpcap.findings.drivers import Advice
 from latpcap.findings.evidence import Evidence, bools
 from latpcap.findings.finding import Candidate, Pattern, Takes, effect_of
+from latpcap.findings.groups import commonest
 
 MIN_COMMANDS = 5
 MIN_SHARE = 0.1
@@ -49,8 +50,7 @@ def _needless(evidence: Evidence) -> NDArray[np.bool_]:
 def _most_frequent(evidence: Evidence, rows: NDArray[np.int64]) -> str:
     exchanges = evidence.exchanges
     key = np.where(exchanges.fingerprint[rows] >= 0, exchanges.fingerprint[rows], -1 - exchanges.command.codes[rows])
-    keys, counts = np.unique(key, return_counts=True)
-    first = int(keys[np.argmax(counts)])
+    first = commonest(key)
     return evidence.text(first) if first >= 0 else exchanges.command.names[-1 - first]
 
 
