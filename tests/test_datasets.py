@@ -260,7 +260,7 @@ def test_damage_is_told_in_one_line(latpcap: Run, saved: Path, damage: Callable[
     assert run.stderr.count(b"\n") == 1
 
 
-def forge(folder: Path, table: str, column: str, value: int) -> None:
+def forge(folder: Path, table: str, column: str, value: int | None) -> None:
     """Change the first row of a table, and say in dataset.json that it was written so."""
     manifest = json.loads((folder / "dataset.json").read_text())
     file = next(each for each in manifest["parts"][0]["files"] if each["path"].startswith(f"{table}/"))
@@ -270,7 +270,15 @@ def forge(folder: Path, table: str, column: str, value: int) -> None:
     number = pyarrow.int64() if pyarrow.types.is_timestamp(field.type) else field.type
     known = rows.column(column).cast(number).to_pylist()
     values = pyarrow.array([value, *known[1:]], number).cast(field.type)
+    field = field.with_nullable(True)
     pyarrow.parquet.write_table(rows.set_column(rows.schema.names.index(column), field, values), path)
+    sign(folder, file["path"])
+
+
+def sign(folder: Path, name: str) -> None:
+    """Say in dataset.json that a file was written as it is now."""
+    manifest = json.loads((folder / "dataset.json").read_text())
+    file, path = next(each for each in files_of(manifest) if each["path"] == name), folder / name
     file |= {"size_bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     (folder / "dataset.json").write_text(json.dumps(manifest))
 
@@ -283,11 +291,23 @@ def forge(folder: Path, table: str, column: str, value: int) -> None:
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
         ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),
         ("connections", "start", 2**63 - 1, "is damaged: `start` is a time that no capture has"),
+        ("exchanges", "command", None, "is damaged: `command` is missing in a row"),
+        ("connections", "protocol", None, "is damaged: `protocol` is missing in a row"),
     ],
 )
-def test_a_forged_dataset_is_told_in_one_line(saved: Path, table: str, column: str, value: int, message: str) -> None:
+def test_a_forged_dataset_is_told_in_one_line(
+    saved: Path, table: str, column: str, value: int | None, message: str
+) -> None:
     forge(saved, table, column, value)
     with pytest.raises(package.CaptureError, match=rf"^[^\n]*{message}$"):
+        package.read(saved).analyze()
+
+
+def test_a_forged_file_that_is_no_parquet_is_told(saved: Path) -> None:
+    path = next(saved.glob("exchanges/*/*/*"))
+    path.write_bytes(b"PAR1" + bytes(range(100)) + path.read_bytes()[-8:])
+    sign(saved, str(path.relative_to(saved)))
+    with pytest.raises(package.CaptureError, match=r"part-0\.parquet: is damaged: "):
         package.read(saved).analyze()
 
 

@@ -30,10 +30,14 @@ LATEST_NS = 4_600_000_000_000_000_000
 """The core knows none beyond it (`core/src/capture/leap.rs`)."""
 LEAST_BYTES = 64
 """Of `--memory` for each connection up to the one with the highest number: nobody could have read more of them."""
+PANIC = "PanicException"
+"""What arro3 raises where a file that was written so ends in no Parquet footer."""
 NULL = np.iinfo(np.int64).min
 CONTENTS = ("size_bytes", "sha256")
 OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings")
 """Tables whose rows are each of a connection."""
+EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
+"""Columns that have a value in each row of a table."""
 SAMPLE = ("stream", "by_server", "time", "rtt_ns", "segments", "in_flight")
 READING = {
     "stream": DataType.uint32(),
@@ -242,12 +246,15 @@ class SavedTables:
             tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
             for table in tables if file.rows else [_empty(reader.schema)]:
                 _check_times(table)
+                _check_there(table, EVERYWHERE.get(file.table, ()))
                 if "/server=" in file.path:
                     server = Array([place.server], DataType.string())
                     yield table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
                 else:
                     yield table
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+                raise
             raise CaptureError(f"{place.path}: is damaged: {error}") from None
 
     def _narrowed(self, table: Table, place: _Place) -> Table:
@@ -353,3 +360,9 @@ def _check_times(table: Table) -> None:
 
 def _empty(schema: Schema) -> Table:
     return Table.from_pydict({name: columns.empty(schema.field(name).type) for name in schema.names})
+
+
+def _check_there(table: Table, names: Iterable[str]) -> None:
+    for name in names:
+        if table.column(name).null_count:
+            raise CaptureError(f"`{name}` is missing in a row")
