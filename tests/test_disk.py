@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, load_fixture
 from hypothesis import given
 from hypothesis import strategies as st
 from mysql_wire import message, mysql, tcp
@@ -256,4 +256,12 @@ def test_a_disk_that_is_full_later_ends_latpcap_in_one_line(beyond: Path, tmp_pa
         f"latpcap: {tmp_path}: no room for what does not fit in memory (File too large): give more --disk, another "
         "--temp-folder, or more --memory"
     )
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_output_without_room_is_not_left_half_written(tmp_path: Path) -> None:
+    made = tmp_path / "made.html"
+    told = limited(10_000, 10**9, "report", load_fixture("mysql/sql-errors").path, "-o", made)
+    assert told.returncode == 5
+    assert told.stderr.decode() == f"latpcap: {made}: cannot be written: File too large\n"
     assert not [*tmp_path.iterdir()]

@@ -61,8 +61,8 @@ def capture(request: Any, tmp_path_factory: Any) -> Path:
     return path
 
 
-def keylog(capture: Path) -> Path | None:
-    keys = capture.with_suffix(".keys")
+def keylog(capture: Path | str) -> Path | None:
+    keys = Path(capture).with_suffix(".keys")
     return keys if keys.exists() else None
 
 
@@ -112,7 +112,7 @@ class ReadOnce:
         return self.captures[key]
 
 
-def printed(capture: Path, way: str, tmp_path_factory: Any) -> dict[str, str]:
+def printed(capture: Path | str, way: str, tmp_path_factory: Any) -> dict[str, str]:
     directory = tmp_path_factory.mktemp("out")
     found = {}
     for arguments in runs(directory):

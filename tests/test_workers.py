@@ -233,6 +233,13 @@ def test_workers_with_another_latpcap_compute_nothing(found: str | BaseException
         cluster.check({"tcp://10.0.0.1:1": version("latpcap"), "tcp://10.0.0.2:1": found})
 
 
+def test_a_scheduler_without_workers_is_told(files: list[str]) -> None:
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]
+        scheduler = cluster.scheduler_address
+        told = run(*files, "--json", "--engine", "dask", "--scheduler", scheduler)
+    assert told == (7, "", f"latpcap: {scheduler}: the Dask scheduler has no workers: start some, and scan again\n")
+
+
 def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +251,7 @@ def test_files_are_those_of_the_workers_which_have_the_same_latpcap(
         assert CliRunner().invoke(cli, ["scan", "*.pcapng", *asked]).output == alone(files)
         done = CliRunner().invoke(cli, ["scan", "none.pcapng", *asked])
         assert isinstance(done.exception, CaptureError)
-        assert str(done.exception) == "none.pcapng: no such file"
+        assert re.fullmatch(r"worker tcp://\S+: none\.pcapng: no such file", str(done.exception))
     metadata = tmp_path / "latpcap-0.0.9.dist-info" / "METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Metadata-Version: 2.1\nName: latpcap\nVersion: 0.0.9\n")

@@ -127,12 +127,14 @@ def write(parts: Iterable[str | bytes], output: str | None) -> None:
         _write_to_standard_output(parts)
         return
     try:
-        with open(output, "wb") as file:
-            _write_to(file, parts)
-    except KeyboardInterrupt:
-        if os.path.isfile(output):
-            os.unlink(output)  # half of a result looks like one
-        raise
+        file = open(output, "wb")  # noqa: SIM115
+        try:
+            with file:
+                _write_to(file, parts)
+        except BaseException:
+            if os.path.isfile(output):
+                os.unlink(output)  # half of a result looks like one
+            raise
     except OSError as error:
         raise unwritten(output, error) from None
 

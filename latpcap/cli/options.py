@@ -29,6 +29,7 @@ from latpcap.units import (
 )
 
 __all__ = [
+    "OUTPUT",
     "PATH",
     "Duration",
     "Quantity",
@@ -186,6 +187,19 @@ color_option = click.option(
 
 PATH = click.Path(readable=False)
 """A file's name, which shells complete; whether it can be used is told where it is opened."""
+
+
+class _Here(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name of a file of this machine."""
+        from latpcap.tables.sources import check_here
+
+        check_here(value)
+        return super().convert(value, param, ctx)
+
+
+OUTPUT = _Here(readable=False)
+"""Likewise of what is written."""
 
 memory_option = click.option(
     "--memory",
@@ -358,7 +372,7 @@ output_option = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=PATH,
+    type=OUTPUT,
     callback=_set_output,
     help="Write to FILE instead of standard output; its suffix says the format, .txt and none are text.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from latpcap.cli.options import PATH, Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
+from latpcap.cli.options import OUTPUT, Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
 from latpcap.errors import UsageError
 from latpcap.given import tcp_port
 
@@ -35,7 +35,7 @@ def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Comman
     """What is recorded (`verb` is what the command does), where to, and what is made of that in the end."""
     return all_of(
         click.option(
-            "-o", "--output", type=PATH, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
+            "-o", "--output", type=OUTPUT, metavar="FILE", help="Keep the recording, a pcapng; else it is removed."
         ),
         database_options(
             port=f"{verb} this TCP port; repeatable. By default the usual ports of databases.",
@@ -50,7 +50,7 @@ def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Comman
         click.option(
             "--report",
             "result",
-            type=PATH,
+            type=OUTPUT,
             metavar="FILE",
             help="Write the result to FILE (.html, .md, .json, .txt) instead of showing it.",
         ),

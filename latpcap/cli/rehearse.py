@@ -11,7 +11,7 @@ import click
 
 from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import flat, teller, write_result
-from latpcap.cli.options import PATH, RttList, color_option, decode_as_option, json_option, link_options
+from latpcap.cli.options import OUTPUT, PATH, RttList, color_option, decode_as_option, json_option, link_options
 from latpcap.cli.recording import database_options
 
 __all__ = ["rehearse"]
@@ -68,7 +68,7 @@ STDOUT, STDERR = 1, 2
     "-o",
     "--output",
     "folder",
-    type=PATH,
+    type=OUTPUT,
     metavar="FOLDER",
     help="Keep the recordings here, with the result as rehearsal.json and rehearsal.md.",
 )

@@ -8,7 +8,7 @@ import click
 
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import PATH, reading_options, sign_off_options, target_options
+from latpcap.cli.options import OUTPUT, reading_options, sign_off_options, target_options
 
 __all__ = ["report"]
 
@@ -18,7 +18,7 @@ __all__ = ["report"]
 @target_options
 @sign_off_options
 @gate_options
-@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The file to write: .html or .md.")
+@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="The file to write: .html or .md.")
 def report(
     rtt: tuple[list[float], ...],
     move: tuple[tuple[str, float], ...],

@@ -16,9 +16,10 @@ from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
-from latpcap.errors import CaptureError, LatpcapError, UsageError
+from latpcap.errors import CaptureError, UsageError
+from latpcap.tables.unreachable import URL, explained, is_mute, said_of, without_secrets
 
-__all__ = ["RemoteFile", "found", "is_url", "opened", "without_secrets"]
+__all__ = ["RemoteFile", "found", "is_url", "opened"]
 
 T = TypeVar("T")
 
@@ -33,14 +34,14 @@ KEPT = 8
 """Parts that a process keeps of files that it reads several times at once, for whoever comes later."""
 LOOKED_UP_AT_ONCE = 16
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-"""With two letters at least: one is a drive."""
-USER = re.compile(rf"({URL.pattern})(?:[^/\s:]*:(?!\d*/)[^\s'\"]*|[^/\s]*)@")
-"""A password may have a slash that should have been `%2F`; a port has none."""
-QUERY = re.compile(rf"((?i:https?)://[^\s?]*|{URL.pattern}[^\s?]*(?=\?[^\s'\"]*=))\?[^\s'\"]*?(?=:?(?:[\s'\"]|$))")
-"""Behind HTTP `?` always begins one; elsewhere it may be that of a glob."""
-NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError"}
-"""What botocore, which need not be installed, calls them."""
+PACKAGES = {
+    "'latpcap[s3]'": ("s3", "s3a", "http", "https"),
+    "gcsfs": ("gs", "gcs"),
+    "adlfs": ("az", "abfs", "abfss", "adl"),
+    "paramiko": ("sftp", "ssh"),
+    "smbprotocol": ("smb",),
+}
+"""What is to be installed for which URLs."""
 
 
 def is_url(path: object) -> bool:
@@ -52,22 +53,9 @@ def is_url(path: object) -> bool:
     return isinstance(path, str) and URL.match(path) is not None
 
 
-def without_secrets(text: str) -> str:
-    """`text` with the URLs in it as they may be shown: without users and passwords, and without signatures.
-
-    >>> without_secrets("https://me:hush@host/live.pcap?X-Amz-Signature=hush: no such file")
-    'https://host/live.pcap: no such file'
-    >>> without_secrets("cannot open 'ftp://me:hu/sh@host/live.pcap', 'http://host:80/me@home.pcap?hush'")
-    "cannot open 'ftp://host/live.pcap', 'http://host:80/me@home.pcap'"
-    >>> without_secrets("s3://bucket/ring_?.pcap")
-    's3://bucket/ring_?.pcap'
-    """
-    return QUERY.sub(r"\1", USER.sub(r"\1", text))
-
-
 def found(url: str) -> list[str]:
     """The files that a glob names, in the order of their names; else the one, which is looked for when it is opened."""
-    if not re.search(r"[*\[]" if url.startswith("http") else r"[*?\[]", url):
+    if not re.search(r"[*\[]" if _scheme(url).startswith("http") else r"[*?\[]", url):
         return [url]
     with _explained(url):
         system, path = _system_of(url)
@@ -106,10 +94,10 @@ class RemoteFile:
         self.place = without_secrets(url)
         with _explained(url):
             self._system, self._path = _system_of(url)
-            self._facts = self._system.info(self._path)
+            self._facts = self._look()
         if self._facts["type"] == "directory":
             raise CaptureError(
-                f"{self.place}: is a folder: name its files, for instance '{self.place.rstrip('/')}/*.pcapng' "
+                f"{self.place}: is a folder: name its files, for instance '{self.place.removesuffix('/')}/*.pcapng' "
                 "(a dataset is copied to this machine first)"
             )
         if self._facts["size"] is None:
@@ -119,6 +107,15 @@ class RemoteFile:
         self.readings = 0
         self._parts: WeakValueDictionary[int, Future[bytes]] = WeakValueDictionary()
         self._first: Future[bytes] | None = None
+
+    def _look(self) -> Any:
+        """What there is to know of it."""
+        try:
+            return self._system.info(self._path)
+        except OSError as error:
+            if is_mute(error):
+                self._system.cat_file(self._path, start=0, end=1)  # which is answered with the reason
+            raise
 
     def keep_first(self) -> None:
         """Fetch its first bytes, and keep them."""
@@ -218,54 +215,52 @@ def _begun(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    try:
+        threading.Thread(target=run, daemon=True).start()
+    except RuntimeError:  # there is no memory, or no room, for one more
+        run()
     return future
 
 
 def _system_of(url: str) -> tuple[Any, str]:
     """Who reads the URL, asked anew each time what there is, and what the URL is called there."""
+    place, scheme = without_secrets(url), _scheme(url)
     try:
+        from fsspec import available_protocols
         from fsspec.core import url_to_fs
     except ImportError:
-        raise UsageError(f"{without_secrets(url)}: needs fsspec: pip install 'latpcap[s3]'") from None
-    scheme = url.partition("://")[0]
+        raise UsageError(f"{place}: needs fsspec: pip install 'latpcap[s3]'") from None
+    if scheme not in available_protocols():
+        raise UsageError(f"{place}: {scheme}:// is not known: s3://, https://, gs://, az://, sftp:// and others are")
     try:
-        system, path = url_to_fs(url, use_listings_cache=False)
+        system, path = url_to_fs(scheme + url[len(scheme) :], use_listings_cache=False)
     except ImportError as error:
-        how = "pip install 'latpcap[s3]'" if scheme in ("s3", "s3a") else str(error).splitlines()[0]
-        raise UsageError(f"{without_secrets(url)}: needs a package for {scheme}://: {how}") from None
+        package = next((each for each, schemes in PACKAGES.items() if scheme in schemes), None)
+        how = f"pip install {package}" if package else str(error).splitlines()[0]
+        raise UsageError(f"{place}: needs a package for {scheme}://: {how}") from None
     except ValueError as error:
-        raise UsageError(f"{without_secrets(url)}: cannot be read: {without_secrets(str(error))}") from None
+        raise UsageError(f"{place}: cannot be read: {said_of(url, str(error))}") from None
     return system, path
+
+
+def _scheme(url: str) -> str:
+    return url.partition("://")[0].lower()
 
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """What goes wrong elsewhere as one line."""
+    """What goes wrong elsewhere as one line; next time credentials and servers are looked for anew."""
     try:
-        yield
-    except LatpcapError:
-        raise
-    except Exception as error:
+        with explained(url):
+            yield
+    except CaptureError:
         _forget(url)
-        raise CaptureError(f"{without_secrets(url)}: {_reason(error)}") from None
+        raise
 
 
 def _forget(url: str) -> None:
-    """Next time credentials and servers are looked for anew: somebody may have set them."""
+    """Somebody may have set them."""
     from fsspec import get_filesystem_class
 
     with suppress(Exception):
-        get_filesystem_class(url.partition("://")[0]).clear_instance_cache()
-
-
-def _reason(error: Exception) -> str:
-    kind = type(error).__name__
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if kind in NO_CREDENTIALS:
-        return "no credentials: name a profile (AWS_PROFILE), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-    said = without_secrets(" ".join(str(error).split()))
-    if isinstance(error, PermissionError):
-        return f"permission denied: {said or 'other credentials may read it'}"
-    return f"cannot be read: {said or kind}"
+        get_filesystem_class(_scheme(url)).clear_instance_cache()

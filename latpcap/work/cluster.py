@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from latpcap.errors import ServerUnreachable, UsageError
+from latpcap.errors import LatpcapError, ServerUnreachable, UsageError
 
-__all__ = ["CONNECT_S", "check", "reach", "unheard", "why"]
+__all__ = ["CONNECT_S", "check", "named", "reach", "unheard", "why"]
+
+T = TypeVar("T")
 
 CONNECT_S = 5
 
@@ -45,6 +48,15 @@ def unheard() -> Iterator[None]:
         os.dup2(before, 2)
         os.close(before)
         os.close(nowhere)
+
+
+def named(worker: Callable[[], str], part: Callable[..., T], *args: Any) -> T:
+    """What `part` gives; what goes wrong names the worker, since another one may see what this one does not."""
+    try:
+        return part(*args)
+    except LatpcapError as error:
+        error.args = (f"worker {worker()}: {error}", *error.args[1:])
+        raise
 
 
 def check(found: Mapping[str, str | BaseException]) -> None:

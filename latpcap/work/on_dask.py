@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -30,8 +31,8 @@ class Dask:
         self._scheduler = scheduler
 
     def work(self, part: Callable[..., T]) -> Callable[..., T]:
-        """As it is."""
-        return part
+        """As it is; workers that somebody else has started are named where it goes wrong."""
+        return part if self._scheduler is None else partial(cluster.named, _address, part)
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
@@ -82,7 +83,11 @@ def _of_scheduler(address: str) -> Any:
     except (OSError, ValueError) as error:
         raise ServerUnreachable(f"{address}: no Dask scheduler answers: {cluster.why(error)}") from None
     try:
+        client.wait_for_workers(1, timeout=cluster.CONNECT_S)
         cluster.check(client.run(version, "latpcap", on_error="return"))
+    except TimeoutError:
+        client.close()
+        raise ServerUnreachable(f"{address}: the Dask scheduler has no workers: start some, and scan again") from None
     except BaseException:
         client.close()
         raise
@@ -94,6 +99,12 @@ async def _shake_hands(distributed: Any, scheduler: str) -> None:
     shaken = distributed.comm.connect(scheduler, timeout=cluster.CONNECT_S)
     comm = await asyncio.wait_for(shaken, cluster.CONNECT_S)
     comm.abort()
+
+
+def _address() -> str:
+    """Of the worker that this is."""
+    address: str = _distributed().get_worker().address
+    return address
 
 
 def _distributed() -> Any:

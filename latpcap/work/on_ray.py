@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, ParamSpec, TypeVar
 
@@ -26,8 +28,8 @@ class Ray:
         self._address = address
 
     def work(self, part: Callable[..., T]) -> Callable[..., T]:
-        """As it is."""
-        return part
+        """As it is; workers that somebody else has started are named where it goes wrong."""
+        return part if self._address is None else partial(cluster.named, _node, part)
 
     @property
     def lost(self) -> tuple[type[BaseException], ...]:
@@ -115,6 +117,13 @@ def _answer(ray: Any, task: Any) -> str | BaseException:
     except Exception as error:
         return _cause(error)
     return found
+
+
+def _node() -> str:
+    """The address of the node that this is."""
+    ray: Any = import_module("ray")
+    address: str = ray.util.get_node_ip_address()
+    return address
 
 
 SETTINGS = {

@@ -24,7 +24,7 @@ T = TypeVar("T")
 def files_of(given: Sequence[str], engine: Engine) -> list[str]:
     """The files that paths and globs name where a worker is: the caller need not see them."""
     with engine.workers() as executor:
-        found: list[str] = executor.submit(named_by, given).result()
+        found: list[str] = executor.submit(engine.work(named_by), given).result()
     return found
 
 

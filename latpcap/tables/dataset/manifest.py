@@ -100,7 +100,7 @@ def of_folder(folder: str) -> Manifest:
     path = os.path.join(folder, MANIFEST)
     try:
         with open(path, "rb") as file:
-            told = file.read(MOST)
+            told = file.read(min(os.fstat(file.fileno()).st_size, MOST))  # Python makes room for all that is asked for
         schema = msgspec.json.decode(told, type=_Schema).schema
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror}") from None

@@ -28,8 +28,7 @@ from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import RENAMED, TEXTS, WORDS, day_of, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
 from latpcap.tables.recording import Recording
-from latpcap.tables.remote import is_url
-from latpcap.tables.sources import shown
+from latpcap.tables.sources import check_here
 from latpcap.tables.window import begins_of
 
 __all__ = ["check_place", "new_folder", "save", "write_part"]
@@ -91,8 +90,7 @@ def _forget_abandoned(place: Path) -> None:
 
 def check_place(folder: str | os.PathLike[str], *, force: bool = False) -> None:
     """Refuse what is no place for a new dataset."""
-    if is_url(folder):
-        raise UsageError(f"{shown(str(folder))}: a dataset is written to a folder of this machine: copy it from there")
+    check_here(folder)
     place = Path(os.path.abspath(folder))
     if place.is_dir():
         if is_dataset(place):
