@@ -147,6 +147,23 @@ def test_what_does_not_go_together_is_told(files: list[str], arguments: list[str
     assert message in str(done.exception)
 
 
+def test_workers_of_one_machine_share_what_they_may_take(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Asked] = []
+
+    def ended(files: list[str], asked: Asked, *more: object, **named: object) -> None:
+        seen.append(asked)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("latpcap.work.scanning.scanned", ended)
+    room = ["--memory", "900MB", "--disk", "6GB"]
+    CliRunner().invoke(cli, ["scan", *files, "--json", "--workers", "3", *room])
+    CliRunner().invoke(cli, ["scan", *files, "--json", "--workers", "1", *room])
+    assert [(asked.memory, asked.disk) for asked in seen] == [
+        (300_000_000, 2_000_000_000),
+        (900_000_000, 6_000_000_000),
+    ]
+
+
 @pytest.mark.parametrize("engine", [DyingOnDask(2), DyingOnRay(2)])
 def test_a_cluster_does_again_what_a_dead_worker_had(
     files: list[str], engine: DyingOnDask | DyingOnRay, monkeypatch: pytest.MonkeyPatch

@@ -148,7 +148,7 @@ class _Work:
         most = min(processors(), max(1, given["memory"] // LEAST_MEMORY)) if is_here else processors()
         at_once = given["workers"] or min(given["parts"] or most, most)
         self.parts = given["parts"] or at_once
-        self.asked = _asked(given, at_once, _share(given["memory"], at_once) if is_here else given["memory"])
+        self.asked = _asked(given, at_once, at_once if is_here else 1)
         self.engine = _engine(given["engine"] or "threads", at_once, given["scheduler"])
         self.files = named_by(given["captures"]) if is_here else files_of(given["captures"], self.engine)
         self.quiet = given["quiet"]
@@ -168,28 +168,24 @@ def _tell_what_it_is(output: str, quiet: bool) -> None:
         click.echo(f"latpcap: {output}: {manifest.of_folder(output).text}", err=True)
 
 
-def _share(memory: int, workers: int) -> int:
-    """What each of the workers of this machine may keep, so that all of them keep no more than `memory`."""
-    if workers > 1 and memory < workers * LEAST_MEMORY:
-        raise UsageError(
-            f"--memory is shared by {workers} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
-            "give more, or name fewer --workers"
-        )
-    return memory // workers
-
-
-def _asked(options: Mapping[str, Any], at_once: int, memory: int) -> Asked:
+def _asked(options: Mapping[str, Any], at_once: int, sharing: int) -> Asked:
+    """What is asked of each worker, so that those of one machine together keep no more than --memory and --disk."""
     from latpcap.scan import RTTS_MS, Asked
     from latpcap.work.local import processors
 
+    if sharing > 1 and options["memory"] < sharing * LEAST_MEMORY:
+        raise UsageError(
+            f"--memory is shared by {sharing} workers, and each needs {LEAST_MEMORY // 1_000_000} MB: "
+            "give more, or name fewer --workers"
+        )
     return Asked(
         rtt_ms=tuple(flat(options["rtt"]) or RTTS_MS),
         think_s=options["think"] / 1000,
         show_literals=options["show_literals"],
         decode_as=tuple(options["decode_as"]),
         keylog=tuple(options["keylog"]),
-        memory=memory,
-        disk=options["disk"],
+        memory=options["memory"] // sharing,
+        disk=options["disk"] // sharing,
         temp_folder=options["temp_folder"],
         threads=max(1, processors() // at_once),
     )
