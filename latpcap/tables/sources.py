@@ -38,7 +38,9 @@ CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4
 """pcapng, and pcap in both orders of bytes, with micro- and nanoseconds."""
 
 NOT_SHOWN = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
 )
 """What steers a terminal, hides text or is none; the core's `visible.rs` has the same."""
 
