@@ -174,7 +174,7 @@ impl Secrets {
         if kind == Kind::Close {
             self.close();
         }
-        self.verb_may_follow = kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW);
+        self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
         self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
         hidden
     }
@@ -268,12 +268,13 @@ impl Secrets {
             self.what = What::Commands;
         }
         let place = self.place_of(token);
-        if token.keyword || is_grammar(token) {
+        if token.keyword || self.state != State::Free && is_grammar(token) {
             return self.keyword(token);
         }
         let name = unquoted(token, kind);
-        let reach = if self.what == What::Commands { Reach::Commands } else { Reach::Names };
-        let is_named = speaks(name, reach) || self.is_other_word(token, name, lexer);
+        let of_commands = speaks(name, Reach::Commands);
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names));
+        let is_named = is_one || self.is_other_word(token, name, lexer);
         self.named |= is_named;
         let is_qualifier = lexer.dot_follows();
         if self.after_sign && !is_named && self.state == State::Free || is_qualifier && self.what != What::Commands {
@@ -288,22 +289,21 @@ impl Secrets {
                 self.mark();
                 (self.state, self.base) = (State::Named { directly: true }, self.depth);
             }
-            (false, _) => return self.other(token, kind, name, lexer, shown),
+            (false, _) if of_commands => {
+                self.named = true;
+                self.state = if lexer.follows() == Some(b'(') { State::Keyed } else { State::Identified };
+            }
+            (false, _) => return self.other(token, kind, lexer, shown),
         }
         false
     }
 
     /// A word that is not of the family: an alias or a type behind one that is, or its value.
-    fn other(&mut self, token: &Token<'_>, kind: Kind, name: &[u8], lexer: &Lexer<'_>, shown: &str) -> bool {
+    fn other(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
         match self.state {
             State::Named { directly: true } if self.what == What::Rows && self.place == Place::Values => {
                 self.begins(self.depth);
                 return self.value(token, kind, lexer, shown);
-            }
-            State::Named { .. } if self.what == What::Defines => self.goes_on(),
-            _ if speaks(name, Reach::Commands) => {
-                self.named = true;
-                self.state = if lexer.follows() == Some(b'(') { State::Keyed } else { State::Identified };
             }
             _ => self.goes_on(),
         }
