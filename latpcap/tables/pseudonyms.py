@@ -212,7 +212,9 @@ class PseudonymousTables:
 
     def tags(self) -> Table:
         """Routes of statements by id."""
-        return _mapped(Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text)))
+        return _mapped(
+            Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text))
+        )
 
     def rtt_samples(self) -> Any:
         """Nothing in them is a name."""
