@@ -30,6 +30,9 @@ pub fn learn_response(session: &mut Session, message: &[u8]) {
     if let Some(number) = number {
         session.server_version.get_or_insert_with(|| version(number));
     }
+    if let Some(key) = value(message, b"AUTH_SESSKEY") {
+        session.knows_by(key.as_bytes(), false);
+    }
     if let Some(service) = value(message, b"AUTH_SC_SERVICE_NAME") {
         session.database.get_or_insert(service);
     }

@@ -21,8 +21,6 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{DefaultHasher, Hasher};
-
 use super::opaque::Opaque;
 use super::{
     Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
@@ -30,6 +28,7 @@ use super::{
 };
 use crate::cursor::Lost;
 use crate::layers::tls::record;
+use crate::session::hash;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use client::Requests;
@@ -64,6 +63,10 @@ fn decoder(opening: &Opening<'_>) -> Start {
 
 /// Where a CancelRequest holds the process and its key, which BackendKeyData told.
 const CANCEL_KEY: usize = 8;
+
+/// Kinds of authentication of which the server makes up a salt or a nonce.
+const MD5_PASSWORD: u8 = 5;
+const SASL_CONTINUE: u8 = 11;
 
 #[derive(Debug)]
 enum Phase {
@@ -145,7 +148,13 @@ impl Postgresql {
         }
         match message.bytes {
             [b'Z', _, _, _, _, status, ..] => context.session.transaction = transaction(*status),
-            [b'K', _, _, _, _, key @ ..] => context.session.cancel_key = Some(hash(key)),
+            [b'K', _, _, _, _, key @ ..] => {
+                context.session.cancel_key = Some(hash(key));
+                context.session.knows_by(key, message.cut);
+            }
+            [b'R', _, _, _, _, 0, 0, 0, MD5_PASSWORD | SASL_CONTINUE, made_up @ ..] => {
+                context.session.knows_by(made_up, message.cut);
+            }
             [b'E', ..] => self.answers.oldest_exchange().into_iter().for_each(|refused| self.requests.refused(refused)),
             _ => {}
         }
@@ -165,13 +174,6 @@ fn transaction(status: u8) -> Option<&'static str> {
         b'E' => Some("failed"),
         _ => None,
     }
-}
-
-/// The secret of a connection is only ever compared, so it is not kept.
-fn hash(key: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(key);
-    hasher.finish()
 }
 
 /// An error of either protocol version, as it may come before a session has begun.
