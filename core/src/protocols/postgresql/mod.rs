@@ -74,6 +74,8 @@ enum Phase {
     Startup,
     /// The server's next byte says whether TLS (or GSS encryption) follows.
     Asked(Layer),
+    /// Part of the beginning was lost: the client's next message shows whether it has introduced itself.
+    Begun,
     Session,
     /// Protocol 2.0, whose messages have no length.
     Version2(Opaque),
@@ -161,6 +163,15 @@ impl Postgresql {
         self.answers.message(message, context)
     }
 
+    /// The client's next message has no tag.
+    fn is_first(&self, bytes: &[u8]) -> bool {
+        match self.phase {
+            Phase::Startup | Phase::Asked(_) => true,
+            Phase::Begun => startup::recognise(bytes) == Verdict::Certain,
+            Phase::Session | Phase::Version2(_) => false,
+        }
+    }
+
     fn may_be_old_error(&self, bytes: &[u8]) -> bool {
         bytes.first() == Some(&b'E') && self.answers.is_authenticating()
     }
@@ -186,12 +197,12 @@ fn any_error(message: &Message<'_>) -> Box<super::Error> {
 
 impl Decoder for Postgresql {
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
-        let may_be_old_error = self.may_be_old_error(bytes);
+        let (may_be_old_error, is_first) = (self.may_be_old_error(bytes), self.is_first(bytes));
         match (side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.frame(side, bytes),
             // The server's `S` was not captured.
             (Side::Client, Phase::Asked(_)) if record::is_handshake(bytes) => Ok(Frame::Becomes(Layer::Tls)),
-            (Side::Client, Phase::Startup | Phase::Asked(_)) => startup::frame(bytes),
+            (Side::Client, _) if is_first => startup::frame(bytes),
             (Side::Server, Phase::Asked(_)) if bytes.first() != Some(&b'E') => {
                 Ok(Frame::Message { head: 1, length: 1 })
             }
@@ -202,14 +213,18 @@ impl Decoder for Postgresql {
     }
 
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        let is_first = self.is_first(message.bytes);
         match (message.side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.message(message, context),
-            (Side::Client, Phase::Startup | Phase::Asked(_)) => self.first(message, context),
+            (Side::Client, _) if is_first => self.first(message, context),
             (Side::Server, Phase::Asked(layer)) => {
                 let layer = *layer;
                 self.encryption_answer(layer, message, context)
             }
-            (Side::Client, Phase::Session) => self.requests.message(message, &mut self.answers, context),
+            (Side::Client, _) => {
+                self.phase = Phase::Session;
+                self.requests.message(message, &mut self.answers, context)
+            }
             (Side::Server, _) => self.server(message, context),
         }
     }
@@ -225,7 +240,8 @@ impl Decoder for Postgresql {
     fn resumes(&self, bytes: &[u8]) -> bool {
         match &self.phase {
             Phase::Version2(_) => true,
-            _ => framing::begins_request(bytes),
+            Phase::Session => framing::begins_request(bytes),
+            _ => framing::begins_request(bytes) || startup::recognise(bytes) == Verdict::Certain,
         }
     }
 
@@ -237,7 +253,9 @@ impl Decoder for Postgresql {
         if let Phase::Version2(turns) = &mut self.phase {
             return turns.resume();
         }
-        self.phase = Phase::Session;
+        if !matches!(self.phase, Phase::Session) {
+            self.phase = Phase::Begun;
+        }
         self.requests.resume();
         self.answers = Answers::default();
     }
