@@ -141,7 +141,8 @@ mod tests {
             learn_version(&mut session, message);
             session.server_version
         };
-        let old = b"\x08\x01\x33\x33Oracle9i Enterprise Edition Release 9.2.0.1.0 - Production\x04\x09\x20\x01\0\x09\x01";
+        let old =
+            b"\x08\x01\x33\x33Oracle9i Enterprise Edition Release 9.2.0.1.0 - Production\x04\x09\x20\x01\0\x09\x01";
         assert_eq!(told(old).as_deref(), Some("9.2.0.1.0"));
         let new = b"\x08Oracle Database 19c Release 19.0.0.0.0 - Production\nVersion 19.22.0.0.0\x04";
         assert_eq!(told(new).as_deref(), Some("19.22.0.0.0"));

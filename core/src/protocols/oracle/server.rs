@@ -175,7 +175,9 @@ impl Oracle {
             Answer::Connect => None,
             Answer::Native => native::is_whole(&self.response).then(|| self.agree_on_services(context)),
             Answer::Negotiation => (marked || !full).then(Outcome::default),
-            Answer::Logon | Answer::Version | Answer::Rows | Answer::Plain => self.end_of_call(call, marked, full, context),
+            Answer::Logon | Answer::Version | Answer::Rows | Answer::Plain => {
+                self.end_of_call(call, marked, full, context)
+            }
         }
     }
 
