@@ -43,8 +43,8 @@ INTERRUPTED = 128 + signal.SIGINT
 READER_GONE = 128 + signal.SIGPIPE
 
 
-def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool = True) -> Capture:
-    """Read the captures, watched; refuse an output file that is one of them before that takes time.
+def read_capture(reading: dict[str, Any], *, may_stop: bool = True) -> Capture:
+    """Read the captures, watched.
 
     Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one ends latpcap.
     """
@@ -54,7 +54,6 @@ def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool 
     from latpcap.tables import sources
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
-    sources.check_output(output, paths)
     asked = asked_for(reading)
 
     def work(progress: Progress) -> Capture:
@@ -126,17 +125,9 @@ def write(parts: Iterable[str | bytes], output: str | None) -> None:
     if output is None:
         _write_to_standard_output(parts)
         return
-    try:
-        file = open(output, "wb")  # noqa: SIM115
-        try:
-            with file:
-                _write_to(file, parts)
-        except BaseException:
-            if os.path.isfile(output):
-                os.unlink(output)  # half of a result looks like one
-            raise
-    except OSError as error:
-        raise unwritten(output, error) from None
+    from latpcap.tables.outputs import write as write_file
+
+    write_file(output, parts)
 
 
 def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from latpcap.cli.files import OUTPUT_FOLDER
 from latpcap.cli.io import INTERRUPTED, flat, read_capture, teller, warn, warn_of, write
-from latpcap.cli.options import OUTPUT, Duration, RttList, json_option, scanning_options
+from latpcap.cli.options import Duration, RttList, json_option, scanning_options
 from latpcap.errors import UsageError
 from latpcap.units import LEAST_MEMORY
 
@@ -26,7 +27,7 @@ T = TypeVar("T")
 @click.command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
 @scanning_options
 @click.option("--force", is_flag=True, help="Replace a dataset that is there.")
-@click.option("-o", "--output", type=OUTPUT, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
 @json_option
 @click.option(
     "--rtt",
@@ -101,7 +102,7 @@ def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
 
 
 def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
-    capture = read_capture({"rtt_baseline": None, **reading}, None)
+    capture = read_capture({"rtt_baseline": None, **reading})
     warn(capture, reading["quiet"])
     capture.save(output, force=force)
     _tell_what_it_is(output, reading["quiet"])

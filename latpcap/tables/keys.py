@@ -18,7 +18,7 @@ from latpcap.errors import UsageError
 from latpcap.tables.sources import shown
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["held", "key_file", "key_log", "reads_standard_input"]
+__all__ = ["held", "key_file", "key_log", "named"]
 
 NAMELESS = "the key log"
 
@@ -43,11 +43,11 @@ def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = Tru
         raise UsageError(str(error)) from None
 
 
-def reads_standard_input(source: Any) -> bool:
-    """Whether a key log is read from there."""
+def named(source: Any) -> list[str]:
+    """Return the paths among key logs; `-` is standard input."""
     if isinstance(source, list | tuple):
-        return any(map(reads_standard_input, source))
-    return isinstance(source, str) and source == "-"
+        return [path for each in source for path in named(each)]
+    return [os.fsdecode(source)] if isinstance(source, str | os.PathLike) else []
 
 
 def held(source: Any) -> list[str | bytes]:
