@@ -24,6 +24,8 @@ __all__ = ["check", "check_here", "write", "written"]
 Path = str | os.PathLike[str]
 Identity = tuple[int, int]
 """Device and inode."""
+OPEN_FILES = ("/proc/", "/dev/fd")
+"""Where the files that a process has open have names."""
 EVERYBODY, OWNER = 0o666, 0o600
 """Modes of new files, before the umask."""
 
@@ -70,7 +72,10 @@ def _check_place(output: Path) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """A pipe, a device, `/dev/stdout`: written as it is, since a file in its place would reach nobody."""
+    """A pipe, a device, `/dev/stdout` wherever it leads: written as it is, a file in its place would reach nobody."""
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    if folder == "/dev" or folder.startswith(OPEN_FILES):
+        return True
     with suppress(OSError):
         return not stat.S_ISREG(os.stat(path).st_mode)
     return False
@@ -113,9 +118,9 @@ def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the name `path` when the block ends; an exception removes it.
 
     It has the mode of the file that it replaces, where that is this user's own; a `private` one nobody else may read.
-    What is no plain file (a pipe, a device) is written to as it is, unless it shall be private.
+    What is no plain file (a pipe, a device) is written to as it is.
     """
-    if not private and _is_special(path):
+    if _is_special(path):
         with _told(path):
             file = open(path, "wb")  # noqa: SIM115
         with file:
