@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from latpcap.display import Tidy, shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share
+from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share, size
 from latpcap.measures import views
 from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.minutes import Minutes
@@ -50,8 +50,6 @@ from latpcap.units import (
     check_rtt_is,
     counted,
     fibre_ms,
-    parse_room,
-    parse_size,
 )
 
 __all__ = ["TABLES", "Capture", "read"]
@@ -129,11 +127,11 @@ def read(
         raise UsageError("reading takes one thread at least")
     resolved = sources.resolve(source, link_type_named(link_type))
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
-    memory = parse_size(memory) if isinstance(memory, str) else memory
+    memory, disk = size(memory), 0 if disk in (0, "0") else size(disk)
     if "-" in resolved and "-" in named(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
-    scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
+    scratch = scratch_within(temp_folder, disk)
     room = (scratch.folder, scratch.most) if scratch else None
     core: Any
     read_with = ReadWith(show_literals, bool(names), decode_as or {})

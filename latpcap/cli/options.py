@@ -27,6 +27,7 @@ from latpcap.units import (
     parse_room,
     parse_share,
     parse_size,
+    port_number,
 )
 
 __all__ = [
@@ -104,9 +105,10 @@ class PortProtocol(click.ParamType[Any]):
         if isinstance(value, tuple):
             return value
         port, _, protocol = value.partition("=")
-        if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536 and protocol):
+        number = port_number(port)
+        if number is None or not protocol:
             self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
-        return int(port), protocol
+        return number, protocol
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The protocols, behind the port."""

@@ -28,7 +28,12 @@ def _csv(arrow: ArrowTable) -> Iterator[bytes]:
 
     for number, part in enumerate(_slices(arrow)):
         buffer = io.BytesIO()
-        write_csv(_without_formulas(part.combine_chunks()), buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
+        write_csv(
+            _without_formulas(part.combine_chunks()),
+            buffer,
+            header=number == 0,
+            timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ",
+        )
         yield buffer.getvalue()
     if arrow.num_rows == 0:
         yield (",".join(arrow.column_names) + "\n").encode()
