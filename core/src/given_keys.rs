@@ -9,6 +9,8 @@ use crate::layers::tls::KeyLog;
 
 /// How much is read at a time; no line of a key log is as long.
 const PIECE: usize = 64 * 1024;
+/// So much without a secret is no key log, and may be a device that never ends.
+const BARREN: usize = 64 * PIECE;
 /// How much of a file is looked at to say what it is.
 const LOOK: usize = 512;
 
@@ -50,6 +52,7 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
     let mut start = Zeroizing::new(Vec::with_capacity(LOOK));
     let mut piece = Zeroizing::new(vec![0; PIECE]);
     let mut filled = 0;
+    let (mut known, mut barren) = (0, 0);
     loop {
         let room = piece.get_mut(filled..).unwrap_or_default();
         let count = match stream.read(room) {
@@ -67,9 +70,12 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
         // What fills the piece and has no end is no line of a key log.
         let whole = if whole == 0 && filled == PIECE { filled } else { whole };
         log.add(piece.get(..whole).unwrap_or_default());
+        let now_known = log.len() as u64 + log.left_out();
+        barren = if now_known == known { barren + count } else { 0 };
+        known = now_known;
         piece.copy_within(whole..filled, 0);
         filled -= whole;
-        if count == 0 {
+        if count == 0 || barren > BARREN {
             return Ok(start);
         }
     }

@@ -6,6 +6,7 @@ The core reads them; of a secret nothing but whether it opened a session comes b
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -111,3 +112,5 @@ def _check(name: str, path: str) -> None:
         raise UsageError(f"{name}: no such file: name the key log that the client writes (docs/keys.md)")
     if os.path.isdir(path):
         raise UsageError(f"{name}: is a directory; name the key log in it")
+    if path != os.devnull and stat.S_ISCHR(os.stat(path).st_mode) or stat.S_ISBLK(os.stat(path).st_mode):
+        raise UsageError(f"{name}: is a device; name the key log that the client writes (docs/keys.md)")
