@@ -126,6 +126,8 @@ def read(
     if threads is not None and threads < 1:
         raise UsageError("reading takes one thread at least")
     resolved = sources.resolve(source, link_type_named(link_type))
+    if not resolved:
+        raise UsageError("there is nothing to read: the list of captures is empty")
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
     memory, disk = size(memory), 0 if disk in (0, "0") else size(disk)
     if "-" in resolved and "-" in named(keylog):
