@@ -112,5 +112,6 @@ def _check(name: str, path: str) -> None:
         raise UsageError(f"{name}: no such file: name the key log that the client writes (docs/keys.md)")
     if os.path.isdir(path):
         raise UsageError(f"{name}: is a directory; name the key log in it")
-    if path != os.devnull and stat.S_ISCHR(os.stat(path).st_mode) or stat.S_ISBLK(os.stat(path).st_mode):
+    mode = os.stat(path).st_mode
+    if path != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
         raise UsageError(f"{name}: is a device; name the key log that the client writes (docs/keys.md)")
