@@ -127,6 +127,24 @@ mod tests {
     }
 
     #[test]
+    fn what_never_ends_and_holds_no_secret_is_given_up() {
+        for endless in ["\0", "0123456789\n"] {
+            let mut log = KeyLog::default();
+            let stream = Endless(endless.as_bytes());
+            assert!(read_key_log("x", stream, &mut log).is_err());
+        }
+    }
+
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            into.iter_mut().zip(self.0.iter().cycle()).for_each(|(to, from)| *to = *from);
+            Ok(into.len())
+        }
+    }
+
+    #[test]
     fn a_log_is_read_in_pieces_and_its_last_line_needs_no_end() {
         let lines: String = (0..=255).map(line).collect::<String>().repeat(3);
         assert!(lines.len() > 2 * PIECE);
