@@ -110,3 +110,15 @@ def test_a_job_of_no_time_at_all_is_projected_onto_more_connections() -> None:
     from latpcap.projection.assumptions import Conditions
 
     assert measures.project([15], conditions=Conditions(connections=4)) is not None
+
+
+def test_of_thousands_of_notes_the_first_are_shown_and_the_rest_counted() -> None:
+    from latpcap.measures.health import HealthNote
+    from latpcap.report.console import print_renderables
+    from latpcap.report.terminal.health import health
+
+    notes = [HealthNote("file-damaged", "warning", f"file {number} ends early", 1) for number in range(10_000)]
+    printed = print_renderables([*health(notes)])
+    assert len(printed) < 20_000
+    assert "file 49 ends" in printed
+    assert "and 9,950 more: `latpcap health` lists all" in printed

@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 INTERRUPTED = 128 + signal.SIGINT
+WARNINGS = 50
+"""Lines of warnings: of thousands of damaged files nobody reads one each."""
 READER_GONE = 128 + signal.SIGPIPE
 
 
@@ -191,9 +193,11 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
 
 def warn_of(notes: Table, quiet: bool) -> None:
     """Say those of the notes that are warnings or worse."""
-    for note in notes.to_dicts():
-        if note["severity"] != "info":
-            teller(quiet)(f"{note['severity']}: {note['message']}")
+    say, warnings = teller(quiet), [note for note in notes.to_dicts() if note["severity"] != "info"]
+    for note in warnings[:WARNINGS]:
+        say(f"{note['severity']}: {note['message']}")
+    if (more := len(warnings) - WARNINGS) > 0:
+        say(f"warning: and {more:,} more of these; `latpcap health` lists all")
 
 
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:

@@ -385,6 +385,8 @@ def _expected(file: DataFile) -> Iterator[tuple[str, DataType]]:
     for field in [] if known is None else [known.field(name) for name in known.names]:
         if field.name != "server" or "/server=" not in file.path:
             yield field.name, field.type
+    if file.table == "tag_texts":
+        yield "text", DataType.string()
     if file.table == "captures":
         yield from zip(CONTENTS, (DataType.uint64(), DataType.string()), strict=True)
 
