@@ -7,13 +7,14 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from builder import Conn, Ex, build
 from conftest import FIXTURES
 
 import latpcap as package
 from latpcap.errors import UsageError
-from latpcap.result.analysis import Measures
+from latpcap.projection.capacity import Crowd, Station
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -104,12 +105,9 @@ def _rendered(rows: package.Table) -> object:
     return render(rows)
 
 
-def test_a_job_of_no_time_at_all_is_projected_onto_more_connections() -> None:
-    job = [Conn([Ex(sql="select ?", at_ms=0, waited_ms=0)] * 3, rtt_ms=0, client=f"10.0.0.{n}:1") for n in (1, 2)]
-    measures = Measures(build(job), rtt_baseline_ms=1.0)
-    from latpcap.projection.assumptions import Conditions
-
-    assert measures.project([15], conditions=Conditions(connections=4)) is not None
+def test_a_job_of_no_time_takes_none_with_more_connections() -> None:
+    crowd = Crowd(2.0, 0.0, hosts=Station(3, 0.0, 0.0, 0.0, 0.0, shown=False))
+    assert crowd.runtime(np.zeros(1), np.zeros(1), 4, 0).tolist() == [0.0]
 
 
 def test_of_thousands_of_notes_the_first_are_shown_and_the_rest_counted() -> None:
