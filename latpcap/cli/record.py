@@ -78,8 +78,7 @@ def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: b
     """
     _check(command, ring, keylog, options)
     chosen = result_format(False, options["result"], "result", "report")
-    options["captures"] = []
-    gating = gating_of(options, options["result"])
+    gating = gating_of(options)
 
     from latpcap.live import job
     from latpcap.live.folder import Folder
@@ -162,7 +161,7 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
         say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
     reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}
     try:
-        capture = read_capture(reading, None)
+        capture = read_capture(reading)
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None

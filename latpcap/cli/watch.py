@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latpcap.cli.analyze import write_analysis
+from latpcap.cli.files import CAPTURE
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import read_options, result_format
-from latpcap.cli.options import PATH, keylog_option
+from latpcap.cli.options import keylog_option
 from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
 from latpcap.errors import NoDatabaseTraffic, UsageError
@@ -27,7 +28,7 @@ SAYS_WHAT_TO_RECORD = ("output", "ports", "servers", "relays", "pid", "interface
 
 
 @click.command(short_help="A live view: rate, round trips, worst statements; then the full report.")
-@click.argument("capture", required=False, type=PATH)
+@click.argument("capture", required=False, type=CAPTURE)
 @recording_options(
     "Watch",
     pid="Watch the servers that this process is connected to.",
@@ -51,12 +52,12 @@ def watch(capture: str | None, **options: Any) -> None:
 
     if capture is not None and any(options[name] for name in SAYS_WHAT_TO_RECORD):
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
-    options["captures"] = [] if capture is None else [*packets(capture)]
+    files = [] if capture is None else [*packets(capture)]
     result = options["result"]
     chosen = result_format(False, result, "result", "report")
-    gating = gating_of(options, result)
+    gating = gating_of(options)
     if capture is not None:
-        write_analysis(_watched_capture(capture, options), gating, chosen, result, options)
+        write_analysis(_watched_capture(files, options), gating, chosen, result, options)
         return
     with _recorder(options) as recorder:
         write_analysis(_watched(recorder, options), gating, chosen, result, options)
@@ -72,11 +73,11 @@ def _recorder(options: dict[str, Any]) -> Iterator[Recorder]:
         yield new_recorder(options, folder)[0]
 
 
-def _watched_capture(path: str, options: dict[str, Any]) -> Capture:
+def _watched_capture(files: list[str], options: dict[str, Any]) -> Capture:
     """Show what a capture holds until that ends; then the whole of it."""
     from latpcap.live.watch import Watch
 
-    watch = Watch(_reader(path, options))
+    watch = Watch(_reader(files, options))
     look_on(watch, "watching the capture", options)
     watch.progress.stop()
     return watch.result()

@@ -29,7 +29,7 @@ from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
 from latpcap.tables.remote import found, is_url
 from latpcap.tables.unreachable import without_secrets
 
-__all__ = ["check_here", "check_output", "files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
+__all__ = ["files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
@@ -208,28 +208,6 @@ def _is_capture(path: str) -> bool:
             return file.read(4) in CAPTURE_STARTS
     except OSError:
         return False
-
-
-def check_here(output: str | os.PathLike[str]) -> None:
-    """Refuse a URL as the place of what is written."""
-    if is_url(output):
-        raise UsageError(f"{shown(str(output))}: results are written on this machine: name a file, and copy it there")
-
-
-def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str]) -> None:
-    """Refuse an output file that cannot be written, or that is one of the captures; `None` is standard output."""
-    if output is None:
-        return
-    check_here(output)
-    if os.path.isdir(output):
-        raise UsageError(f"{output}: is a directory; name a file")
-    if not os.path.isdir(os.path.dirname(output) or "."):
-        raise UsageError(f"{output}: no such directory")
-    if not os.access(output if os.path.exists(output) else os.path.dirname(output) or ".", os.W_OK):
-        raise UsageError(f"{output}: cannot be written: Permission denied")
-    there = [path for path in captures if path != "-" and not is_url(path)]
-    if any(os.path.exists(output) and os.path.samefile(path, output) for path in there):
-        raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
 
 def _each(source: Iterable[Any], link_type: int | None) -> Iterator[Source]:

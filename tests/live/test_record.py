@@ -327,6 +327,21 @@ def test_a_recording_that_cannot_be_written_is_told_before_the_command_runs(latp
         assert done.stderr == b"latpcap: /proc/job.pcapng: cannot be written: No such file or directory\n"
 
 
+def test_a_recording_takes_the_place_of_a_link_and_of_what_others_may_read(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "x.pcapng"
+    precious.write_text("mine")
+    precious.chmod(0o666)
+    for make in (path.symlink_to, path.hardlink_to):
+        make(precious)
+        recorder = Capturer(path, capture_filter="tcp port 9", where="TCP port 9", interfaces=["lo"])
+        recorder.start()
+        assert (path.stat().st_mode & 0o777, path.is_symlink()) == (0o600, False)
+        recorder.stop(at_once=True)
+        assert (precious.read_text(), path.stat().st_mode & 0o777) == ("mine", 0o600)
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["precious", "x.pcapng"]
+        path.unlink()
+
+
 def test_a_full_disk_is_told_and_the_command_goes_on(port: int, latpcap: Run) -> None:
     done = latpcap("record", "--port", port, "-o", "/dev/full", "--", *job(port, 5))
     assert b"warning: dumpcap: no space left on the disk: what passed after that is not recorded" in done.stderr

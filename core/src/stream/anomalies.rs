@@ -57,12 +57,12 @@ impl Tally {
 impl Anomalies {
     pub fn timed_out(&mut self, frame: u64, silent_ns: i64) {
         self.timeouts.add(frame);
-        self.timeout_ns += silent_ns;
+        self.timeout_ns = self.timeout_ns.saturating_add(silent_ns);
     }
 
     pub fn stalled(&mut self, frame: u64, stalled_ns: i64) {
         self.stalls.add(frame);
-        self.stalled_ns += stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(stalled_ns);
     }
 
     pub fn clock_stepped(&mut self, frame: u64, more_ns: i64) {
