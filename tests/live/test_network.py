@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from loopback import wait_until
-from rehearsed import crossed, needs_namespaces
+from rehearsed import crossed, machine, needs_namespaces
 
 from latpcap.errors import RecordingError
 from latpcap.live.network import INTERFACE, Conditions, Network
@@ -310,24 +310,6 @@ def test_a_congestion_control_that_the_host_lacks_is_told() -> None:
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
-
-ASKED = ("link", "address", "-4 rule", "-6 rule", "-4 route show table all", "-6 route show table all", "netns")
-
-
-def settings() -> Iterator[tuple[str, str]]:
-    """All that can be set of this machine's network."""
-    for path in sorted(Path("/proc/sys/net").rglob("*")):
-        if path.is_file() and path.stat().st_mode & 0o200 and "hostname" not in path.name:
-            try:
-                yield str(path), path.read_text()
-            except OSError:
-                yield str(path), ""
-
-
-def machine() -> dict[str, str]:
-    """This machine's own network."""
-    texts = {what: subprocess.run(["ip", *what.split()], capture_output=True, text=True).stdout for what in ASKED}
-    return texts | dict(settings())
 
 
 def lives(process: int) -> bool:
