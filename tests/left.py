@@ -28,11 +28,9 @@ def watch_over_this_run() -> None:
     """Once a run; its workers (xdist) and programs inherit it."""
     if RUN in os.environ or sys.platform != "linux":
         return
-    os.environ.setdefault(
-        "PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir()
-    )  # pytest's own folders, of which it keeps three
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # where pytest keeps its last three
     folder = tempfile.mkdtemp(prefix="latpcap-tests-")
-    os.chmod(folder, 0o711)
+    os.chmod(folder, 0o711)  # servers are users of their own, and have folders in it
     subprocess.Popen([sys.executable, "-I", "-S", __file__, str(os.getpid()), folder], start_new_session=True)
     os.environ |= {RUN: folder, "TMPDIR": folder}
     tempfile.tempdir = None

@@ -76,6 +76,14 @@ def test_down_ends_what_a_killed_up_has_begun(tmp_path: Path) -> None:
     assert machine() == before
 
 
+def test_what_is_not_as_booted_is_said(tmp_path: Path) -> None:
+    changes = "ip netns add seen; sysctl -qw net.ipv4.ip_local_reserved_ports=7"
+    said = told(f"unshare --net bash -c '{changes}; {ROOT}/.ci/machine'", tmp_path)
+    assert said[0] == "not as booted:"
+    assert "  setting: net.ipv4.ip_local_reserved_ports is '7', at boot ''" in said
+    assert "  network namespace: seen" in said
+
+
 def test_a_number_that_another_process_has_got_is_not_ended(tmp_path: Path) -> None:
     """As after a boot: the lab's files are older than the process."""
     (tmp_path / "run").mkdir()
