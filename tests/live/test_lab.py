@@ -35,10 +35,11 @@ connection = socket.create_connection(("10.77.0.2", 7), timeout=20)
 print(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\\0").decode())
 """
 CONNECTS = f"""
-ip netns exec labs "$LATPCAP_PYTHON" -c '{SERVER}' 2>"$LATPCAP_LAB/server" &
+ip netns exec labs "$LATPCAP_PYTHON" -c '{SERVER}' >"$LATPCAP_LAB/said" 2>"$LATPCAP_LAB/server" &
 until grep -q ready "$LATPCAP_LAB/server"; do sleep .05; done
 ip netns exec labc "$LATPCAP_PYTHON" -c '{CLIENT}'
 wait $!
+cat "$LATPCAP_LAB/said"
 """
 IS_KILLED = """
 "$LAB/up.sh" >&2 & up=$!
