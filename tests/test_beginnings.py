@@ -10,8 +10,8 @@ from damage import Packet, pcapng, read
 
 import latpcap
 
-CONVERSATIONS = ["mysql/nplus1-300-client", "postgresql/psycopg2-nplus1-100"]
-USUAL = (3306, 5432)
+CONVERSATIONS = ["mysql/nplus1-300-client", "postgresql/psycopg2-nplus1-100", "firebird/fbclient3-nplus1-100-client"]
+USUAL = (3306, 5432, 3050)
 UNUSUAL = 65_000
 """Above the client's port, so that the client is taken for the server until they have spoken."""
 AFTER_LOGIN, UNTIL = 40, 80
