@@ -30,7 +30,7 @@ def watch_over_this_run() -> None:
         return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # where pytest keeps its last three
     folder = tempfile.mkdtemp(prefix="latpcap-tests-")
-    os.chmod(folder, 0o711)  # servers are users of their own, and have folders in it
+    os.chmod(folder, 0o1777)  # as /tmp: servers are users of their own
     subprocess.Popen([sys.executable, "-I", "-S", __file__, str(os.getpid()), folder], start_new_session=True)
     os.environ |= {RUN: folder, "TMPDIR": folder}
     tempfile.tempdir = None
