@@ -41,7 +41,7 @@ def _ring(text: str) -> Ring:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] [COMMAND]...")
 @recording_options(
     "Record",
-    pid="Record the servers that this process is connected to, until it ends or Ctrl-C.",
+    pid="Record the servers that this process and its children are connected to, until it ends or Ctrl-C.",
     duration="Without a command: record for this long, not until Ctrl-C.",
 )
 @click.option(
@@ -152,7 +152,7 @@ def _told(recorded: Recorded, output: str | None) -> str:
 
 
 def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: Callable[[str], None]) -> Capture:
-    """Read what was recorded, and put the secrets into it that open some of it."""
+    """Read what was recorded, and put the secrets that open some of it into a recording that is kept."""
     from latpcap.live.keylog import embed
     from latpcap.live.record import nothing_seen
 
@@ -165,7 +165,7 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None
-    if log is not None:
+    if log is not None and options["output"] is not None:
         count = embed(log, recording, recorded.path)
         say(_embedded(recorded.path, count))
     return capture

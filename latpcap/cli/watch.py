@@ -11,7 +11,7 @@ import click
 from latpcap.cli.analyze import write_analysis
 from latpcap.cli.files import CAPTURE
 from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import read_options, result_format
+from latpcap.cli.io import INTERRUPTED, read_options, result_format
 from latpcap.cli.options import keylog_option
 from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
     from latpcap.live.recorder import Recorder
+    from latpcap.live.watch import Watch
 
 __all__ = ["watch"]
 
@@ -31,7 +32,7 @@ SAYS_WHAT_TO_RECORD = ("output", "ports", "servers", "relays", "pid", "interface
 @click.argument("capture", required=False, type=CAPTURE)
 @recording_options(
     "Watch",
-    pid="Watch the servers that this process is connected to.",
+    pid="Watch the servers that this process and its children are connected to.",
     duration="Watch for this long, not until q or Ctrl-C.",
 )
 @keylog_option
@@ -63,6 +64,14 @@ def watch(capture: str | None, **options: Any) -> None:
         write_analysis(_watched(recorder, options), gating, chosen, result, options)
 
 
+def _read_to_the_end(watch: Watch) -> Capture:
+    """What was watched; a further Ctrl-C ends that without a word."""
+    try:
+        return watch.result()
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
 @contextmanager
 def _recorder(options: dict[str, Any]) -> Iterator[Recorder]:
     """What records, not started yet."""
@@ -77,10 +86,10 @@ def _watched_capture(files: list[str], options: dict[str, Any]) -> Capture:
     """Show what a capture holds until that ends; then the whole of it."""
     from latpcap.live.watch import Watch
 
-    watch = Watch(_reader(files, options))
-    look_on(watch, "watching the capture", options)
-    watch.progress.stop()
-    return watch.result()
+    with closing(Watch(_reader(files, options))) as watch:
+        look_on(watch, "watching the capture", options)
+        watch.progress.stop()
+        return _read_to_the_end(watch)
 
 
 def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
@@ -91,22 +100,22 @@ def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
 
     recorder.start()
     try:
-        following = Following(recorder.path)
-        watch = Watch(_reader(following, options))
-        look_on(watch, f"watching {recorder.where}", options)
-    except BaseException:
-        recorder.stop(at_once=True)
-        raise
-    recorded = ended_now(recorder)
-    tell_problems(recorded)
-    following.end()
-    with closing(following):
-        try:
-            whole = watch.result()
+        with closing(Following(recorder.path)) as following, closing(Watch(_reader(following, options))) as watch:
+            try:
+                look_on(watch, f"watching {recorder.where}", options)
+                recorded = ended_now(recorder)
+            except KeyboardInterrupt:
+                raise click.exceptions.Exit(INTERRUPTED) from None
+            finally:
+                following.end()
+            tell_problems(recorded)
+            whole = _read_to_the_end(watch)
             _ = whole.measures
             return whole
-        except NoDatabaseTraffic as error:
-            raise nothing_seen(error, recorded) from None
+    except NoDatabaseTraffic as error:
+        raise nothing_seen(error, recorder.stop()) from None
+    finally:
+        recorder.stop(at_once=True)
 
 
 def _reader(source: Any, options: dict[str, Any]) -> Callable[[Progress], Capture]:

@@ -185,6 +185,9 @@ def test_what_tls_sealed_is_read_with_the_secrets_that_the_command_logs(
     assert b"SELECT salary" not in sealed.read_bytes()
     assert asked(sealed) == asked(clear)
     assert (tls_versions(clear), tls_versions(sealed)) == ([None], ["TLSv1.3"])
+    told = latpcap("record", "--port", port, "--keylog", "--", *job(port, 5, "tls")).stderr
+    assert b"SELECT salary" in told.replace(b"select", b"SELECT")
+    assert b"holds" not in told  # nothing is kept that could hold them
     assert not list(temporary.iterdir())
 
 
@@ -219,9 +222,14 @@ def test_a_session_in_python(port: int, tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_process_that_runs_is_recorded_until_it_ends(port: int) -> None:
+PREFORK = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
+"""A master that leaves all work to a child."""
+
+
+@pytest.mark.parametrize("master", [[], PREFORK], ids=["itself", "a child of it"])
+def test_a_process_that_runs_is_recorded_until_it_ends(port: int, master: list[str]) -> None:
     asks_later = JOB.replace("for number", "sys.stdin.readline()\nfor number", 1)
-    asks = [sys.executable, "-c", asks_later, str(port), "20"]
+    asks = [*master, sys.executable, "-c", asks_later, str(port), "20"]
     record = [sys.executable, "-m", "latpcap", "record", "--pid"]
     with subprocess.Popen(asks, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as service:
         wait_until(lambda: bool(servers_of(service.pid)))
