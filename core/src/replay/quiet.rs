@@ -65,8 +65,8 @@ struct Before {
     steady: bool,
     /// It found both senders at rest, and left them so.
     at_rest: bool,
-    /// What it took after its round trip.
-    tail: f64,
+    /// How long after its end messages of the turns so far may still be sent, without a round trip between.
+    late: f64,
     /// It is quiet, unless the next one is not.
     quiet: Option<u32>,
 }
@@ -100,7 +100,7 @@ impl Search<'_> {
             phase: turn.phase,
             steady,
             at_rest,
-            tail: turn.service + turn.response,
+            late: before.late_after(&turn),
             quiet: quiet.then_some(number),
         };
         self.release(number);
@@ -154,15 +154,25 @@ impl Before {
     fn is_followed_by(&self, turn: &Turn) -> bool {
         let after_all = match turn.starts {
             Starts::After => {
-                self.lane == Some(turn.after)
-                    && turn.gap >= 0.0
-                    && self.tail + turn.gap >= 0.0
-                    && turn.gap + turn.request + turn.service >= 0.0
+                self.lane == Some(turn.after) && turn.gap >= self.late && turn.gap + turn.request + turn.service >= 0.0
             }
-            Starts::AfterOther => self.tail >= 0.0 && turn.request + turn.service >= 0.0,
+            Starts::AfterOther => self.late <= 0.0 && turn.request + turn.service >= 0.0,
             Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => false,
         };
         after_all && self.phase == turn.phase && turn.request >= 0.0 && turn.response >= 0.0
+    }
+
+    /// A turn that was answered sooner than the RTT ends before its request at a shorter one, and whatever follows may
+    /// take its time until that is caught up.
+    fn late_after(&self, turn: &Turn) -> f64 {
+        let own = -(turn.service + turn.response);
+        let before = match turn.starts {
+            Starts::After => self.late - (turn.gap + turn.request + turn.service + turn.response),
+            Starts::AfterOther | Starts::AtFirst | Starts::With | Starts::Clock | Starts::Tick | Starts::Told => {
+                self.late
+            }
+        };
+        own.max(before).max(0.0)
     }
 
     /// The lane that is never free before the turn is over, and all before it.
@@ -319,6 +329,15 @@ mod tests {
                 prop_assert_eq!(otherwise.run(&rtts, &NETWORK), anew.run(&rtts, &NETWORK));
             }
         }
+    }
+
+    #[test]
+    fn a_request_that_ends_after_its_early_answer_still_counts_for_the_turns_after_the_next() {
+        let at_once = |segments| (0, [0; 4], [segments, 1.0], 1.0);
+        let early = (0, [478, 0, -478, 0], [4.0, 1.0], 1.0);
+        let (job, _) = job(vec![early, at_once(4.0), at_once(1.0), at_once(1.0), at_once(1.0)]);
+        let replay = Replay::new(&job, Waiting::Evidence, &NETWORK);
+        assert_eq!(replay.run(&[0.0, 0.01 * MS], &NETWORK), replay.walked().run(&[0.0, 0.01 * MS], &NETWORK));
     }
 
     #[test]
