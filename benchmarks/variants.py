@@ -214,12 +214,11 @@ def made_packet(like: Packet, time_ns: int, new_port: int, flags: int, sequence:
 def few(base: Base, chance: random.Random) -> Packets:
     """The whole, some exchanges of it, or it begun in the middle."""
     how = chance.randrange(3)
-    if how == 0:
-        return base.packets
     places = answers(base.packets)
     if how == 1:
         return base.packets[: places[min(chance.randint(5, 24), len(places) - 1)] + 1]
-    return begun(base.packets, chance.uniform(0.1, 0.5))
+    later = begun(base.packets, chance.uniform(0.1, 0.5))
+    return later if how == 2 and len(answers(later)) >= 4 else base.packets
 
 
 def same(packets: Packets, base: Base, reference: Packets | None = None) -> Variant:
@@ -246,7 +245,7 @@ def quit_and_fin(base: Base, chance: random.Random) -> Variant:
     ]
     if chance.random() < 0.5:
         left[1] = made_packet(answered, start + early, other, ACK, 5000, 1005, b"")
-    return same(in_time([*left, *packets]), base, packets)
+    return same(in_time([*left, *packets]), base)
 
 
 @variant("leftovers, early and late stamps")
@@ -347,6 +346,8 @@ def resent_handshake(base: Base, chance: random.Random) -> Variant:
 
 def begins(base: Base, chance: random.Random, part: float) -> Variant:
     packets = begun(base.packets, chance.uniform(0.05, 0.7))
+    if len(answers(packets)) < 4:
+        packets = [packet for packet in base.packets if packet.tcp and not packet.tcp.flags & SYN]
     return same(seen_from(packets, part, base.way_ns), base, packets)
 
 
@@ -430,7 +431,7 @@ def holes(base: Base, chance: random.Random) -> Variant:
 @variant("jitter, loss, bursts")
 def snapped(base: Base, chance: random.Random) -> Variant:
     packets = few(base, chance)
-    return same(damage.cut_packets(packets, chance, chance.choice((68, 96, 128))), base, packets)
+    return same(damage.cut_packets(packets, chance, chance.choice((80, 96, 128))), base, packets)
 
 
 def _withstood(how: Callable[[Packets, random.Random], Packets]) -> Made:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.beyond import Beyond, further
 from latpcap.rtt.changes import find
-from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
+from latpcap.rtt.choice import AGREE, MIN_FOR_DENSITY, PLAIN_NS, SURE, Chosen, choose, less_work, limits
 from latpcap.rtt.measured import Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
@@ -120,7 +120,9 @@ def _estimated(
     alone = count == len(group)  # each connection is its path's only one
     by_phase = by_period if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
     of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
-    of_phases = _from_siblings(of_phases, _each(of_periods, group), _relevant(by_phase, place[group]))
+    if not alone:
+        direct_, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
+        of_phases, of_periods = _from_siblings(of_phases, of_periods, group, direct_, weight)
     if step_ns >= TOO_COARSE_NS:
         of_periods, of_phases = _unmeasured(of_periods), _unmeasured(of_phases)
     of_exchanges = phases.at(recording.exchanges.connection, recording.exchanges.begin)
@@ -226,15 +228,22 @@ def _mean(connection: Ints, values: Ints, group: Ints, count: int) -> Floats:
     return np.where(number > 0, np.bincount(groups, values, count) / np.maximum(number, 1), np.nan)
 
 
-def _relevant(chosen: list[Chosen], place: Ints) -> Ints:
-    """Direct measurements of the halves that matter: the fewer of two."""
-    far, near = (each.direct for each in chosen)
+def _relevant(chosen: list[Chosen], place: Ints, name: str) -> Floats:
+    """What is known of the halves that matter: the less of two."""
+    far, near = (getattr(each, name) for each in chosen)
     return first_that_holds([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
 
 
-def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines:
-    """The path's baseline where a connection has few measurements of its own."""
-    few = direct < MIN_ACKS_TO_OUTWEIGH
+def _from_siblings(
+    own: Baselines, paths: Baselines, path: Ints, direct: Floats, weight: Floats
+) -> tuple[Baselines, Baselines]:
+    """The path's baseline where a connection has few measurements of its own; but not where its own evidence is a mass
+    and plainly apart, as one address may stand for hosts that are near and far. The path's range holds both then.
+    """
+    shared = _each(paths, path)
+    apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
+    at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
+    few = (direct < MIN_FOR_DENSITY) & ~at_odds
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
     lent = few & ~own_fits & np.isin(shared.method, DIRECT)
     kept = ("position", "handshake")
@@ -246,7 +255,10 @@ def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines
     measured = ("in_stream_min", "in_stream_median", "in_stream_mean", "floor")
     taken |= {name: np.where(np.isnan(getattr(own, name)), taken[name], getattr(own, name)) for name in measured}
     taken["reason"] = np.where(lent, Reason.SIBLINGS, taken["reason"])
-    return replace(own, **taken)
+    low, high, other = paths.low.copy(), paths.high.copy(), np.flatnonzero(at_odds)
+    np.minimum.at(low, path[other], own.low[other])
+    np.maximum.at(high, path[other], own.high[other])
+    return replace(own, **taken), replace(paths, low=low, high=high)
 
 
 def _each(shared: Baselines, path: Ints) -> Baselines:

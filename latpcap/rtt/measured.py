@@ -87,6 +87,8 @@ class Half(Struct, frozen=True):
     bounds: Values
     answers: Values
     """The fastest of each connection."""
+    late: Values
+    """ACKs that may have been delayed: they bound, too, and show that their sender waited for something."""
     is_clean: Bools
     """Which of the half's samples `acks` are."""
 
@@ -226,7 +228,7 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     prompt = acks.ns < least[group] + DELAYED_NS
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     is_clean[is_clean] = prompt & ~unsure
-    return Half(shakes, acks.where(prompt & ~unsure), bounds + acks.where(unsure), answers, is_clean)
+    return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure), is_clean)
 
 
 def _least(path: Ints, count: int, *several: Values) -> Ints:
