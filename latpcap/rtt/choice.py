@@ -106,13 +106,15 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
     bound = _of_several((half.bounds + half.answers + half.late).grouped(group, count))
-    late = half.late.grouped(group, count).counts
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
+    steady = _steady(bounds.counts, bound, faster, _of_several(half.late.grouped(group, count)))
     varies = varying(shakes, acks, bounds, step_ns)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
     limit = np.where(varies.is_so, np.inf, bound + np.where(step_ns > COARSE * bound, step_ns, 0))
-    use_h, use_a, weight, rival, reason = _weighed(h, a, shakes.counts, acks.counts, bounds.counts, limit, resent)
+    use_h, use_a, weight, rival, reason = _weighed(
+        h, a, shakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
+    )
     pool = _pool(half, group, count, use_h, use_a)
     value = typical(pool, step_ns)
     method = first_that_holds(
@@ -121,7 +123,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     reason = np.where((reason == Reason.ALONE) & (faster <= PLAIN * h), Reason.CONFIRMED, reason)
     measured = np.where(np.isnan(value), np.fmin(h, a), value)
     few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
-    value = np.where(few & (value > limit), bound, value)
+    value = np.where(few & (value > limit) & ~_agree(value, faster), bound, value)
     value = np.where(few & ~varies.is_so, np.fmin(value, np.maximum(fastest, (1 - DRIFT) * value)), value)
     none = np.full(count, np.nan)
     chosen = Chosen(
@@ -138,7 +140,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
         faster,
         bound,
         fastest,
-        (bounds.counts >= STEADY) & (late == 0) & (faster - bound <= np.fmax(ALIKE * bound, BUSY_HOST_NS)),
+        steady,
         np.zeros(count),
         varies,
         none,
@@ -189,15 +191,30 @@ def _of_several(values: Grouped) -> Floats:
     return found
 
 
+def _steady(responses: Ints, bound: Floats, faster: Floats, late: Floats) -> Bools:
+    """They are many and the faster ones alike, and no late ACK shows that their sender took that time itself."""
+    alike = faster - bound <= np.fmax(ALIKE * bound, BUSY_HOST_NS)
+    return (responses >= STEADY) & alike & ~(late < (1 - AGREE) * faster)
+
+
 def _weighed(
-    h: Floats, a: Floats, shakes: Ints, acks: Ints, responses: Ints, bound: Floats, resent: Bools
+    h: Floats,
+    a: Floats,
+    shakes: Ints,
+    acks: Ints,
+    responses: Ints,
+    bound: Floats,
+    faster: Floats,
+    steady: Bools,
+    resent: Bools,
 ) -> tuple[Bools, Bools, Floats, Floats, Ints]:
     """Whether handshakes and acknowledgments count, the weight behind them, what weighs as much against them, and why.
 
     A measurement of which several responses are faster is refuted. Where the two are apart, the heavier counts.
     """
     stands_h, stands_a = (
-        (n > 0) & ~(((value > bound) & ~_agree(value, bound)) & (n < MIN_FOR_DENSITY)) for value, n in ((h, shakes), (a, acks))
+        (n > 0) & ~((value > bound) & ~_agree(value, bound) & ~_agree(value, faster) & (n < MIN_FOR_DENSITY))
+        for value, n in ((h, shakes), (a, acks))
     )
     weight_h, weight_a = (
         np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0) for stands, n in ((stands_h, shakes), (stands_a, acks))
@@ -206,7 +223,7 @@ def _weighed(
     of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 1, 1.0, 0.0))
     plain = np.abs(h - a) > PLAIN_NS
     borne_h, borne_a = (
-        _agree(value, bound) & (plain | (value < other) | ~apart) for value, other in ((h, a), (a, h))
+        (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart) for value, other in ((h, a), (a, h))
     )
     weight_h += of_responses * (borne_h & stands_h)
     weight_a += of_responses * (borne_a & stands_a)
@@ -345,7 +362,7 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     taken_off = ~np.isnan(chosen.work)
     low, high = np.where(taken_off, np.maximum(value - sure, 0), low), np.where(taken_off, value + sure, high)
     believed = (chosen.weight < SURE) | _agree(value, chosen.fastest)
-    low = np.fmin(low, np.where(believed, chosen.fastest, np.nan))
+    low = np.fmin(low, np.where(believed, chosen.fastest, chosen.bound))
     low, high = np.fmin(low, (1 - DRIFT) * chosen.rival), np.fmax(high, (1 + DRIFT) * chosen.rival)
     varies = chosen.varying
     return np.where(varies.is_so, varies.low, low), np.where(varies.is_so, varies.high, high)

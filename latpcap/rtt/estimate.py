@@ -120,9 +120,8 @@ def _estimated(
     alone = count == len(group)  # each connection is its path's only one
     by_phase = by_period if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
     of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
-    if not alone:
-        direct_, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
-        of_phases, of_periods = _from_siblings(of_phases, of_periods, group, direct_, weight)
+    measurements, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
+    of_phases, of_periods = _from_siblings(of_phases, of_periods, group, measurements, weight)
     if step_ns >= TOO_COARSE_NS:
         of_periods, of_phases = _unmeasured(of_periods), _unmeasured(of_phases)
     of_exchanges = phases.at(recording.exchanges.connection, recording.exchanges.begin)
