@@ -31,7 +31,7 @@ PLAIN_NS = 1_000_000
 SEVERAL = 3
 """Packets that no single one overturns; measurements of one kind weigh no more than so many."""
 MIN_BOUNDS = 5
-"""Responses that weigh as much as measurements; fewer weigh half."""
+"""Responses that weigh as much as several measurements; fewer weigh as one."""
 STEADY = 20
 """Responses that measure the RTT, where nothing else does and the faster quarter of them is alike:"""
 ALIKE = 0.05
@@ -105,7 +105,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
-    bound = _of_several((half.bounds + half.answers + half.late).grouped(group, count))
+    bound = _of_several(half.bounding.grouped(group, count))
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
     steady = _steady(bounds.counts, bound, faster, _of_several(half.late.grouped(group, count)))
@@ -220,7 +220,7 @@ def _weighed(
         np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0) for stands, n in ((stands_h, shakes), (stands_a, acks))
     )
     apart = stands_h & stands_a & ~_agree(h, a)
-    of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 1, 1.0, 0.0))
+    of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 0, 1.0, 0.0))
     plain = np.abs(h - a) > PLAIN_NS
     borne_h, borne_a = (
         (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart) for value, other in ((h, a), (a, h))
