@@ -108,7 +108,7 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     bound = _of_several(half.bounding.grouped(group, count))
     floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
     faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
-    steady = _steady(bounds.counts, bound, faster, _of_several(half.late.grouped(group, count)))
+    steady = _steady(bounds.counts, bound, faster, half.late.grouped(group, count))
     varies = varying(shakes, acks, bounds, step_ns)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
     limit = np.where(varies.is_so, np.inf, bound + np.where(step_ns > COARSE * bound, step_ns, 0))
@@ -191,10 +191,12 @@ def _of_several(values: Grouped) -> Floats:
     return found
 
 
-def _steady(responses: Ints, bound: Floats, faster: Floats, late: Floats) -> Bools:
-    """They are many and the faster ones alike, and no late ACK shows that their sender took that time itself."""
+def _steady(responses: Ints, bound: Floats, faster: Floats, late: Grouped) -> Bools:
+    """They are many and the faster ones alike, and no late ACKs show that their sender took that time itself."""
     alike = faster - bound <= np.fmax(ALIKE * bound, BUSY_HOST_NS)
-    return (responses >= STEADY) & alike & ~(late < (1 - AGREE) * faster)
+    worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
+    steady: Bools = (responses >= STEADY) & alike & ~worked
+    return steady
 
 
 def _weighed(

@@ -37,8 +37,8 @@ MAX_IN_FLIGHT = 10
 DELAYED_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
 FEW = 3
-"""Fewer ACKs of a connection that shows neither its beginning nor an answer are what is left of one: nothing in them
-tells which copy of the data they acknowledge."""
+"""Fewer ACKs of a connection that shows neither its beginning nor an answer are what is left of one: they only bound, as
+nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2.0**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
@@ -242,8 +242,9 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     opened, answered, samples = (
         np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks)
     )
-    prompt &= ((opened + answered > 0) | (samples >= FEW))[acks.connection]
+    left_over = ((opened + answered == 0) & (samples < FEW))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
+    unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
     return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure), is_clean)
 
