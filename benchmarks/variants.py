@@ -204,7 +204,9 @@ def answers(packets: Packets) -> list[int]:
     return found
 
 
-def made_packet(like: Packet, time_ns: int, new_port: int, flags: int, sequence: int, ack: int, payload: bytes) -> Packet:
+def made_packet(
+    like: Packet, time_ns: int, new_port: int, flags: int, sequence: int, ack: int, payload: bytes
+) -> Packet:
     """One of another connection between the same hosts."""
     ports = {"source_port" if is_clients(like) else "destination_port": new_port}
     changed = like.with_tcp(flags=flags, sequence=sequence, acknowledgment=ack, payload=payload, **ports)
@@ -301,9 +303,7 @@ def firewall(base: Base, chance: random.Random) -> Variant:
         assert packet.tcp is not None
         if packet.tcp.flags & SYN and packet.tcp.flags & ACK:
             late[port(packet)] = -round((1 - part) * base.rtt_ns)
-        elif packet.tcp.payload_length and port(packet) in late and is_clients(packet) and late[port(packet)]:
-            late[port(packet)] = 0
-        elif packet.tcp.payload_length and not is_clients(packet):
+        elif packet.tcp.payload_length:
             late[port(packet)] = 0
         made.append(packet.at(packet.time_ns + late.get(port(packet), 0)))
     return same(in_time(made), base, base.packets)
@@ -444,8 +444,11 @@ def _withstood(how: Callable[[Packets, random.Random], Packets]) -> Made:
 
 for each in (damage.keep_alive, damage.refuse, damage.leave_unanswered, damage.duplicate, damage.merge_segments):
     variant("withstood before")(_withstood(each))
-for each in (damage.end_in_the_middle,):
-    variant("withstood before")(lambda base, chance: same(damage.end_in_the_middle(base.packets, chance), base))
+
+
+@variant("withstood before")
+def ends_early(base: Base, chance: random.Random) -> Variant:
+    return same(damage.end_in_the_middle(base.packets, chance), base)
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------

@@ -360,7 +360,9 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         text = f"the RTT of {part_of(bounded, total)} is an upper bound, the fastest responses"
         yield HealthNote("baseline-upper-bound", "warning", text, bounded)
     if assumed := int((baselines.reason == Reason.STEADY).sum()):
-        text = f"the RTT of {part_of(assumed, total)} is their fastest responses', if the server does not take the same "
+        text = (
+            f"the RTT of {part_of(assumed, total)} is their fastest responses', if the server does not take the same "
+        )
         yield HealthNote("baseline-assumed", "info", f"{text}time for each", assumed)
     if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
         text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "

@@ -98,7 +98,8 @@ class Chosen(Struct, frozen=True):
     @property
     def is_bound_only(self) -> Bools:
         """Nothing was measured, or what was is far off."""
-        return (self.method == Method.FLOOR) & ~(self.measured <= PLAIN * self.value)
+        bound_only: Bools = (self.method == Method.FLOOR) & ~(self.measured <= PLAIN * self.value)
+        return bound_only
 
 
 def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
@@ -124,7 +125,8 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     measured = np.where(np.isnan(value), np.fmin(h, a), value)
     few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
     value = np.where(few & (value > limit) & ~_agree(value, faster), bound, value)
-    value = np.where(few & ~varies.is_so, np.fmin(value, np.maximum(fastest, (1 - DRIFT) * value)), value)
+    by_fastest = few & ~varies.is_so & _agree(value, fastest)
+    value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, (1 - DRIFT) * value)), value)
     none = np.full(count, np.nan)
     chosen = Chosen(
         value,
@@ -225,45 +227,30 @@ def _weighed(
     of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 0, 1.0, 0.0))
     plain = np.abs(h - a) > PLAIN_NS
     borne_h, borne_a = (
-        (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart) for value, other in ((h, a), (a, h))
+        (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart)
+        for value, other in ((h, a), (a, h))
     )
     weight_h += of_responses * (borne_h & stands_h)
     weight_a += of_responses * (borne_a & stands_a)
     by_data = np.where((a < h) | (acks >= SEVERAL), weight_a >= weight_h, weight_a > weight_h)
     use_a = stands_a & (~apart | by_data)
     use_h = stands_h & (~apart | ~by_data)
-    weight = np.where(apart, np.maximum(weight_h, weight_a), weight_h + weight_a - of_responses * (borne_h & borne_a & stands_h & stands_a))
+    twice = of_responses * (borne_h & borne_a & stands_h & stands_a)
+    weight = np.where(apart, np.maximum(weight_h, weight_a), weight_h + weight_a - twice)
     even = apart & (np.abs(weight_h - weight_a) < 1)
     rival = np.where(even, np.where(use_a, h, a), np.nan)
-    reason = first_that_holds(
-        [
-            use_h & use_a,
-            use_h & ~apart & (acks > 0),
-            use_h & ~apart,
-            use_a & (shakes == 0) & resent,
-            use_a & (shakes == 0),
-            use_h & (a < h),
-            even,
-            use_a & (a > PLAIN * h) & plain,
-            use_a & (a > h),
-            use_a,
-            use_h,
-        ],
-        [
-            Reason.AGREE,
-            Reason.SLOW_DATA_LEFT,
-            Reason.ALONE,
-            Reason.RESENT,
-            Reason.DATA,
-            Reason.MIDDLEBOX,
-            Reason.SPLIT,
-            Reason.SYN_ANSWERED,
-            Reason.SLOW_DATA,
-            Reason.SLOW_HANDSHAKE,
-            Reason.SLOW_DATA_LEFT,
-        ],
-        Reason.NONE,
-    )
+    why = [
+        (use_h & use_a, Reason.AGREE),
+        (even, Reason.SPLIT),
+        (use_h & (acks == 0), Reason.ALONE),
+        (use_h & (a < h), Reason.MIDDLEBOX),
+        (use_h, Reason.LATE_DATA),
+        (use_a & (shakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
+        (use_a & (a > PLAIN * h) & plain, Reason.SYN_ANSWERED),
+        (use_a & (a > h), Reason.SLOW_DATA),
+        (use_a, Reason.SLOW_HANDSHAKE),
+    ]
+    reason = first_that_holds([rule for rule, _ in why], [text for _, text in why], Reason.NONE)
     return use_h, use_a, weight, rival, reason
 
 
@@ -286,9 +273,7 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
     if coarse.any():
         value = np.where(coarse & (bounds.counts > 0), typical(bounds, step_ns), value)
-    reason = first_that_holds(
-        [chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR
-    )
+    reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
     return replace(
         chosen,
         value=np.where(unknown, value, chosen.value),
@@ -300,8 +285,10 @@ def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
 
 
 def _split(chosen: Chosen) -> Chosen:
-    """A handshake alone beside steady responses that take plainly longer: a host on the way answered it, or the server
-    takes its time for each. Nothing tells."""
+    """A handshake alone beside steady responses that take plainly longer, and nothing that tells which is the path's.
+
+    A host on the way answered it, or the server takes its time for each.
+    """
     value, bound = chosen.value, chosen.bound
     longer = chosen.steady & ~_agree(bound, value) & (bound > value + PLAIN_NS)
     two = (chosen.method == Method.HANDSHAKE) & (chosen.direct == chosen.pool.counts) & longer

@@ -111,9 +111,9 @@ def _estimated(
     resent[group[resent_own]] = True
     by_period = [choose(half, group, count, step_ns, resent) for half in (far, near)]
     if place is None:
-        place = position(found, *by_period)
+        place = position(found, *by_period, step_ns)
     else:
-        place = _place_of_periods(found, phases.changes, by_period, place)
+        place = _place_of_periods(found, phases.changes, by_period, place, step_ns)
         by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
     of_periods = _suspect_proxy(_baselines(far, near, by_period, place, group, step_ns, handshake), far, group)
     own = np.arange(len(group))
@@ -139,12 +139,12 @@ def _estimated(
     )
 
 
-def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints) -> Ints:
+def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints, step_ns: int) -> Ints:
     """Where the capture was taken: as the whole path shows, or else one of its periods."""
     path = changes.path_of_period
     periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
     place = known.copy()
-    np.maximum.at(place, path, np.where(known[path] == AT_UNKNOWN, position(periods, *chosen), AT_UNKNOWN))
+    np.maximum.at(place, path, np.where(known[path] == AT_UNKNOWN, position(periods, *chosen, step_ns), AT_UNKNOWN))
     return place[path]
 
 
@@ -236,8 +236,10 @@ def _relevant(chosen: list[Chosen], place: Ints, name: str) -> Floats:
 def _from_siblings(
     own: Baselines, paths: Baselines, path: Ints, direct: Floats, weight: Floats
 ) -> tuple[Baselines, Baselines]:
-    """The path's baseline where a connection has few measurements of its own; but not where its own evidence is a mass
-    and plainly apart, as one address may stand for hosts that are near and far. The path's range holds both then.
+    """The path's baseline where a connection has few measurements of its own.
+
+    But not where its own evidence is a mass and plainly apart: one address may stand for hosts that are near and far.
+    The path's range holds both then.
     """
     shared = _each(paths, path)
     apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)

@@ -37,8 +37,8 @@ MAX_IN_FLIGHT = 10
 DELAYED_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
 FEW = 3
-"""Fewer ACKs of a connection that shows neither its beginning nor an answer are what is left of one: they only bound, as
-nothing tells which copy of the data they acknowledge."""
+"""Fewer ACKs of a connection that shows neither its beginning nor an answer are what is left of one: they only bound,
+as nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2.0**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
@@ -98,8 +98,8 @@ class Half(Struct, frozen=True):
     @property
     def bounding(self) -> Values:
         """All that bounds it, each packet once: most answers are responses."""
-        connections = max((int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers)), default=-1)
-        least = np.full(connections + 1, np.iinfo(np.int64).max)
+        last = max(int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers))
+        least = np.full(last + 1, np.iinfo(np.int64).max)
         np.minimum.at(least, self.bounds.connection, self.bounds.ns)
         others = self.answers.where(self.answers.ns < least[self.answers.connection])
         return self.bounds + others + self.late
@@ -239,9 +239,7 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     group = path[acks.connection]
     prompt = acks.ns < least[group] + DELAYED_NS
     count = len(phases)
-    opened, answered, samples = (
-        np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks)
-    )
+    opened, answered, samples = (np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks))
     left_over = ((opened + answered == 0) & (samples < FEW))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over

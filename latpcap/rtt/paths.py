@@ -44,14 +44,17 @@ def paths(connections: Connections) -> Paths:
     return Paths(np.searchsorted(shown, first), clients, servers)
 
 
-def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
-    """The position of each path, where one half excludes the other. One that was not measured is at most its bound."""
+def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[np.int64]:
+    """The position of each path: in between where both halves are surely network, else where one excludes the other.
+
+    A half that was not measured is at most its bound; one whose responses are many and alike is as long as those.
+    """
     one_host = np.array([client == host_of(server) for client, server in zip(found.client, found.server, strict=True)])
     a, b = _measured(far), _measured(near)
     steady_a, steady_b = (np.where(half.steady, half.value, each) for half, each in ((far, a), (near, b)))
     rules = [
         (one_host.astype(bool), LOOPBACK),
-        (np.minimum(steady_a, steady_b) >= PLAIN_NS, BETWEEN),
+        (np.minimum(steady_a, steady_b) >= PLAIN_NS + step_ns, BETWEEN),
         ((a >= ONE_SIDED * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
         ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
         (steady_a >= np.maximum(ONE_SIDED * near.most, PLAIN_NS), AT_CLIENT),
