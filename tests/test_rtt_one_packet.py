@@ -30,7 +30,6 @@ BASES = {
     "postgresql/pgbench-tpcb-c4": 14,
     "clients/go-sql-driver-mysql97": 3,
     "clients/node-pg": 18,
-    "firebird/fbclient3-nplus1-100-client": 0,
 }
 """Fixtures, and by how many ms their RTT is stretched: what hosts add is little beside it."""
 TAKEN = 12

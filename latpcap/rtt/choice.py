@@ -126,7 +126,8 @@ def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> 
     few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
     value = np.where(few & (value > limit) & ~_agree(value, faster), bound, value)
     by_fastest = few & ~varies.is_so & _agree(value, fastest)
-    value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, (1 - DRIFT) * value)), value)
+    least = value - np.maximum(DRIFT * value, HOST_NS / 4)
+    value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, least)), value)
     none = np.full(count, np.nan)
     chosen = Chosen(
         value,
@@ -267,7 +268,7 @@ def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Gr
 def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
     """Where nothing else is known, or several responses were faster than all that is, they count."""
     late = chosen.value > chosen.faster + step_ns
-    unknown = ((chosen.method == Method.UNKNOWN) & ~np.isnan(chosen.bound)) | late
+    unknown = ((chosen.method == Method.UNKNOWN) & (bounds.counts > 0)) | late
     if not unknown.any():
         return chosen
     value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)

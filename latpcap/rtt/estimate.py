@@ -111,7 +111,7 @@ def _estimated(
     resent[group[resent_own]] = True
     by_period = [choose(half, group, count, step_ns, resent) for half in (far, near)]
     if place is None:
-        place = position(found, *by_period, step_ns)
+        place = position(found, by_period[0], by_period[1], step_ns)
     else:
         place = _place_of_periods(found, phases.changes, by_period, place, step_ns)
         by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
@@ -144,7 +144,9 @@ def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], know
     path = changes.path_of_period
     periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
     place = known.copy()
-    np.maximum.at(place, path, np.where(known[path] == AT_UNKNOWN, position(periods, *chosen, step_ns), AT_UNKNOWN))
+    np.maximum.at(
+        place, path, np.where(known[path] == AT_UNKNOWN, position(periods, chosen[0], chosen[1], step_ns), AT_UNKNOWN)
+    )
     return place[path]
 
 
