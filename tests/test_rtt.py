@@ -121,6 +121,13 @@ def test_what_the_user_gives_overrules_all() -> None:
     assert baseline(Conn(rtt_ms=10, exchanges=QUERIES), given_ms=3) == (3, "given")
 
 
+def test_what_the_user_gives_is_behind_an_unknown_capture_point_where_no_response_took_it() -> None:
+    queries = [Ex(service_ms=0.3, client_ms=9)] * 9
+    found = estimate(build([Conn(rtt_ms=20, near_share=1, handshake=False, exchanges=queries)]), 20)
+    assert found.position_name(0) == "unknown"
+    assert found.near[0] == pytest.approx(19.7e6)
+
+
 def test_a_connection_without_a_handshake_borrows_from_its_siblings() -> None:
     siblings = [Conn(rtt_ms=10, exchanges=QUERIES)] * 3
     assert baseline(*siblings, Conn(handshake=False, exchanges=[Ex(service_ms=90)]), index=3) == (10, "handshake")

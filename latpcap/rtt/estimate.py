@@ -298,6 +298,9 @@ def _unmeasured(found: Baselines) -> Baselines:
 
 
 def _given(found: Baselines, given_ms: float) -> Baselines:
+    """What no response took on one side of an unknown capture point, is on the other."""
     value = np.full(len(found.baseline), given_ms * 1e6)
     method, reason = np.full(len(value), Method.GIVEN), np.full(len(value), Reason.GIVEN)
-    return replace(found, baseline=value, low=value, high=value, method=method, reason=reason)
+    beyond = np.nan_to_num(np.maximum(1 - found.floor / np.maximum(value, 1), 0))
+    near_share = np.where(found.position == AT_UNKNOWN, beyond, found.near_share)
+    return replace(found, baseline=value, low=value, high=value, near_share=near_share, method=method, reason=reason)
