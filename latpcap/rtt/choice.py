@@ -13,23 +13,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
+from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Values, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 
-__all__ = ["AGREE", "MIN_FOR_DENSITY", "PLAIN_NS", "SURE", "Chosen", "choose", "less_work", "limits"]
+__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
 
 
 AGREE = 0.10
-"""Two measurements agree when they differ by less than this part, or by"""
-BUSY_HOST_NS = 100_000
-"""what a busy host adds to one."""
+"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`)."""
 PLAIN = 2.0
 PLAIN_NS = 1_000_000
 """So many times another, and so much above it, is a plain difference: more than what hosts do for a small request."""
-SEVERAL = 3
-"""Packets that no single one overturns; measurements of one kind weigh no more than so many."""
 MIN_BOUNDS = 5
 """Responses that weigh as much as several measurements; fewer weigh as one."""
 STEADY = 20
@@ -46,7 +42,7 @@ FASTER_QUANTILE = 0.25
 
 # The errors seen over the lab's captures, docs/model.md C.2.
 HOST_NS = 100_000
-"""What the far host's turnaround adds to the least measurement."""
+"""What a busy host's turnaround adds to a measurement."""
 HANDSHAKE_NS = 200_000
 """The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
 MIN_NETWORK = 0.25
@@ -196,7 +192,7 @@ def _of_several(values: Grouped) -> Floats:
 
 def _steady(responses: Ints, bound: Floats, faster: Floats, late: Grouped) -> Bools:
     """They are many and the faster ones alike, and no late ACKs show that their sender took that time itself."""
-    alike = faster - bound <= np.fmax(ALIKE * bound, BUSY_HOST_NS)
+    alike = faster - bound <= np.fmax(ALIKE * bound, HOST_NS)
     worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
     steady: Bools = (responses >= STEADY) & alike & ~worked
     return steady
@@ -321,7 +317,7 @@ def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
 
 def _agree(one: Floats, other: Floats) -> Bools:
     """They differ by no more than what busy hosts add."""
-    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, BUSY_HOST_NS)
+    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, HOST_NS)
     return agree
 
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.beyond import Beyond, further
 from latpcap.rtt.changes import find
-from latpcap.rtt.choice import AGREE, MIN_FOR_DENSITY, PLAIN_NS, SURE, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Direct, Half, direct, halves, whole_handshakes
+from latpcap.rtt.choice import AGREE, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
+from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
@@ -24,8 +24,7 @@ DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
 FAR = 4.0
 FAR_NS = 5_000_000
-MIN_FAR_RESPONSES = 20
-"""A proxy is suspected where even the fastest of this many responses took `FAR` times the RTT, and `FAR_NS` more."""
+"""A proxy is suspected where even the fastest of `STEADY` responses took `FAR` times the RTT, and `FAR_NS` more."""
 
 
 TOO_COARSE_NS = 1_000_000_000
@@ -273,7 +272,7 @@ def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near
-    direct = np.isin(found.method, DIRECT) & (bounds.counts >= MIN_FAR_RESPONSES)
+    direct = np.isin(found.method, DIRECT) & (bounds.counts >= STEADY)
     suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 

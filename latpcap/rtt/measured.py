@@ -29,16 +29,27 @@ from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
-__all__ = ["COARSE", "MIN_FOR_DENSITY", "Direct", "Half", "Values", "direct", "halves", "typical", "whole_handshakes"]
+__all__ = [
+    "COARSE",
+    "MIN_FOR_DENSITY",
+    "SEVERAL",
+    "Direct",
+    "Half",
+    "Values",
+    "direct",
+    "halves",
+    "typical",
+    "whole_handshakes",
+]
 
 
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
 DELAYED_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
-FEW = 3
-"""Fewer ACKs of a connection that shows neither its beginning nor an answer are what is left of one: they only bound,
-as nothing tells which copy of the data they acknowledge."""
+SEVERAL = 3
+"""Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
+what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2.0**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
@@ -240,7 +251,7 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     prompt = acks.ns < least[group] + DELAYED_NS
     count = len(phases)
     opened, answered, samples = (np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks))
-    left_over = ((opened + answered == 0) & (samples < FEW))[acks.connection]
+    left_over = ((opened + answered == 0) & (samples < SEVERAL))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure

@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
-from latpcap.rtt.choice import PLAIN_NS, Chosen
+from latpcap.rtt.choice import HOST_NS, PLAIN_NS, Chosen
 from latpcap.tables.columns import first_that_holds
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import first_alike, numbered, occurring
@@ -19,8 +19,6 @@ ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""
 TURNAROUND_NS = 50_000
 """A half below this is a host's own turnaround, where the other is no more than bounded."""
-SURELY_NETWORK_NS = 100_000
-"""A busy host's turnaround is no longer: where both halves are, the capture was taken in between."""
 
 
 class Paths(Struct, frozen=True):
@@ -59,7 +57,7 @@ def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[n
         ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
         (steady_a >= np.maximum(ONE_SIDED * near.most, PLAIN_NS), AT_CLIENT),
         (steady_b >= np.maximum(ONE_SIDED * far.most, PLAIN_NS), AT_SERVER),
-        (np.minimum(a, b) >= SURELY_NETWORK_NS, BETWEEN),
+        (np.minimum(a, b) >= HOST_NS, BETWEEN),
     ]
     return first_that_holds([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
 
