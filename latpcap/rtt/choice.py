@@ -287,7 +287,7 @@ def _split(chosen: Chosen) -> Chosen:
     A host on the way answered it, or the server takes its time for each.
     """
     value, bound = chosen.value, chosen.bound
-    longer = chosen.steady & ~_agree(bound, value) & (bound > value + PLAIN_NS)
+    longer = chosen.steady & (bound - value > value / PLAIN + PLAIN_NS)
     two = (chosen.method == Method.HANDSHAKE) & (chosen.direct == chosen.pool.counts) & longer
     return replace(
         chosen,

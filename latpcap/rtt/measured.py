@@ -255,7 +255,7 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
     unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
-    return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure), is_clean)
+    return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure | ~prompt), is_clean)
 
 
 def _least(path: Ints, count: int, *several: Values) -> Ints:
