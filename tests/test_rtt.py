@@ -58,10 +58,13 @@ def test_many_samples_outweigh_one_handshake() -> None:
     assert baseline(Conn(rtt_ms=0.7, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.7] * 12)) == (0.7, "in-stream")
 
 
-def test_of_few_that_differ_the_faster_is_nearer_to_the_network() -> None:
+def test_two_measurements_outweigh_one_and_the_range_holds_both() -> None:
     slow = [Ex(service_ms=5)] * 20
     connection = Conn(rtt_ms=0.713, handshake_rtt_ms=1.2, exchanges=slow, far_ms=[0.713] * 2)
-    assert baseline(connection) == (0.713, "handshake and in-stream")
+    found = estimate(build([connection]))
+    assert (found.baseline[0], found.method_name(0)) == (0.713e6, "in-stream")
+    assert found.low[0] < 0.713e6 < 1.2e6 < found.high[0]
+    assert "the range holds both" in found.reason_text(0)
 
 
 def test_a_host_on_the_way_that_acknowledges_is_not_the_server() -> None:
@@ -87,9 +90,25 @@ def test_between_both_ends_the_two_halves_of_the_data_are_added() -> None:
     assert baseline(connection) == (10, "in-stream")
 
 
-def test_without_handshake_and_acknowledgments_the_fastest_responses_bound_it() -> None:
-    found = estimate(build([Conn(rtt_ms=10, handshake=False, exchanges=QUERIES)]))
+@pytest.mark.parametrize("responses", [5, 19])
+def test_without_handshake_and_acknowledgments_the_fastest_responses_bound_it(responses: int) -> None:
+    found = estimate(build([Conn(rtt_ms=10, handshake=False, exchanges=QUERIES[:responses])]))
     assert (found.baseline[0], found.method_name(0), found.low[0]) == (11e6, "response floor", 0)
+
+
+def test_many_responses_that_are_alike_measure_it_and_the_assumption_is_said() -> None:
+    found = estimate(build([Conn(rtt_ms=10, handshake=False, exchanges=[Ex(service_ms=1.0007)] * 20)]))
+    assert (found.baseline[0], found.method_name(0)) == (pytest.approx(11e6, rel=1e-3), "response floor")
+    assert 0.85 * 11e6 - 2e5 < found.low[0] < 10e6 < found.high[0] < 1.15 * 11e6
+    assert "if the server does not take the same time for each" in found.reason_text(0)
+
+
+def test_a_client_that_asks_once_a_second_is_no_network_of_a_second() -> None:
+    """It acknowledges each response after 40 ms, so what lies before the next request is its own pause."""
+    polls = [Ex(service_ms=0.3, client_ms=1000)] * 30
+    found = estimate(build([Conn(rtt_ms=0.4, handshake=False, exchanges=polls, delayed_near_ms=[40.1] * 30)]))
+    assert found.position_name(0) != "server"
+    assert found.baseline[0] == pytest.approx(0.7e6)
 
 
 def test_without_anything_it_is_unknown() -> None:
@@ -100,6 +119,13 @@ def test_without_anything_it_is_unknown() -> None:
 
 def test_what_the_user_gives_overrules_all() -> None:
     assert baseline(Conn(rtt_ms=10, exchanges=QUERIES), given_ms=3) == (3, "given")
+
+
+def test_what_the_user_gives_is_behind_an_unknown_capture_point_where_no_response_took_it() -> None:
+    queries = [Ex(service_ms=0.3, client_ms=9)] * 9
+    found = estimate(build([Conn(rtt_ms=20, near_share=1, handshake=False, exchanges=queries)]), 20)
+    assert found.position_name(0) == "unknown"
+    assert found.near[0] == pytest.approx(19.7e6)
 
 
 def test_a_connection_without_a_handshake_borrows_from_its_siblings() -> None:
@@ -113,6 +139,58 @@ def test_an_outlier_among_siblings_is_not_believed() -> None:
     assert found.baseline[5] == 10e6
     assert found.reason_text(5) == "from other connections between the same hosts"
     assert found.handshake[5] == 31e6
+
+
+def test_connections_near_and_far_behind_one_address_keep_their_own() -> None:
+    near = [Conn(rtt_ms=1, client=f"10.0.0.1:{port}", exchanges=[Ex(service_ms=0.05)] * 2) for port in range(20)]
+    far = [Conn(rtt_ms=50, client=f"10.0.0.1:{port}", exchanges=[Ex(service_ms=0.05)]) for port in range(20, 40)]
+    found = estimate_paths(build([*near, *far]))
+    assert found.of_connections.baseline[:20].tolist() == pytest.approx([1e6] * 20, rel=0.05)
+    assert found.of_connections.baseline[20:].tolist() == pytest.approx([50e6] * 20, rel=0.05)
+    assert found.of_paths.low[0] < 1e6 < 50e6 < found.of_paths.high[0]
+
+
+def test_responses_tell_which_of_two_measurements_is_the_paths() -> None:
+    """A firewall answered the SYN; one acknowledgment of the server is enough beside responses that agree with it."""
+    queries = [Ex(service_ms=0.3)] * 22
+    firewall = Conn(rtt_ms=50, handshake_rtt_ms=34, exchanges=queries, far_ms=[50.1])
+    assert baseline(firewall) == (50.1, "in-stream")
+    late = Conn(rtt_ms=50, handshake_rtt_ms=448, exchanges=queries, far_ms=[50.1])
+    assert baseline(late) == (50.1, "in-stream")
+
+
+def test_a_lone_handshake_beside_responses_that_all_take_longer_may_be_a_firewalls() -> None:
+    found = estimate(build([Conn(rtt_ms=50, handshake_rtt_ms=15, exchanges=[Ex(service_ms=0.3)] * 22)]))
+    assert found.baseline[0] == 15e6
+    assert found.low[0] < 15e6 < 50e6 < found.high[0]
+    assert "the range holds both" in found.reason_text(0)
+
+
+@pytest.mark.parametrize("near_share", [0.2, 0.5, 0.8])
+def test_halves_that_were_both_measured_and_are_long_add_up_however_they_differ(near_share: float) -> None:
+    connection = Conn(
+        rtt_ms=50,
+        near_share=near_share,
+        exchanges=QUERIES,
+        far_ms=[50 * (1 - near_share)] * 3,
+        near_ms=[50 * near_share] * 3,
+    )
+    assert (position(connection), baseline(connection)[0]) == ("between", pytest.approx(50))
+
+
+@pytest.mark.parametrize(("near_share", "place"), [(0, "client"), (0.5, "between"), (1, "server")])
+def test_where_it_was_captured_shows_in_the_middle_too(near_share: float, place: str) -> None:
+    queries = [Ex(service_ms=0.1, client_ms=0.1)] * 30
+    found = estimate(build([Conn(rtt_ms=20, near_share=near_share, handshake=False, exchanges=queries)]))
+    assert found.position_name(0) == place
+    assert found.baseline[0] == pytest.approx(20e6, rel=0.03)
+    assert 0.8 * 20e6 < found.low[0] < 20e6 < found.high[0] < 1.15 * 20e6
+
+
+def test_what_is_left_of_an_older_connection_only_bounds() -> None:
+    queries = [Ex(service_ms=0.3)] * 5
+    connections = [Conn(rtt_ms=50, exchanges=queries), Conn(handshake=False, exchanges=[], far_ms=[18.8])]
+    assert baseline(*connections)[0] == pytest.approx(50, rel=0.02)
 
 
 def test_a_retransmitted_handshake_is_none() -> None:
@@ -283,10 +361,20 @@ def test_a_late_acknowledgment_that_the_handshake_supports_is_a_measurement() ->
     assert found.in_stream_median[0] == 91e6
 
 
-def test_one_fast_answer_bounds_the_rtt_however_many_responses_were_slow() -> None:
+def test_one_fast_answer_is_an_outlier_that_the_range_holds() -> None:
     slow = [Ex(service_ms=50.0007)] * 100
     found = estimate(build([Conn(rtt_ms=5, exchanges=slow, far_answer_ms=0.3)]))
-    assert (found.baseline[0], found.low[0], found.method_name(0)) == (0.3e6, 0, "response floor")
+    assert found.baseline[0] == pytest.approx(5e6, rel=0.02)
+    assert found.low[0] == 0.3e6
+
+
+def test_beside_responses_that_bear_the_handshake_out_one_fast_answer_moves_nothing() -> None:
+    plain, early = (
+        estimate(build([Conn(rtt_ms=5, exchanges=[Ex(service_ms=0.1)] * 20, far_answer_ms=answer)]))
+        for answer in (5.1, 3.0)
+    )
+    for name in ("baseline", "low", "high"):
+        assert getattr(early, name)[0] == pytest.approx(getattr(plain, name)[0], rel=0.025)
 
 
 def test_an_answer_that_is_little_faster_keeps_the_method() -> None:

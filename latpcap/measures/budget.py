@@ -27,7 +27,7 @@ from latpcap.measures.goodbyes import goodbyes
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
-from latpcap.rtt import Baselines, Estimate, Method
+from latpcap.rtt import Estimate
 from latpcap.tables import passes
 from latpcap.tables.columns import constant
 from latpcap.tables.quantiles import Grouped, running_maximum
@@ -61,7 +61,7 @@ class Budget(Plotted, Struct, frozen=True):
     loss_s: float = 0.0
     """What retransmissions added."""
     unknown_s: float = 0.0
-    """Exchanges that were captured in part, and a connection's only response where that is all that bounds its RTT."""
+    """Exchanges that were captured in part."""
 
     def parts(self) -> dict[str, float]:
         """Seconds by part, in their order."""
@@ -382,7 +382,7 @@ def _add_up(
     runtime_ns: int,
     think_s: float,
 ) -> Timeline:
-    is_setup, whole = exchanges.is_setup, exchanges.complete & ~_told_by_one(rtt.of_phases)[rtt.of_exchanges]
+    is_setup, whole = exchanges.is_setup, exchanges.complete
     normal = whole & ~is_setup
     worth = _worths(shared, spans.begin, pieces)
     network, service = worth.network, worth.service
@@ -447,12 +447,6 @@ def _add_up(
 def _only(values: NDArray[Any], where: Bools) -> NDArray[Any]:
     """Those, and 0 elsewhere."""
     return values if where.all() else np.where(where, values, 0)
-
-
-def _told_by_one(baselines: Baselines) -> Bools:
-    """Connections whose only response is all that is known of their RTT: what of it was service cannot be told."""
-    one: Bools = (baselines.method == Method.FLOOR) & (baselines.samples < 2)
-    return one
 
 
 def _worths(shared: SharedTime, begin: Ints, pieces: _Pieces) -> _Pieces:

@@ -209,6 +209,14 @@ ADVICE: dict[str, tuple[str, str]] = {
         "the network's share is an upper bound, the projection too",
         "start the capture before the application, or give the RTT with --rtt-baseline",
     ),
+    "baseline-assumed": (
+        "a server that takes as long for each response is told as the network",
+        "start the capture before the application, or give the RTT with --rtt-baseline",
+    ),
+    "baseline-either": (
+        "the network's share is one or the other, and its range holds both",
+        "give the RTT with --rtt-baseline, as `ping` or `latpcap calibrate` shows it",
+    ),
     "proxy-likely": (
         "what looks like the server's time is in part a network behind the proxy, which no faster server shortens; "
         "the projection moves the application's way to the proxy alone",
@@ -246,7 +254,9 @@ GRAVEST_FIRST = (
     *(
         "proxy-likely",
         "path-changed",
+        "baseline-either",
         "baseline-upper-bound",
+        "baseline-assumed",
         "unknown-time",
         "loopback",
         "near-zero-baseline",
@@ -349,6 +359,15 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
     if bounded := int((baselines.reason == Reason.FLOOR).sum()):
         text = f"the RTT of {part_of(bounded, total)} is an upper bound, the fastest responses"
         yield HealthNote("baseline-upper-bound", "warning", text, bounded)
+    if assumed := int((baselines.reason == Reason.STEADY).sum()):
+        text = (
+            f"the RTT of {part_of(assumed, total)} is their fastest responses', if the server does not take the same "
+        )
+        yield HealthNote("baseline-assumed", "info", f"{text}time for each", assumed)
+    if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
+        text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "
+        what = "the handshake's, or that of acknowledgments and responses, which are slower"
+        yield HealthNote("baseline-either", "warning", text + what, either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):
         text = (
@@ -453,6 +472,5 @@ def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
         text = f"retransmissions took {percent(loss)} of the runtime, and the projection keeps them"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
-        why = "exchanges in part, or a response that is the only one"
-        text = f"{percent(unknown)} of the runtime cannot be divided: {why}"
+        text = f"{percent(unknown)} of the runtime cannot be divided: exchanges in part"
         yield HealthNote("unknown-time", "warning", text, 1)

@@ -13,7 +13,7 @@ FEWEST_RESPONSES = 2
 
 
 def responses(recording: Recording) -> int:
-    """How many exchanges have a response that was captured whole."""
+    """How many answers were captured whole: an exchange of several round trips has as many."""
     exchanges = recording.exchanges
     whole = exchanges.complete & exchanges.wait.where("none".__ne__) & (exchanges.response != MISSING)
-    return int(np.count_nonzero(whole))
+    return int(np.maximum(exchanges.round_trips, 1).sum(where=whole))

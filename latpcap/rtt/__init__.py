@@ -10,7 +10,7 @@ The capture point cuts the path into two halves, and each is measured in these t
 half is network (the near one is the client's own turnaround), at the server only the near half; in between they add up.
 
 measured.py   what the capture shows of each half    paths.py      who shares a path, where it was captured
-choice.py     which of it counts, and how sure       estimate.py   connections and paths
+choice.py     what most of it says, and how sure      estimate.py   connections and paths
 changes.py    when a path's RTT changed          clocks.py     what the senders' clocks say of that
 phases.py     connections cut there              within.py     what a window takes over
 baselines.py  the result                             beyond.py     networks behind a proxy

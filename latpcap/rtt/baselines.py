@@ -50,8 +50,8 @@ class Reason(IntEnum):
     SLOW_DIRECT = 7
     SLOW_DATA = 8
     SYN_ANSWERED = 9
-    OUTWEIGHED = 10
-    QUICKEST = 11
+    LATE_DATA = 10
+    SPLIT = 11
     MIDDLEBOX = 12
     RESENT = 13
     DATA = 14
@@ -60,6 +60,8 @@ class Reason(IntEnum):
     COARSE_CLOCK = 17
     CHANGED = 18
     VARIES = 19
+    STEADY = 20
+    SPLIT_SYN = 21
 
 
 REASON_TEXTS = {
@@ -73,12 +75,16 @@ REASON_TEXTS = {
     Reason.SLOW_DIRECT: "handshake and acknowledgments were slower than the faster responses, an upper bound",
     Reason.SLOW_DATA: "data takes longer than the handshake's small packets",
     Reason.SYN_ANSWERED: "a host on the way (firewall, load balancer) answered the SYN: data takes much longer",
-    Reason.OUTWEIGHED: "many in-stream samples against a slower handshake",
-    Reason.QUICKEST: "handshake and in-stream differ: the faster of them, as hosts only ever add",
+    Reason.LATE_DATA: "the handshake; acknowledgments were slower than the faster responses",
+    Reason.SPLIT: "handshake and in-stream differ, and nothing tells which is right: the range holds both",
     Reason.MIDDLEBOX: "handshake and responses agree; acknowledgments come from a host on the way",
     Reason.RESENT: "the SYN was sent more than once, so the handshake does not count: acknowledgments of data",
     Reason.DATA: "no handshake was captured: acknowledgments of data",
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
+    Reason.STEADY: "no handshake and no clean ACK: the fastest responses, all alike, if the server does not take "
+    "the same time for each",
+    Reason.SPLIT_SYN: "the handshake; all responses took plainly longer: a host on the way answered it, or the server "
+    "takes as long for each; the range holds both",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
     Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",

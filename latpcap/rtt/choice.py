@@ -1,4 +1,7 @@
-"""The RTT of one half of a path: which of its measurements count, why, and how sure that is.
+"""The RTT of one half of a path, from weighed evidence: what most of it supports, and how sure that is.
+
+Handshakes and acknowledgments name an RTT; responses and answers bound it from above, and bear out a measurement that
+they agree with. No single packet decides: a bound takes several, and one that contradicts all else is an outlier.
 
 All results are arrays with one value a group (a connection or a path), in ns.
 """
@@ -10,32 +13,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from latpcap.rtt.baselines import Method, Reason
-from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, Half, Values, typical
+from latpcap.rtt.measured import COARSE, MIN_FOR_DENSITY, SEVERAL, Half, Values, typical
 from latpcap.rtt.varying import Varying, varying
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
 from latpcap.tables.quantiles import Grouped
 
-__all__ = ["MIN_ACKS_TO_OUTWEIGH", "Chosen", "choose", "less_work", "limits"]
+__all__ = ["AGREE", "HOST_NS", "PLAIN_NS", "STEADY", "SURE", "Chosen", "choose", "less_work", "limits"]
 
 
 AGREE = 0.10
-"""Handshake and acknowledgments agree when they differ by less of the handshake."""
-BUSY_HOST_NS = 100_000
-"""What a busy host adds to a measurement; what differs by less, agrees."""
-MIN_ACKS_TO_REFUTE = 3
-"""Acknowledgments that are evidence against a handshake."""
-MIN_ACKS_TO_OUTWEIGH = 10
-"""Acknowledgments that outweigh it."""
-MIN_BOUNDS = 5
-"""Responses that say how fast the faster ones are."""
-CONFIRMING = 2.0
-"""Responses within this many times the handshake confirm it. Data that takes longer was not answered by the host that
-answered the SYN, where the difference is plain:"""
+"""Two measurements agree when they differ by less than this part, or by what a busy host adds to one (`HOST_NS`)."""
+PLAIN = 2.0
 PLAIN_NS = 1_000_000
-MIDDLEBOX = 4
-"""Acknowledgments this many times faster than handshake and responses come from a host on the way (NAT, proxy)."""
-REFUTED = 0.25
-"""How much slower than the faster responses a handshake may be and yet be confirmed by them."""
+"""So many times another, and so much above it, is a plain difference: more than what hosts do for a small request."""
+MIN_BOUNDS = 5
+"""Responses that weigh as much as several measurements; fewer weigh as one."""
+STEADY = 20
+"""Responses that measure the RTT, where nothing else does and the faster quarter of them is alike:"""
+ALIKE = 0.05
+STEADY_LOW = 0.85
+"""to this part of them. The rest may be work that the host does for each."""
+SURE = 2.0
+"""Evidence of this weight is a mass: a lone packet that contradicts it is an outlier."""
 FLOOR_QUANTILE = 0.05
 """The response floor of many waits: low, but no single outlier."""
 FASTER_QUANTILE = 0.25
@@ -43,7 +42,7 @@ FASTER_QUANTILE = 0.25
 
 # The errors seen over the lab's captures, docs/model.md C.2.
 HOST_NS = 100_000
-"""What the far host's turnaround adds to the least measurement."""
+"""What a busy host's turnaround adds to a measurement."""
 HANDSHAKE_NS = 200_000
 """The same for a handshake that stands alone: accepting a connection is more work than acknowledging data."""
 MIN_NETWORK = 0.25
@@ -52,10 +51,6 @@ DATA_SLOWER = 0.10
 """Data may take this much longer than a handshake that stands alone."""
 DRIFT = 0.02
 """The mean RTT lies this much above the typical one, on links as steady as the lab's."""
-FLOOR_LOW = 0.8
-"""Of the fastest responses, where handshake and acknowledgments were slower: the rest may be service."""
-FAR_OFF = 2.0
-"""Handshake and acknowledgments that took this many times as long as an answer say nothing of the path."""
 
 
 class Chosen(Struct, frozen=True):
@@ -65,7 +60,11 @@ class Chosen(Struct, frozen=True):
     method: Ints
     reason: Ints
     measured: Floats
-    """The same before responses and answers bounded it; NaN where nothing was measured."""
+    """The same before responses bounded it; NaN where nothing was measured."""
+    rival: Floats
+    """What other evidence says that weighs as much; NaN where there is none."""
+    weight: Floats
+    """Of what supports the value: a measurement weighs 1, several of a kind 2, responses that bear them out up to 2."""
     samples: Ints
     """Measurements that the value rests on."""
     direct: Ints
@@ -75,8 +74,12 @@ class Chosen(Struct, frozen=True):
     floor: Floats
     faster: Floats
     """The response floor and the faster quarter of the responses; NaN where there are few."""
+    bound: Floats
+    """What several responses or answers were no slower than; NaN where there are none."""
     fastest: Floats
     """The fastest answer; NaN where there is none."""
+    steady: Bools
+    """Its responses measure the RTT: they are many, and the faster ones alike."""
     deficit: Floats
     """By how much the responses were faster than the value, on the average over all of them."""
     varying: Varying
@@ -86,47 +89,62 @@ class Chosen(Struct, frozen=True):
     @property
     def most(self) -> Floats:
         """The least bound, or the value where that is less."""
-        return np.fmin(self.value, np.fmin(self.floor, self.fastest))
+        return np.fmin(self.value, self.bound)
 
     @property
     def is_bound_only(self) -> Bools:
         """Nothing was measured, or what was is far off."""
-        no_measure: Bools = (self.method == Method.FLOOR) & ~(self.measured <= FAR_OFF * self.value)
-        return no_measure
+        bound_only: Bools = (self.method == Method.FLOOR) & ~(self.measured <= PLAIN * self.value)
+        return bound_only
 
 
 def choose(half: Half, group: Ints, count: int, step_ns: int, resent: Bools) -> Chosen:
-    """Choose for each of `count` groups; `resent`: groups with a SYN that was sent again."""
+    """Weigh the evidence of each of `count` groups; `resent`: groups with a SYN that was sent again."""
     shakes, acks = half.handshakes.grouped(group, count), half.acks.grouped(group, count)
     bounds = half.bounds.grouped(group, count)
+    bound = _of_several(half.bounding.grouped(group, count))
+    floor, faster = bounds.quantile(FLOOR_QUANTILE), bounds.quantile(FASTER_QUANTILE)
+    faster = np.where(bounds.counts >= MIN_BOUNDS, faster, np.nan)
+    steady = _steady(bounds.counts, bound, faster, half.late.grouped(group, count))
+    varies = varying(shakes, acks, bounds, step_ns)
     h, a = typical(shakes, step_ns), typical(acks, step_ns)
-    enough = bounds.counts >= MIN_BOUNDS
-    floor = bounds.quantile(FLOOR_QUANTILE)
-    faster = np.where(enough, bounds.quantile(FASTER_QUANTILE), np.nan)
-    use_h, use_a, reason = _reconcile(h, a, shakes.counts, acks.counts, faster, resent)
+    limit = np.where(varies.is_so, np.inf, bound + np.where(step_ns > COARSE * bound, step_ns, 0))
+    use_h, use_a, weight, rival, reason = _weighed(
+        h, a, shakes.counts, acks.counts, bounds.counts, limit, faster, steady, resent
+    )
     pool = _pool(half, group, count, use_h, use_a)
-    value, fastest = typical(pool, step_ns), half.answers.grouped(group, count).quantile(0)
+    value = typical(pool, step_ns)
     method = first_that_holds(
         [use_h & use_a, use_h, use_a], [Method.BOTH, Method.HANDSHAKE, Method.IN_STREAM], Method.UNKNOWN
     )
-    none = np.zeros(count)
-    direct, varies = shakes.counts + acks.counts, varying(shakes, acks, bounds)
+    reason = np.where((reason == Reason.ALONE) & (faster <= PLAIN * h), Reason.CONFIRMED, reason)
+    measured = np.where(np.isnan(value), np.fmin(h, a), value)
+    few, fastest = pool.counts < MIN_FOR_DENSITY, half.answers.grouped(group, count).quantile(0)
+    value = np.where(few & (value > limit) & ~_agree(value, faster), bound, value)
+    by_fastest = few & ~varies.is_so & _agree(value, fastest)
+    least = value - np.maximum(DRIFT * value, HOST_NS / 4)
+    value = np.where(by_fastest, np.fmin(value, np.maximum(fastest, least)), value)
+    none = np.full(count, np.nan)
     chosen = Chosen(
         value,
         method,
         reason,
-        value,
+        measured,
+        rival,
+        weight,
         pool.counts,
-        direct,
+        shakes.counts + acks.counts,
         pool,
         floor,
         faster,
+        bound,
         fastest,
-        none,
+        steady,
+        np.zeros(count),
         varies,
-        np.full(count, np.nan),
+        none,
     )
-    chosen = _by_variation(_by_answers(_by_responses(chosen, bounds, step_ns), step_ns), h, a)
+    chosen = _by_variation(_split(_by_responses(chosen, bounds, step_ns)), h, a)
     return replace(chosen, deficit=_deficit(chosen.value, half.bounds, group))
 
 
@@ -135,7 +153,8 @@ def less_work(chosen: Chosen, other: Ints) -> Chosen:
 
     `other`: a group of the same path of which more is known, and so how much of its responses was work; -1 for none.
     """
-    there = np.flatnonzero((chosen.reason == Reason.FLOOR) & (other >= 0))
+    responses_only = np.isin(chosen.reason, (Reason.FLOOR, Reason.STEADY))
+    there = np.flatnonzero(responses_only & (other >= 0))
     work = (chosen.floor - chosen.value)[other[there]]
     fits = (work >= 0) & (work < (1 - MIN_NETWORK) * chosen.floor[there])
     there, work = there[fits], work[fits]
@@ -157,31 +176,79 @@ def _deficit(value: Floats, bounds: Values, group: Ints) -> Floats:
     return missing / np.maximum(np.bincount(groups, minlength=len(value)), 1)
 
 
-def _reconcile(
-    h: Floats, a: Floats, shakes: Ints, acks: Ints, faster: Floats, resent: Bools
-) -> tuple[Bools, Bools, Ints]:
-    """The rules of docs/model.md C.2, first match wins: whether handshakes and acknowledgments count, and why."""
-    has_h, has_a = shakes > 0, acks > 0
-    apart = ~_agree(h, a)
-    evidence, refuted = acks >= MIN_ACKS_TO_REFUTE, h > faster * (1 + REFUTED)
-    rules: list[tuple[Bools, bool, bool, Reason]] = [
-        (~has_h & has_a & resent, False, True, Reason.RESENT),
-        (~has_h & has_a, False, True, Reason.DATA),
-        (~has_h, False, False, Reason.NONE),
-        (~has_a & (faster <= CONFIRMING * h), True, False, Reason.CONFIRMED),
-        (~has_a, True, False, Reason.ALONE),
-        (~apart, True, True, Reason.AGREE),
-        (evidence & (a > CONFIRMING * h) & (a > h + PLAIN_NS), False, True, Reason.SYN_ANSWERED),
-        (evidence & (a > h), False, True, Reason.SLOW_DATA),
-        (a > h, True, True, Reason.QUICKEST),
-        (refuted, False, True, Reason.SLOW_HANDSHAKE),
-        (evidence & (MIDDLEBOX * a < h) & (faster > 0), True, False, Reason.MIDDLEBOX),
-        (acks >= MIN_ACKS_TO_OUTWEIGH, False, True, Reason.OUTWEIGHED),
+# --- what counts ------------------------------------------------------------------------------------------------------
+
+
+def _of_several(values: Grouped) -> Floats:
+    """A low value of each group that no single one decides: of few the middle one, of many the 5 % quantile."""
+    counts = values.counts
+    few = np.minimum((counts + 1) // 2, SEVERAL)
+    rank = np.maximum(np.ceil(FLOOR_QUANTILE * counts), few).astype(np.int64) - 1
+    there = counts > 0
+    found = np.full(len(counts), np.nan)
+    found[there] = values.values[(values.starts[:-1] + rank)[there]]
+    return found
+
+
+def _steady(responses: Ints, bound: Floats, faster: Floats, late: Grouped) -> Bools:
+    """They are many and the faster ones alike, and no late ACKs show that their sender took that time itself."""
+    alike = faster - bound <= np.fmax(ALIKE * bound, HOST_NS)
+    worked = (late.counts >= SEVERAL) & (_of_several(late) < (1 - AGREE) * faster)
+    steady: Bools = (responses >= STEADY) & alike & ~worked
+    return steady
+
+
+def _weighed(
+    h: Floats,
+    a: Floats,
+    shakes: Ints,
+    acks: Ints,
+    responses: Ints,
+    bound: Floats,
+    faster: Floats,
+    steady: Bools,
+    resent: Bools,
+) -> tuple[Bools, Bools, Floats, Floats, Ints]:
+    """Whether handshakes and acknowledgments count, the weight behind them, what weighs as much against them, and why.
+
+    A measurement of which several responses are faster is refuted. Where the two are apart, the heavier counts.
+    """
+    stands_h, stands_a = (
+        (n > 0) & ~((value > bound) & ~_agree(value, bound) & ~_agree(value, faster) & (n < MIN_FOR_DENSITY))
+        for value, n in ((h, shakes), (a, acks))
+    )
+    weight_h, weight_a = (
+        np.where(stands, (1 + np.minimum(n, SEVERAL)) / 2, 0.0) for stands, n in ((stands_h, shakes), (stands_a, acks))
+    )
+    apart = stands_h & stands_a & ~_agree(h, a)
+    of_responses = np.where(responses >= MIN_BOUNDS, 2.0, np.where(responses > 0, 1.0, 0.0))
+    plain = np.abs(h - a) > PLAIN_NS
+    borne_h, borne_a = (
+        (_agree(value, bound) | _agree(value, faster)) & (plain | steady | (value < other) | ~apart)
+        for value, other in ((h, a), (a, h))
+    )
+    weight_h += of_responses * (borne_h & stands_h)
+    weight_a += of_responses * (borne_a & stands_a)
+    by_data = np.where((a < h) | (acks >= SEVERAL), weight_a >= weight_h, weight_a > weight_h)
+    use_a = stands_a & (~apart | by_data)
+    use_h = stands_h & (~apart | ~by_data)
+    twice = of_responses * (borne_h & borne_a & stands_h & stands_a)
+    weight = np.where(apart, np.maximum(weight_h, weight_a), weight_h + weight_a - twice)
+    even = apart & (np.abs(weight_h - weight_a) < 1)
+    rival = np.where(even, np.where(use_a, h, a), np.nan)
+    why = [
+        (use_h & use_a, Reason.AGREE),
+        (even, Reason.SPLIT),
+        (use_h & (acks == 0), Reason.ALONE),
+        (use_h & (a < h), Reason.MIDDLEBOX),
+        (use_h, Reason.LATE_DATA),
+        (use_a & (shakes == 0), np.where(resent, Reason.RESENT, Reason.DATA)),
+        (use_a & (a > PLAIN * h) & plain, Reason.SYN_ANSWERED),
+        (use_a & (a > h), Reason.SLOW_DATA),
+        (use_a, Reason.SLOW_HANDSHAKE),
     ]
-    conditions = [rule for rule, *_ in rules]
-    use_h = first_that_holds(conditions, [use for _, use, _, _ in rules], True)
-    use_a = first_that_holds(conditions, [use for _, _, use, _ in rules], True)
-    return use_h, use_a, first_that_holds(conditions, [why for *_, why in rules], Reason.QUICKEST)
+    reason = first_that_holds([rule for rule, _ in why], [text for _, text in why], Reason.NONE)
+    return use_h, use_a, weight, rival, reason
 
 
 def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Grouped:
@@ -195,34 +262,37 @@ def _pool(half: Half, group: Ints, count: int, use_h: Bools, use_a: Bools) -> Gr
 
 
 def _by_responses(chosen: Chosen, bounds: Grouped, step_ns: int) -> Chosen:
-    """Where nothing else is known, or the responses were faster than it, they count."""
-    unknown = (chosen.method == Method.UNKNOWN) & (bounds.counts > 0)
-    refuted = chosen.value > chosen.faster + step_ns
-    fastest = chosen.floor
-    coarse = unknown & (step_ns > COARSE * fastest)
+    """Where nothing else is known, or several responses were faster than all that is, they count."""
+    late = chosen.value > chosen.faster + step_ns
+    unknown = ((chosen.method == Method.UNKNOWN) & (bounds.counts > 0)) | late
+    if not unknown.any():
+        return chosen
+    value, coarse = chosen.bound, unknown & (step_ns > COARSE * chosen.bound)
     if coarse.any():
-        fastest = np.where(coarse, typical(bounds, step_ns), fastest)
-    rules = [unknown, refuted]
+        value = np.where(coarse & (bounds.counts > 0), typical(bounds, step_ns), value)
+    reason = first_that_holds([chosen.steady, chosen.direct > 0], [Reason.STEADY, Reason.SLOW_DIRECT], Reason.FLOOR)
     return replace(
         chosen,
-        value=first_that_holds(rules, [fastest, chosen.faster], chosen.value),
-        method=first_that_holds(rules, [Method.FLOOR, Method.FLOOR], chosen.method),
-        reason=first_that_holds(rules, [Reason.FLOOR, Reason.SLOW_DIRECT], chosen.reason),
-        samples=np.where(unknown | refuted, bounds.counts, chosen.samples),
+        value=np.where(unknown, value, chosen.value),
+        method=np.where(unknown, Method.FLOOR, chosen.method),
+        reason=np.where(unknown, reason, chosen.reason),
+        samples=np.where(unknown, bounds.counts, chosen.samples),
+        weight=np.where(unknown, np.where(chosen.steady, SURE, 0.0), chosen.weight),
     )
 
 
-def _by_answers(chosen: Chosen, step_ns: int) -> Chosen:
-    """No RTT is longer than the fastest answer. Only many measurements of a path that varies may typically be."""
-    few = chosen.pool.counts < MIN_FOR_DENSITY
-    most = chosen.fastest + np.where(step_ns > COARSE * chosen.fastest, step_ns, 0)
-    bounded = few & (chosen.value > most)
-    refuted = bounded & ~_agree(chosen.value, most) & (chosen.method != Method.FLOOR)
+def _split(chosen: Chosen) -> Chosen:
+    """A handshake alone beside steady responses that take plainly longer, and nothing that tells which is the path's.
+
+    A host on the way answered it, or the server takes its time for each.
+    """
+    value, bound = chosen.value, chosen.bound
+    longer = chosen.steady & (bound - value > value / PLAIN + PLAIN_NS)
+    two = (chosen.method == Method.HANDSHAKE) & (chosen.direct == chosen.pool.counts) & longer
     return replace(
         chosen,
-        value=np.where(bounded, most, chosen.value),
-        method=np.where(refuted, Method.FLOOR, chosen.method),
-        reason=np.where(refuted, Reason.SLOW_DIRECT, chosen.reason),
+        rival=np.where(two, bound, chosen.rival),
+        reason=np.where(two, Reason.SPLIT_SYN, chosen.reason),
     )
 
 
@@ -237,15 +307,17 @@ def _by_variation(chosen: Chosen, h: Floats, a: Floats) -> Chosen:
         chosen,
         value=value,
         measured=np.where(varies, value, chosen.measured),
+        rival=np.where(varies, np.nan, chosen.rival),
         method=np.where(varies, method, chosen.method),
         reason=np.where(varies, Reason.VARIES, chosen.reason),
         samples=np.where(varies, chosen.direct, chosen.samples),
+        weight=np.where(varies, SURE, chosen.weight),
     )
 
 
 def _agree(one: Floats, other: Floats) -> Bools:
     """They differ by no more than what busy hosts add."""
-    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, BUSY_HOST_NS)
+    agree: Bools = np.abs(one - other) <= np.maximum(AGREE * one, HOST_NS)
     return agree
 
 
@@ -266,17 +338,20 @@ def limits(chosen: Chosen, step_ns: int) -> tuple[Floats, Floats]:
     up = np.fmax(DRIFT * measured, np.fmax(pool.quantile(0.5) - measured, 2 * above / roots)) + HOST_NS / 4 + tick
     up = np.where(alone, np.fmax(up, DATA_SLOWER * measured), up)
     low = np.minimum(np.maximum(value - down, value * MIN_NETWORK), value - chosen.deficit)
-    low = first_that_holds([chosen.is_bound_only, bound], [0.0, FLOOR_LOW * chosen.most], low)
+    of_responses = np.where(chosen.steady | ~chosen.is_bound_only, STEADY_LOW * value - HOST_NS - tick, 0.0)
+    of_responses = np.where(chosen.is_bound_only & (value < PLAIN_NS), 0.0, of_responses)
+    low = np.where(bound, np.maximum(of_responses, 0), low)
     most = np.where(np.isnan(chosen.faster), np.inf, np.fmax(chosen.faster, value) + tick)
-    typical_bound = first_that_holds(
-        [np.isnan(measured), np.isnan(chosen.faster) & chosen.is_bound_only], [chosen.floor, value], measured
-    )
-    high = np.where(bound, np.fmin(np.fmax(value, typical_bound) + tick, most), np.fmin(measured + up, most))
+    at_most = np.where(np.isnan(measured) | chosen.is_bound_only, np.fmax(value, chosen.faster), measured)
+    high = np.where(bound, np.fmin(np.fmax(value, at_most) + tick, most), np.fmin(measured + up, most))
     sure = np.fmax(chosen.work, HANDSHAKE_NS)
     taken_off = ~np.isnan(chosen.work)
     low, high = np.where(taken_off, np.maximum(value - sure, 0), low), np.where(taken_off, value + sure, high)
+    believed = (chosen.weight < SURE) | _agree(value, chosen.fastest)
+    low = np.fmin(low, np.where(believed, chosen.fastest, chosen.bound))
+    low, high = np.fmin(low, (1 - DRIFT) * chosen.rival), np.fmax(high, (1 + DRIFT) * chosen.rival)
     varies = chosen.varying
-    return np.where(varies.is_so, varies.low, np.fmin(low, chosen.fastest)), np.where(varies.is_so, varies.high, high)
+    return np.where(varies.is_so, varies.low, low), np.where(varies.is_so, varies.high, high)
 
 
 def _beyond(distance: Floats) -> Floats:

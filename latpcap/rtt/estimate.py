@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from latpcap.rtt.baselines import AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK, Baselines, Method, Reason
 from latpcap.rtt.beyond import Beyond, further
 from latpcap.rtt.changes import find
-from latpcap.rtt.choice import MIN_ACKS_TO_OUTWEIGH, Chosen, choose, less_work, limits
-from latpcap.rtt.measured import Direct, Half, direct, halves, whole_handshakes
+from latpcap.rtt.choice import AGREE, PLAIN_NS, STEADY, SURE, Chosen, choose, less_work, limits
+from latpcap.rtt.measured import MIN_FOR_DENSITY, Direct, Half, direct, halves, whole_handshakes
 from latpcap.rtt.paths import Paths, paths, position
 from latpcap.rtt.phases import Changes, Phases
 from latpcap.tables.columns import Bools, Floats, Ints, first_that_holds
@@ -24,8 +24,7 @@ DIRECT = (Method.HANDSHAKE, Method.IN_STREAM, Method.BOTH)
 
 FAR = 4.0
 FAR_NS = 5_000_000
-MIN_FAR_RESPONSES = 20
-"""A proxy is suspected where even the fastest of this many responses took `FAR` times the RTT, and `FAR_NS` more."""
+"""A proxy is suspected where even the fastest of `STEADY` responses took `FAR` times the RTT, and `FAR_NS` more."""
 
 
 TOO_COARSE_NS = 1_000_000_000
@@ -111,16 +110,17 @@ def _estimated(
     resent[group[resent_own]] = True
     by_period = [choose(half, group, count, step_ns, resent) for half in (far, near)]
     if place is None:
-        place = position(found, *by_period)
+        place = position(found, by_period[0], by_period[1], step_ns)
     else:
-        place = _place_of_periods(found, phases.changes, by_period, place)
+        place = _place_of_periods(found, phases.changes, by_period, place, step_ns)
         by_period = [less_work(chosen, _neighbour(chosen, phases.changes)) for chosen in by_period]
     of_periods = _suspect_proxy(_baselines(far, near, by_period, place, group, step_ns, handshake), far, group)
     own = np.arange(len(group))
     alone = count == len(group)  # each connection is its path's only one
     by_phase = by_period if alone else [choose(half, own, len(own), step_ns, resent_own) for half in (far, near)]
     of_phases = _baselines(far, near, by_phase, place[group], own, step_ns, handshake)
-    of_phases = _from_siblings(of_phases, _each(of_periods, group), _relevant(by_phase, place[group]))
+    measurements, weight = (_relevant(by_phase, place[group], name) for name in ("direct", "weight"))
+    of_phases, of_periods = _from_siblings(of_phases, of_periods, group, measurements, weight)
     if step_ns >= TOO_COARSE_NS:
         of_periods, of_phases = _unmeasured(of_periods), _unmeasured(of_phases)
     of_exchanges = phases.at(recording.exchanges.connection, recording.exchanges.begin)
@@ -138,12 +138,14 @@ def _estimated(
     )
 
 
-def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints) -> Ints:
+def _place_of_periods(found: Paths, changes: Changes, chosen: list[Chosen], known: Ints, step_ns: int) -> Ints:
     """Where the capture was taken: as the whole path shows, or else one of its periods."""
     path = changes.path_of_period
     periods = Paths(path, [found.client[each] for each in path], [found.server[each] for each in path])
     place = known.copy()
-    np.maximum.at(place, path, np.where(known[path] == AT_UNKNOWN, position(periods, *chosen), AT_UNKNOWN))
+    np.maximum.at(
+        place, path, np.where(known[path] == AT_UNKNOWN, position(periods, chosen[0], chosen[1], step_ns), AT_UNKNOWN)
+    )
     return place[path]
 
 
@@ -226,15 +228,24 @@ def _mean(connection: Ints, values: Ints, group: Ints, count: int) -> Floats:
     return np.where(number > 0, np.bincount(groups, values, count) / np.maximum(number, 1), np.nan)
 
 
-def _relevant(chosen: list[Chosen], place: Ints) -> Ints:
-    """Direct measurements of the halves that matter: the fewer of two."""
-    far, near = (each.direct for each in chosen)
+def _relevant(chosen: list[Chosen], place: Ints, name: str) -> Floats:
+    """What is known of the halves that matter: the less of two."""
+    far, near = (getattr(each, name) for each in chosen)
     return first_that_holds([place == AT_SERVER, place == BETWEEN], [near, np.minimum(far, near)], far)
 
 
-def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines:
-    """The path's baseline where a connection has few measurements of its own."""
-    few = direct < MIN_ACKS_TO_OUTWEIGH
+def _from_siblings(
+    own: Baselines, paths: Baselines, path: Ints, direct: Floats, weight: Floats
+) -> tuple[Baselines, Baselines]:
+    """The path's baseline where a connection has few measurements of its own.
+
+    But not where its own evidence is a mass and plainly apart: one address may stand for hosts that are near and far.
+    The path's range holds both then.
+    """
+    shared = _each(paths, path)
+    apart = np.abs(own.baseline - shared.baseline) > np.maximum(PLAIN_NS, AGREE * own.baseline)
+    at_odds = apart & (weight >= SURE) & np.isin(own.method, DIRECT)
+    few = (direct < MIN_FOR_DENSITY) & ~at_odds
     own_fits = (direct > 0) & (own.baseline >= shared.low) & (own.baseline <= shared.high)
     lent = few & ~own_fits & np.isin(shared.method, DIRECT)
     kept = ("position", "handshake")
@@ -246,7 +257,10 @@ def _from_siblings(own: Baselines, shared: Baselines, direct: Ints) -> Baselines
     measured = ("in_stream_min", "in_stream_median", "in_stream_mean", "floor")
     taken |= {name: np.where(np.isnan(getattr(own, name)), taken[name], getattr(own, name)) for name in measured}
     taken["reason"] = np.where(lent, Reason.SIBLINGS, taken["reason"])
-    return replace(own, **taken)
+    low, high, other = paths.low.copy(), paths.high.copy(), np.flatnonzero(at_odds)
+    np.minimum.at(low, path[other], own.low[other])
+    np.maximum.at(high, path[other], own.high[other])
+    return replace(own, **taken), replace(paths, low=low, high=high)
 
 
 def _each(shared: Baselines, path: Ints) -> Baselines:
@@ -258,7 +272,7 @@ def _suspect_proxy(found: Baselines, far: Half, path: Ints) -> Baselines:
     """Say so where no response came near the RTT: something else may have answered for the server."""
     bounds = far.bounds.grouped(path, len(found.baseline))
     least = bounds.quantile(0) + found.near
-    direct = np.isin(found.method, DIRECT) & (bounds.counts >= MIN_FAR_RESPONSES)
+    direct = np.isin(found.method, DIRECT) & (bounds.counts >= STEADY)
     suspect = direct & (least > FAR * found.baseline) & (least > found.baseline + FAR_NS)
     return replace(found, reason=np.where(suspect, Reason.FAR_RESPONSES, found.reason))
 
@@ -283,6 +297,9 @@ def _unmeasured(found: Baselines) -> Baselines:
 
 
 def _given(found: Baselines, given_ms: float) -> Baselines:
+    """What no response took on one side of an unknown capture point, is on the other."""
     value = np.full(len(found.baseline), given_ms * 1e6)
     method, reason = np.full(len(value), Method.GIVEN), np.full(len(value), Reason.GIVEN)
-    return replace(found, baseline=value, low=value, high=value, method=method, reason=reason)
+    beyond = np.nan_to_num(np.maximum(1 - found.floor / np.maximum(value, 1), 0))
+    near_share = np.where(found.position == AT_UNKNOWN, beyond, found.near_share)
+    return replace(found, baseline=value, low=value, high=value, near_share=near_share, method=method, reason=reason)

@@ -29,13 +29,27 @@ from latpcap.tables.columns import Bools, Floats, Ints
 from latpcap.tables.quantiles import Grouped
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording, Samples
 
-__all__ = ["COARSE", "MIN_FOR_DENSITY", "Direct", "Half", "Values", "direct", "halves", "typical", "whole_handshakes"]
+__all__ = [
+    "COARSE",
+    "MIN_FOR_DENSITY",
+    "SEVERAL",
+    "Direct",
+    "Half",
+    "Values",
+    "direct",
+    "halves",
+    "typical",
+    "whole_handshakes",
+]
 
 
 MAX_IN_FLIGHT = 10
 """Data behind more segments in flight (the initial window, RFC 6928) waited in queues that a request never sees."""
 DELAYED_NS = 20_000_000
 """An ACK this much later than the fastest was delayed by its sender (RFC 1122: up to 500 ms; Linux 40 ms)."""
+SEVERAL = 3
+"""Packets that no single one overturns. Fewer ACKs of a connection that shows neither its beginning nor an answer are
+what is left of one: they only bound, as nothing tells which copy of the data they acknowledge."""
 LONGEST_NS = 2.0**62
 """More than a century; what is longer no integer holds."""
 MIN_FOR_DENSITY = 10
@@ -87,8 +101,19 @@ class Half(Struct, frozen=True):
     bounds: Values
     answers: Values
     """The fastest of each connection."""
+    late: Values
+    """ACKs that may have been delayed: they bound, too, and show that their sender waited for something."""
     is_clean: Bools
     """Which of the half's samples `acks` are."""
+
+    @property
+    def bounding(self) -> Values:
+        """All that bounds it, each packet once: most answers are responses."""
+        last = max(int(values.connection.max(initial=-1)) for values in (self.bounds, self.answers))
+        least = np.full(last + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, self.bounds.connection, self.bounds.ns)
+        others = self.answers.where(self.answers.ns < least[self.answers.connection])
+        return self.bounds + others + self.late
 
 
 def halves(recording: Recording, phases: Phases) -> tuple[Half, Half]:
@@ -224,9 +249,13 @@ def _half(sampled: _Sampled, phases: Phases, shakes: Values, bounds: Values, ans
     least = np.minimum(confirmed, _least(path, count, acks, bounds, answers))
     group = path[acks.connection]
     prompt = acks.ns < least[group] + DELAYED_NS
+    count = len(phases)
+    opened, answered, samples = (np.bincount(values.connection, minlength=count) for values in (shakes, bounds, acks))
+    left_over = ((opened + answered == 0) & (samples < SEVERAL))[acks.connection]
     unsure = prompt & alone & (acks.ns >= DELAYED_NS) & (confirmed[group] > acks.ns + DELAYED_NS)
+    unsure |= prompt & left_over
     is_clean[is_clean] = prompt & ~unsure
-    return Half(shakes, acks.where(prompt & ~unsure), bounds + acks.where(unsure), answers, is_clean)
+    return Half(shakes, acks.where(prompt & ~unsure), bounds, answers, acks.where(unsure | ~prompt), is_clean)
 
 
 def _least(path: Ints, count: int, *several: Values) -> Ints:

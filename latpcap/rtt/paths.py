@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.rtt.baselines import AT_CLIENT, AT_SERVER, AT_UNKNOWN, BETWEEN, LOOPBACK
-from latpcap.rtt.choice import Chosen
+from latpcap.rtt.choice import HOST_NS, PLAIN_NS, Chosen
 from latpcap.tables.columns import first_that_holds
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import first_alike, numbered, occurring
@@ -19,8 +19,6 @@ ONE_SIDED = 3.0
 """One half this many times the other: the capture was taken at that end."""
 TURNAROUND_NS = 50_000
 """A half below this is a host's own turnaround, where the other is no more than bounded."""
-SURELY_NETWORK_NS = 100_000
-"""A busy host's turnaround is no longer: where both halves are, the capture was taken in between."""
 
 
 class Paths(Struct, frozen=True):
@@ -44,22 +42,29 @@ def paths(connections: Connections) -> Paths:
     return Paths(np.searchsorted(shown, first), clients, servers)
 
 
-def position(found: Paths, far: Chosen, near: Chosen) -> NDArray[np.int64]:
-    """The position of each path, where one half excludes the other. One that was not measured is at most its bound."""
+def position(found: Paths, far: Chosen, near: Chosen, step_ns: int) -> NDArray[np.int64]:
+    """The position of each path: in between where both halves are surely network, else where one excludes the other.
+
+    A half that was not measured is at most its bound; one whose responses are many and alike is as long as those.
+    """
     one_host = np.array([client == host_of(server) for client, server in zip(found.client, found.server, strict=True)])
     a, b = _measured(far), _measured(near)
+    steady_a, steady_b = (np.where(half.steady, half.value, each) for half, each in ((far, a), (near, b)))
     rules = [
         (one_host.astype(bool), LOOPBACK),
+        (np.minimum(steady_a, steady_b) >= PLAIN_NS + step_ns, BETWEEN),
         ((a >= ONE_SIDED * near.most) | (np.isnan(a) & _turns_around(near, far)), AT_CLIENT),
         ((b >= ONE_SIDED * far.most) | (np.isnan(b) & _turns_around(far, near)), AT_SERVER),
-        (np.minimum(a, b) >= SURELY_NETWORK_NS, BETWEEN),
+        (steady_a >= np.maximum(ONE_SIDED * near.most, PLAIN_NS), AT_CLIENT),
+        (steady_b >= np.maximum(ONE_SIDED * far.most, PLAIN_NS), AT_SERVER),
+        (np.minimum(a, b) >= HOST_NS, BETWEEN),
     ]
     return first_that_holds([rule for rule, _ in rules], [place for _, place in rules], AT_UNKNOWN)
 
 
 def _turns_around(half: Chosen, other: Chosen) -> NDArray[np.bool_]:
     """A half is so short that a host does it alone, and the other, no more than bounded, may be far longer."""
-    alone: NDArray[np.bool_] = (half.floor < TURNAROUND_NS) & (other.most >= ONE_SIDED * half.floor)
+    alone: NDArray[np.bool_] = (half.most < TURNAROUND_NS) & (other.most >= ONE_SIDED * half.most)
     return alone
 
 

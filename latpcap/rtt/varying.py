@@ -46,7 +46,7 @@ class Varying(Struct, frozen=True):
     high: Floats
 
 
-def varying(handshakes: Grouped, acks: Grouped, responses: Grouped) -> Varying:
+def varying(handshakes: Grouped, acks: Grouped, responses: Grouped, step_ns: int) -> Varying:
     """What the measurements say beside the waits for the responses.
 
     The typical response is the typical RTT and some service; the mean of the measurements has no service in it, but
@@ -60,7 +60,7 @@ def varying(handshakes: Grouped, acks: Grouped, responses: Grouped) -> Varying:
     reach = middle - fastest
     tenth = middle - responses.quantile(0.1)
     is_so = responses.counts >= MIN_RESPONSES
-    is_so &= mean - fastest >= np.maximum(PLAIN_NS, PART * reach)
+    is_so &= mean - fastest >= np.maximum(PLAIN_NS + step_ns, PART * reach)
     is_so &= responses.quantile(0.9) - middle <= EVEN * tenth
     is_so &= reach <= OUTLIER * tenth
     is_so &= (most <= middle + ABOVE * reach) & (least >= np.maximum(fastest - BELOW * reach, fastest / 2))
