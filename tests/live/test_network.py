@@ -299,9 +299,14 @@ def test_both_ends_have_the_congestion_control_that_is_asked_for(ports: list[int
             assert connected.stdout is not None
             assert json.loads(connected.stdout.readline()) == [expected] * 4
             there = ["nsenter", f"--net=/proc/{network._keeper.pid}/ns/net", "ss", "-Htin", "state", "established"]
-            far = subprocess.run(there, capture_output=True, text=True, check=True).stdout.splitlines()[1::2]
+
+            def far() -> list[str]:
+                shown = subprocess.run(there, capture_output=True, text=True, check=True).stdout
+                return [line.split()[0] for line in shown.splitlines()[1::2]]
+
+            wait_until(lambda: len(far()) == 4)  # the last acknowledgment may be on its way still
+            assert far() == [expected] * 4
             connected.communicate()
-        assert [line.split()[0] for line in far] == [expected] * 4
 
 
 def test_a_congestion_control_that_the_host_lacks_is_told() -> None:
