@@ -62,7 +62,7 @@ class Ranking:
         self._rows: list[RankRow] = []
         self.files = 0
         self.failures: list[int] = []
-        """For each file that has no row of figures, the exit status that says why: an error would keep what was read."""
+        """For each file that has no row of figures, the exit status that says why: an error would keep the rest."""
 
     def add(self, path: str, progress: Any = None) -> None:
         """Read a file and rank it; one that cannot be read gets a row that says why."""

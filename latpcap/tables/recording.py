@@ -82,9 +82,14 @@ class Exchanges:
     each time, which costs less than the room that it would take.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        """Take the columns of `recording`."""
+    def __init__(self, recording: Recording, rows: tuple[int, int] | None = None) -> None:
+        """Take the columns of `recording`; of some `rows` alone, from a first one up to another."""
         self._recording = recording
+        self._rows = rows
+
+    def within(self, begin: int, end: int) -> Exchanges:
+        """Some of these rows."""
+        return Exchanges(self._recording, (begin, end))
 
     @cached_property
     def connection(self) -> Ints:
@@ -243,8 +248,12 @@ class Exchanges:
         """All of it was captured."""
         return laid(self._recording.scratch, self._column("complete").values)
 
+    def core(self, *names: str) -> Table:
+        """Columns as the core has them, texts as numbers."""
+        return self._recording.exchange_columns(*names, rows=self._rows)
+
     def _column(self, name: str) -> Column:
-        return columns.column(self._recording.exchange_columns(name), name)
+        return columns.column(self.core(name), name)
 
     def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
         return filled(self._recording.scratch, len(self), dtype, values)
@@ -256,10 +265,10 @@ class Exchanges:
         )
 
     def _time(self, name: str) -> Ints:
-        return self._recording._time(self._recording.exchange_columns(name), name)
+        return self._recording._time(self.core(name), name)
 
     def _codes(self, name: str) -> Codes:
-        coded = columns.codes(self._recording.exchange_columns(name), name)
+        coded = columns.codes(self.core(name), name)
         return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
     @property
@@ -420,9 +429,10 @@ class Recording:
         """One row an exchange, with every column: made anew each time."""
         return Table.from_arrow(self._tables.exchanges())
 
-    def exchange_columns(self, *names: str) -> Table:
-        """Some columns of the same, texts as numbers where the core has them so: likewise."""
-        return Table.from_arrow(self._tables.exchanges([*names]))
+    def exchange_columns(self, *names: str, rows: tuple[int, int] | None = None) -> Table:
+        """Some columns of the same, and of some rows, texts as numbers where the core has them so: likewise."""
+        asked = ([*names],) if rows is None else ([*names], rows)
+        return Table.from_arrow(self._tables.exchanges(*asked))
 
     @cached_property
     def statements_table(self) -> Table:
