@@ -269,7 +269,8 @@ class _Block:
             return made[name]()
         if name in CODED:
             return _coded(columns.codes(exchanges.core(name), name))
-        return exchanges.core(name).column(name).combine_chunks()
+        column = exchanges.core(name).column(name).combine_chunks()
+        return column.cast(column.type)  # forgets that nothing was null in these rows
 
     def _service_ms(self) -> Array:
         exchanges, measures, rows = self._exchanges, self._of._measures, slice(self.begin, self.end)
