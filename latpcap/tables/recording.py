@@ -20,13 +20,15 @@ from latpcap.tables.endpoints import host_of
 from latpcap.tables.scratch import Scratch, filled, laid
 from latpcap.tables.selection import Selected
 
-__all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
+__all__ = ["CUT", "FEW", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
+FEW = 1 << 12
+"""Of so few exchanges, as a small group of a ranking has, a column takes next to no room, and longer to make again."""
 CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
 
@@ -297,7 +299,8 @@ class Exchanges:
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room; what all measures ask for is kept."""
-        columns.forget(self, but=("connection", "round_trips"))
+        if len(self) > FEW:
+            columns.forget(self, but=("connection", "round_trips"))
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
