@@ -26,7 +26,7 @@ from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import Recording
-from latpcap.tables.table import MOST_PASSES, PIECE, Table
+from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE, Table
 from latpcap.tables.values import Column, Names, Rows
 
 __all__ = [
@@ -171,7 +171,7 @@ class _ExchangeRows:
         self._measures = measures
         self._recording = measures.recording
         self._length = len(measures.recording.exchanges)
-        self._block_rows = max(PIECE, -(-self._length // MOST_PASSES))
+        self._block_rows = max(BLOCK, -(-self._length // MOST_PASSES))
         self._block = _Block(self, 0)
 
     def __len__(self) -> int:

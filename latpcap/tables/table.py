@@ -29,14 +29,16 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["MOST_PASSES", "PIECE", "Pieces", "Table", "Tabular"]
+__all__ = ["BLOCK", "MOST_PASSES", "PIECE", "Pieces", "Table", "Tabular"]
 
 SHOWN_ROWS = 20
 SHOWN_TEXT = 200
 """Characters of a text in a notebook's cell."""
 ROWS_AT_ONCE = 1_024
-PIECE = 1 << 16
+PIECE = 1 << 14
 """Rows that are written at once."""
+BLOCK = 1 << 16
+"""Rows whose columns are made at once, at least."""
 MOST_PASSES = 16
 """Rows in another order are picked by going through all of them no more often."""
 
@@ -368,7 +370,7 @@ class _Picked:
 
     def ends(self) -> Iterator[int]:
         """As many at once as spares most of the way through the others."""
-        step = max(PIECE, -(-len(self) // MOST_PASSES))
+        step = max(BLOCK, -(-len(self) // MOST_PASSES))
         yield from range(step, len(self), step)
         yield len(self)
 
