@@ -1,6 +1,6 @@
 """The Rust core: captures in, columns out. Written in `core/src/python/`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,7 +100,7 @@ def client_groups(
 
 def annotate(
     sources: list[str],
-    comments: Iterator[list[tuple[int, list[str]]]],
+    comments: Iterable[list[tuple[int, list[str]]]],
     output: str,
     *,
     embed_keys: bool = False,

@@ -136,10 +136,10 @@ pub fn client_groups(
 
 /// Comments from an iterator over batches of a frame and its texts, in the order of the frames.
 struct Comments {
-    batches: Py<PyAny>,
+    /// Until it has ended, or raised.
+    batches: Option<Py<PyAny>>,
     batch: std::vec::IntoIter<(u64, Vec<String>)>,
     next: Option<(u64, Vec<String>)>,
-    /// What the iterator raised: it is asked no more then.
     error: Option<PyErr>,
 }
 
@@ -155,19 +155,18 @@ impl Comments {
     }
 
     fn refill(&mut self) -> bool {
-        if self.error.is_some() {
-            return false;
-        }
+        let Some(batches) = &self.batches else { return false };
         let batch = Python::attach(|py| {
-            let next = self.batches.bind(py).try_iter()?.next();
+            let next = batches.bind(py).try_iter()?.next();
             next.transpose()?.map(|batch| batch.extract::<Vec<_>>()).transpose()
         });
+        let (batch, error) = batch.map_or_else(|error| (None, Some(error)), |batch| (batch, None));
+        self.error = error;
         match batch {
-            Ok(Some(batch)) => self.batch = batch.into_iter(),
-            Ok(None) => return false,
-            Err(error) => self.error = Some(error),
+            Some(batch) => self.batch = batch.into_iter(),
+            None => self.batches = None,
         }
-        self.error.is_none()
+        self.batches.is_some()
     }
 }
 
@@ -195,7 +194,8 @@ pub fn annotate(
         sessions = randoms.iter().filter(|random| log.get().0.knows(random)).count();
         key_log = log.get().0.lines_of(randoms);
     }
-    let mut comments = Comments { batches: comments.unbind(), batch: Vec::new().into_iter(), next: None, error: None };
+    let mut comments =
+        Comments { batches: Some(comments.unbind()), batch: Vec::new().into_iter(), next: None, error: None };
     let written = py.detach(|| {
         let keys = if embed_keys { Keys::Embed(&key_log) } else { Keys::Drop };
         let mut file = BufWriter::new(File::create(output)?);

@@ -179,7 +179,7 @@ class _ExchangeRows:
 
     def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
         """The rows from `begin` up to `end`."""
-        parts = []
+        parts: list[ArrowTable] = []
         while begin < end or not parts:
             block = self._block_of(begin)
             until = min(end, block.end)
@@ -233,7 +233,8 @@ class _Block:
         each = lengths[exchanges.text] + lengths[exchanges.fingerprint] + tags[self._ints("tags", -1)]
         errors = columns.codes(exchanges.core("error"), "error")
         each += np.array([*(len(name) for name in errors.names), 0])[errors.codes]
-        return np.cumsum(each) - each
+        before: NDArray[np.int64] = np.cumsum(each) - each
+        return before
 
     def rows(self, begin: int, end: int, names: Sequence[str]) -> ArrowTable:
         """Rows of the block."""

@@ -46,7 +46,9 @@ MOST_PASSES = 16
 class Pieces(Protocol):
     """Rows that are made when they are needed, some at a time: all of them at once may be more than fits."""
 
-    column_names: list[str]
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, in their order."""
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -85,9 +87,10 @@ class Table(Tidy):
     @property
     def _arrow(self) -> ArrowTable:
         """All of it, which is kept from then on."""
-        if not isinstance(self._pieces, _Whole):
-            self._pieces = _Whole(self._pieces.piece(0, len(self)))
-        return self._pieces.arrow
+        whole = self._pieces
+        if not isinstance(whole, _Whole):
+            self._pieces = whole = _Whole(whole.piece(0, len(self)))
+        return whole.arrow
 
     def _made(self, names: Sequence[str] | None = None) -> Iterator[ArrowTable]:
         """The rows piece by piece: one at least, which may be empty."""
