@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,24 +19,20 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 class FileFormat(NamedTuple):
     """How a table is written: its bytes piece by piece, the suffixes of such files, and whether it is text."""
 
-    encode: Callable[[Sequence[str], Iterable[ArrowTable]], Iterator[bytes]]
-    """Takes the names of the columns, and the rows in pieces."""
+    encode: Callable[[Iterable[ArrowTable]], Iterator[bytes]]
+    """Takes the rows in pieces: one at least, which may be empty."""
     suffixes: tuple[str, ...]
     is_text: bool = True
 
 
-def _csv(names: Sequence[str], pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
+def _csv(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     from arro3.io import write_csv
 
-    begun = False
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         buffer = io.BytesIO()
         plain = _without_formulas(piece.combine_chunks())
-        write_csv(plain, buffer, header=not begun, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
-        begun = True
+        write_csv(plain, buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
         yield buffer.getvalue()
-    if not begun:
-        yield (",".join(names) + "\n").encode()
 
 
 def _without_formulas(arrow: ArrowTable) -> ArrowTable:
@@ -57,7 +53,7 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _jsonl(names: Sequence[str], pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
+def _jsonl(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     from arro3.io import write_ndjson
 
     for piece in pieces:
@@ -66,7 +62,7 @@ def _jsonl(names: Sequence[str], pieces: Iterable[ArrowTable]) -> Iterator[bytes
         yield buffer.getvalue()
 
 
-def _parquet(names: Sequence[str], pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
+def _parquet(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     from arro3.core import RecordBatchReader
     from arro3.io import write_parquet
 

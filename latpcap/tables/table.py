@@ -272,7 +272,7 @@ class Table(Tidy):
         """Yield the table as `csv`, `jsonl` or `parquet`, piece by piece; see `write`."""
         if file_format not in FILE_FORMATS:
             raise UsageError(f"no format `{file_format}`: there are {', '.join(FILE_FORMATS)}")
-        yield from FILE_FORMATS[file_format].encode(self.column_names, self._made())
+        yield from FILE_FORMATS[file_format].encode(self._made())
 
     def lacks(self, name: str) -> bool:
         """Whether no row has anything in a column."""
