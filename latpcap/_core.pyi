@@ -100,7 +100,7 @@ def client_groups(
 
 def annotate(
     sources: list[str],
-    comments: dict[int, list[str]],
+    comments: Iterable[list[tuple[int, list[str]]]],
     output: str,
     *,
     embed_keys: bool = False,
@@ -108,7 +108,9 @@ def annotate(
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, int, int]:
-    """Write captures again as pcapng with comments by frame; return how many frames got theirs.
+    """Write captures again as pcapng with comments, which come in batches of a frame and its texts, by frame.
+
+    Returns how many frames got theirs.
 
     The second number is that of the blocks of decryption secrets: dropped unless `embed_keys`, which also adds the
     secrets of `keylog` that are of sessions in `recording`; of how many, is the third.
@@ -313,7 +315,7 @@ class Recording:
     def notes(self) -> _ArrowStream: ...
     def cases(self) -> _ArrowStream: ...
     def connections(self) -> _ArrowStream: ...
-    def exchanges(self, columns: list[str] | None = None) -> _ArrowStream: ...
+    def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> _ArrowStream: ...
     def statements(self) -> _ArrowStream: ...
     def tags(self) -> _ArrowStream: ...
     def rtt_samples(self) -> _ArrowStream: ...
@@ -342,7 +344,7 @@ class SavedExchanges:
     def finish(self, words: list[tuple[str, list[str]]]) -> None:
         """Put them into their order; `words` are those that numbers stand for, column by column."""
 
-    def columns(self, columns: list[str] | None = None) -> _ArrowStream:
+    def columns(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> _ArrowStream:
         """One row an exchange, as `Recording.exchanges`."""
 
 def notes_of(cases: list[dict[str, Any]]) -> _ArrowStream:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from latpcap.capture import read
-from latpcap.errors import CaptureError, LatpcapError, NoDatabaseTraffic
+from latpcap.errors import CaptureError, NoDatabaseTraffic
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RANK_RTT_MS, RankOrder
 from latpcap.tables import sources
@@ -61,15 +61,15 @@ class Ranking:
         self._reading = reading
         self._rows: list[RankRow] = []
         self.files = 0
-        self.failures: list[LatpcapError] = []
-        """Why files have no row of figures."""
+        self.failures: list[int] = []
+        """For each file that has no row of figures, the exit status that says why: an error would keep the rest."""
 
     def add(self, path: str, progress: Any = None) -> None:
         """Read a file and rank it; one that cannot be read gets a row that says why."""
         try:
             rows = list(self._read(path, progress))
         except (CaptureError, NoDatabaseTraffic) as error:
-            self.failures.append(error)
+            self.failures.append(error.exit_status)
             rows = [RankRow(self._called(path), reason=self._without_path(str(error), path))]
         self.files += 1
         self._rows += rows

@@ -391,7 +391,7 @@ class Tables:
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
 
-    def exchanges(self, columns: list[str] | None = None) -> Table:
+    def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
         types: dict[str, Any] = {
             "stream": U32,
             "exchange": U32,
@@ -418,7 +418,7 @@ class Tables:
             "client_ns": I64,
         }
         types |= {"retransmissions": U32, "stalled_ns": I64, "transaction": TEXT, "complete": BOOL}
-        return _table(self.rows, {name: types[name] for name in columns or types})
+        return _table(self.rows[slice(*rows)] if rows else self.rows, {name: types[name] for name in columns or types})
 
     def statements(self) -> Table:
         rows = [{"id": number, "text": text, "kind": _kind(text)} for number, text in enumerate(self.texts)]

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +39,7 @@ def nplus1(fixture: Callable[[str], Fixture]) -> Path:
 
 def told_of(name: str) -> dict[int, list[str]]:
     capture = read_fixture(name)
-    return comments(capture.analyze(), capture.exchanges)
+    return dict(chain.from_iterable(comments(capture.analyze(), capture.exchanges)))
 
 
 def annotated(paths: Path | list[Path], out: Path, **options: bool) -> int:
@@ -94,7 +95,7 @@ def test_findings_are_told_at_their_first_packet(nplus1: Path) -> None:
     }
 
     result: Any = SimpleNamespace(findings=(finding,), projection=SimpleNamespace(told_rtt_ms=15.0))
-    told = comments(result, capture.exchanges)
+    told = dict(chain.from_iterable(comments(result, capture.exchanges)))
     assert told[13][0] == (
         "latpcap: finding n+1: One query for each row  [31m. Join. It would save 299 round trips (4.50 s at 15 ms). "
         "Show its packets with: tcp.stream == 0"

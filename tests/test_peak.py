@@ -1,10 +1,15 @@
-"""How much room the analysis takes at its peak: numpy tells tracemalloc of its columns."""
+"""How much room the analysis takes at its peak: numpy tells tracemalloc of its columns, the system of all."""
 
 import gc
+import subprocess
+import sys
 import tracemalloc
+from collections.abc import Sequence
 from io import BytesIO
+from pathlib import Path
 
-import mysql_wire  # noqa: F401  # puts the generator on the path
+import pytest
+from mysql_wire import OK, capture, message, tcp
 from speed.traffic.kinds import KINDS, Wish
 
 import latpcap
@@ -34,3 +39,52 @@ def sample() -> bytes:
     file = BytesIO()
     KINDS["nplus1"](Wish(4_000, 1, True, 0)).write(file)
     return file.getvalue()
+
+
+LEAST_MB = 64
+"""Of memory that reading may keep: no less can be asked for."""
+PYTHON_MB = 60
+"""What Python takes with all that a command loads."""
+
+
+@pytest.fixture(scope="module")
+def flood(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """320,000 requests in 40 packets, with their answers: more exchanges than fit in the least memory."""
+    path = tmp_path_factory.mktemp("flood") / "pings.pcap"
+    path.write_bytes(capture([(message(0, b"\x0e") * 8_000, message(1, OK) * 8_000)] * 40))
+    return path
+
+
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3))
+"""
+"""Runs a command and prints its peak in MB; a small program, since what starts another one counts there, too."""
+
+
+def peak_mb(arguments: Sequence[str]) -> float:
+    """Of `latpcap` with these arguments, as little as it may keep."""
+    command = [sys.executable, "-m", "latpcap", *arguments, "--quiet", "--memory", f"{LEAST_MB}MB"]
+    done = subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, check=True)
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl", "json", "parquet"])
+def test_a_table_of_any_length_is_written_within_the_memory(flood: Path, tmp_path: Path, file_format: str) -> None:
+    written = str(tmp_path / "exchanges")
+    assert peak_mb(["exchanges", str(flood), "--format", file_format, "-o", written]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_comments_of_any_number_are_written_within_the_memory(flood: Path, tmp_path: Path) -> None:
+    assert peak_mb(["annotate", str(flood), str(tmp_path / "told.pcapng")]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_files_side_by_side_are_read_within_the_memory(tmp_path: Path) -> None:
+    """Two thousand of them: with a buffer of the usual size for each they take 130 MB alone."""
+    for number in range(2_000):
+        wire = tcp.Wire(1_000_000, tcp.client(number))
+        first = wire.packet(0, tcp.SYN)
+        wire.now_ns += 10_000_000_000
+        (tmp_path / f"{number}.pcap").write_bytes(tcp.PCAP_HEADER + first + wire.packet(0, tcp.ACK))
+    assert peak_mb(["captures", str(tmp_path / "*.pcap")]) < LEAST_MB + PYTHON_MB

@@ -19,6 +19,7 @@ from conftest import FIXTURES
 import latpcap as package
 from latpcap import Capture, CaptureError, UsageError, rank, read
 from latpcap.cli import cli
+from latpcap.ranking import Ranking
 from latpcap.result.analysis import Measures
 from latpcap.result.rank import RankRow, rank_rows, rank_table
 from latpcap.result.rank_order import RankOrder
@@ -141,6 +142,22 @@ def test_nothing_that_waits_is_the_last_with_a_rank_not_without_one() -> None:
 
 
 # --- which files ----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_kept_of_a_capture_that_cannot_be_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Any]] = []
+
+    def watched(*given: Any, **more: Any) -> Capture:
+        capture = read(*given, **more)
+        alive.append(weakref.ref(capture))
+        return capture
+
+    monkeypatch.setattr("latpcap.ranking.read", watched)
+    ranking = Ranking(RankOrder())
+    ranking.add(str(NO_TRAFFIC))
+    gc.collect()
+    assert [each() for each in alive] == [None]
+    assert ranking.failures == [4]
 
 
 def test_a_directory_stands_for_the_captures_in_it_and_below(tmp_path: Path) -> None:

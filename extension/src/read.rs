@@ -17,7 +17,7 @@ use super::keys::KeyLog;
 use super::progress::Progress;
 use super::registry::protocols;
 use super::tables::{ArrowTable, Recording, python_error};
-use latpcap_core::capture::{self, AnnotateError, Comments, Keys, Recording as Packets, Remote, Source, Stop};
+use latpcap_core::capture::{self, AnnotateError, Keys, Recording as Packets, Remote, Source, Stop};
 use latpcap_core::client_groups::{Group, Part, groups};
 use latpcap_core::conversation::Forced;
 use latpcap_core::disk::Room;
@@ -134,8 +134,44 @@ pub fn client_groups(
     table::groups(&groups).map(ArrowTable).map_err(python_error)
 }
 
-/// Write captures again as the pcapng file `output`, with comments on their frames; returns how many got theirs, and how
-/// many blocks of decryption secrets there were: dropped unless `embed_keys`, which also adds those secrets of `keylog`
+/// Comments from an iterator over batches of a frame and its texts, in the order of the frames.
+struct Comments {
+    /// Until it has ended, or raised.
+    batches: Option<Py<PyAny>>,
+    batch: std::vec::IntoIter<(u64, Vec<String>)>,
+    next: Option<(u64, Vec<String>)>,
+    error: Option<PyErr>,
+}
+
+impl Comments {
+    fn of(&mut self, frame: u64) -> Vec<String> {
+        while self.next.as_ref().is_none_or(|(next, _)| *next < frame) {
+            self.next = self.batch.next();
+            if self.next.is_none() && !self.refill() {
+                return Vec::new();
+            }
+        }
+        self.next.take_if(|(next, _)| *next == frame).map(|(_, texts)| texts).unwrap_or_default()
+    }
+
+    fn refill(&mut self) -> bool {
+        let Some(batches) = &self.batches else { return false };
+        let batch = Python::attach(|py| {
+            let next = batches.bind(py).try_iter()?.next();
+            next.transpose()?.map(|batch| batch.extract::<Vec<_>>()).transpose()
+        });
+        let (batch, error) = batch.map_or_else(|error| (None, Some(error)), |batch| (batch, None));
+        self.error = error;
+        match batch {
+            Some(batch) => self.batch = batch.into_iter(),
+            None => self.batches = None,
+        }
+        self.batches.is_some()
+    }
+}
+
+/// Write captures again as the pcapng file `output`, with comments on their frames, which an iterator gives in batches
+/// of a frame and its texts, in the order of the frames; returns how many got theirs, and how many blocks of decryption secrets there were: dropped unless `embed_keys`, which also adds those secrets of `keylog`
 /// that are of sessions in `recording`, and says of how many.
 #[pyfunction]
 #[pyo3(signature = (sources, comments, output, *, embed_keys=false, keylog=None, recording=None, progress=None))]
@@ -143,7 +179,7 @@ pub fn client_groups(
 pub fn annotate(
     py: Python<'_>,
     sources: Vec<std::path::PathBuf>,
-    comments: Comments,
+    comments: Bound<'_, PyAny>,
     output: std::path::PathBuf,
     embed_keys: bool,
     keylog: Option<Bound<'_, KeyLog>>,
@@ -158,14 +194,19 @@ pub fn annotate(
         sessions = randoms.iter().filter(|random| log.get().0.knows(random)).count();
         key_log = log.get().0.lines_of(randoms);
     }
-    py.detach(|| {
+    let mut comments =
+        Comments { batches: Some(comments.unbind()), batch: Vec::new().into_iter(), next: None, error: None };
+    let written = py.detach(|| {
         let keys = if embed_keys { Keys::Embed(&key_log) } else { Keys::Drop };
         let mut file = BufWriter::new(File::create(output)?);
-        let written = capture::annotate(sources, &comments, keys, &mut file, &cancel)?;
+        let written = capture::annotate(sources, &mut |frame| comments.of(frame), keys, &mut file, &cancel)?;
         file.flush()?;
         Ok((written.packets, written.secrets, sessions))
-    })
-    .map_err(|error: AnnotateError| match error {
+    });
+    if let Some(error) = comments.error {
+        return Err(error);
+    }
+    written.map_err(|error: AnnotateError| match error {
         AnnotateError::Write(error) => PyOSError::new_err((error.raw_os_error(), error.to_string())),
         error => CaptureError::new_err(error.to_string()),
     })

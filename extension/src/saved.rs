@@ -57,9 +57,17 @@ impl SavedExchanges {
     }
 
     /// One row an exchange, as `Recording.exchanges`.
-    #[pyo3(signature = (columns=None))]
-    fn columns(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
-        let table = py.detach(|| columns.map_or_else(|| self.0.batch(), |names| self.0.coded(&names)));
+    #[pyo3(signature = (columns=None, rows=None))]
+    fn columns(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        rows: Option<(usize, usize)>,
+    ) -> PyResult<ArrowTable> {
+        let table = py.detach(|| match columns {
+            None => self.0.batch(),
+            Some(names) => self.0.coded(&names, rows.map(|(begin, end)| begin..end)),
+        });
         table.map(ArrowTable).map_err(python_error)
     }
 }

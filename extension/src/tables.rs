@@ -110,12 +110,18 @@ impl Recording {
         ArrowTable(self.connections.clone())
     }
 
-    /// One row an exchange: all columns, or those of these names with texts as numbers. Made anew each time.
-    #[pyo3(signature = (columns=None))]
-    fn exchanges(&self, py: Python<'_>, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
+    /// One row an exchange: all columns, or those of these names with texts as numbers, of all `rows` or of those from a
+    /// first one up to another. Made anew each time.
+    #[pyo3(signature = (columns=None, rows=None))]
+    fn exchanges(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        rows: Option<(usize, usize)>,
+    ) -> PyResult<ArrowTable> {
         let table = py.detach(|| match columns {
             None => self.exchanges.batch(),
-            Some(names) => self.exchanges.coded(&names),
+            Some(names) => self.exchanges.coded(&names, rows.map(|(begin, end)| begin..end)),
         });
         table.map(ArrowTable).map_err(python_error)
     }

@@ -96,7 +96,7 @@ def rank(
         click.echo(f"latpcap: stopped after {ranking.files:,} of {len(files):,} files", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
     if len(ranking.failures) == ranking.files:
-        raise click.exceptions.Exit(max(failure.exit_status for failure in ranking.failures))
+        raise click.exceptions.Exit(max(ranking.failures))
     gating.end(gates, dict.fromkeys(rows.column("file")))
 
 

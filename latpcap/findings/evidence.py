@@ -21,7 +21,7 @@ from latpcap.measures.statement_text import CATALOG_WORDS, CUT, reads_catalog
 from latpcap.rtt import Estimate
 from latpcap.tables import columns, passes
 from latpcap.tables.columns import Codes
-from latpcap.tables.recording import MISSING, Exchanges, Recording
+from latpcap.tables.recording import FEW, MISSING, Exchanges, Recording
 from latpcap.tables.texts import Texts
 
 __all__ = ["Evidence", "bools"]
@@ -49,7 +49,8 @@ class Evidence:
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room: replays do."""
-        columns.forget(self, Groups)
+        if len(self.exchanges) > FEW:
+            columns.forget(self, Groups)
         self.exchanges.forget()
 
     # --- what an exchange is for --------------------------------------------------------------------------------------

@@ -339,7 +339,7 @@ def _as_pcapng(path: Path, dropped: int) -> str | None:
 
     try:
         with written(path, private=True) as file:
-            _core.annotate([str(path)], {}, file.name)
+            _core.annotate([str(path)], iter(()), file.name)
             file.seek(0, os.SEEK_END)
             file.write(_statistics(dropped))
     except (OSError, UsageError, DiskFull, _core.CaptureError) as error:

@@ -26,7 +26,9 @@ def embed(keys: _core.KeyLog, recording: _core.Recording, path: Path) -> int:
     """Write the secrets that open sessions of the recording into its file; return of how many sessions they are."""
     try:
         with written(path, private=True) as file:
-            *_, sessions = _core.annotate([str(path)], {}, file.name, embed_keys=True, keylog=keys, recording=recording)
+            *_, sessions = _core.annotate(
+                [str(path)], iter(()), file.name, embed_keys=True, keylog=keys, recording=recording
+            )
     except (OSError, UsageError, DiskFull, _core.CaptureError) as error:
         raise CaptureError(f"{path}: the secrets could not be written into it: {error}") from None
     return int(sessions)

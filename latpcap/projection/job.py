@@ -23,7 +23,7 @@ from latpcap.projection import lost
 from latpcap.rtt import Beyond, Estimate
 from latpcap.tables import passes
 from latpcap.tables.columns import Codes
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.recording import FEW, MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
 
 __all__ = ["Changes", "Columns", "Job", "Network", "Replay", "Waiting"]
@@ -50,6 +50,7 @@ class Job:
         self._baselines = baseline, low, high
         self.connections, self.exchanges = len(recording.connections), len(recording.exchanges)
         self.segment_bytes = _segment_bytes(recording.connections)
+        self._kept: Columns | None = None
 
     @property
     def server(self) -> Codes:
@@ -73,9 +74,12 @@ class Job:
         return self._baselines[0]
 
     def columns(self) -> Columns:
-        """What is replayed."""
+        """What is replayed; of few exchanges it is kept."""
+        if self._kept is not None:
+            return self._kept
         columns = Columns.of(self._recording, self._rtt, *self._baselines)
         self._recording.exchanges.forget()  # the replay needs the room
+        self._kept = columns if self.exchanges <= FEW else None
         return columns
 
     def shared_trips(self, timeline: Timeline) -> tuple[Floats, Floats]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +24,15 @@ from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
 from latpcap.tables import outputs, sources
-from latpcap.tables.table import Table
+from latpcap.tables.table import MOST_PASSES, Table
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
 __all__ = ["Annotated", "annotate", "comments"]
 
+ROWS_AT_ONCE = 4_096
+FRAMES_AT_ONCE = 1_000
+MOST_COMMENTS = 1_000
+"""Of a packet: one of 64 KB may complete 13,000 requests."""
 MARKED = "latpcap: "
 """How each comment begins: `frame.comment contains "latpcap"` shows all in Wireshark."""
 
@@ -83,12 +90,11 @@ def annotate(
     """
     paths = sources.on_disk(sources.resolve(captures))
     check_output(output, paths, force=force)
-    by_frame = comments(result, exchanges)
     try:
         with outputs.written(output, private=embed_keys) as file:
             done = _core.annotate(
                 paths,
-                by_frame,
+                comments(result, exchanges),
                 file.name,
                 embed_keys=embed_keys,
                 keylog=keylog,
@@ -112,12 +118,20 @@ def check_output(output: str | Path, paths: Sequence[str], *, force: bool = Fals
         raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")
 
 
-def comments(result: Analysis, exchanges: Table) -> dict[int, list[str]]:
-    """Return the comments by frame: findings first, then exchanges."""
-    found: dict[int, list[str]] = {}
-    for frame, text in (*_of_findings(result), *_of_exchanges(exchanges)):
-        found.setdefault(frame, []).append(MARKED + printable(text))
-    return found
+def comments(result: Analysis, exchanges: Table) -> Iterator[list[tuple[int, list[str]]]]:
+    """Yield the comments, batch by batch, in the order of the frames: of each, findings first, then exchanges."""
+    found = sorted(_of_findings(result), key=itemgetter(0))
+    of_frames = groupby(merge(found, _of_exchanges(exchanges), key=itemgetter(0)), key=itemgetter(0))
+    told = ((frame, _of_one([text for _, text in texts])) for frame, texts in of_frames)
+    while batch := list(islice(told, FRAMES_AT_ONCE)):
+        yield batch
+
+
+def _of_one(texts: list[str]) -> list[str]:
+    """The comments of a frame: a packet may complete any number of requests."""
+    more = len(texts) - MOST_COMMENTS
+    told = texts[:MOST_COMMENTS] + [f"{more:,} more exchanges end here"] * (more > 0)
+    return [MARKED + printable(text) for text in told]
 
 
 def _of_findings(result: Analysis) -> Iterator[tuple[int, str]]:
@@ -141,17 +155,29 @@ def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
 
 
 def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
-    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error")
-    times = {name: table.column(name).view(np.int64) for name in ("request_time", "response_end_time")}
+    """A line for each exchange at the frame that completes its request, in the order of the frames."""
+    ends = (table.column(f"{name}_end_frame").astype(float) for name in ("request", "response"))
+    frames = np.where(np.isnan(request_end := next(ends)), next(ends), request_end)
+    order = np.argsort(frames, kind="stable")[: int(np.count_nonzero(~np.isnan(frames)))]
+    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error_code")
+    rows = table[[*names, "request_time", "response_end_time"]][order]
+    step = max(ROWS_AT_ONCE, -(-len(order) // MOST_PASSES))
+    for begin in range(0, len(order), step):
+        some = rows.slice(begin, step)  # made by one way through the table
+        for start in range(0, len(some), ROWS_AT_ONCE):
+            part = some.slice(start, ROWS_AT_ONCE)
+            of_part = frames[order[begin + start : begin + start + len(part)]]
+            values = (part.column(name).tolist() for name in names)
+            for frame, took, *row in zip(of_part.tolist(), _took_ms(part), *values, strict=True):
+                yield int(frame), _fact(took, dict(zip(names, row, strict=True)))
+
+
+def _took_ms(table: Table) -> list[float]:
+    """First packet of each request → last one of its response; NaN where one of them is not known."""
+    begins, ends = (table.column(name).view(np.int64) for name in ("request_time", "response_end_time"))
     missing = np.iinfo(np.int64).min
-    known = (times["request_time"] != missing) & (times["response_end_time"] != missing)
-    took_ms = np.where(known, (times["response_end_time"] - times["request_time"]) / 1e6, np.nan)
-    frames = table.column("request_end_frame").astype(float)
-    frames = np.where(np.isnan(frames), table.column("response_end_frame").astype(float), frames)
-    columns = [table.column(name).tolist() for name in names]
-    for frame, took, *values in zip(frames.tolist(), took_ms.tolist(), *columns, strict=True):
-        if frame == frame:
-            yield int(frame), _fact(took, dict(zip(names, values, strict=True)))
+    took: list[float] = np.where((begins != missing) & (ends != missing), (ends - begins) / 1e6, np.nan).tolist()
+    return took
 
 
 def _fact(took_ms: float, row: dict[str, Any]) -> str:
@@ -164,7 +190,7 @@ def _fact(took_ms: float, row: dict[str, Any]) -> str:
         facts.append(f"service {format_ms(row['service_ms'])}")
     if row["rows"] == row["rows"]:
         facts.append(counted(int(row["rows"]), "row"))
-    if row["error"]:
+    if row["error_code"]:
         facts.append("error")
     if not row["complete"]:
         facts.append("captured in part")

@@ -239,7 +239,7 @@ def _render_some(rows: Table, shown: tuple[Shown, ...]) -> Iterator[str]:
 
 def _is_bare(rows: Table, name: str, heading: Heading, write: Writer) -> bool:
     """A text that can be spared, and that no row has."""
-    return heading.optional and write is _text and all(value is None for value in rows.column(name))
+    return heading.optional and write is _text and rows.lacks(name)
 
 
 def _render_all(rows: Table) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -25,7 +26,7 @@ from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, nullable, take
 from latpcap.tables.recording import Recording
-from latpcap.tables.table import Table
+from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE, Table
 from latpcap.tables.values import Column, Names, Rows
 
 __all__ = [
@@ -59,7 +60,7 @@ def health_table(notes: Iterable[HealthNote]) -> Table:
 
 def exchange_table(measures: Measures) -> Table:
     """One row an exchange: frames, times, bytes, round trips, rows, and its times in ms."""
-    return Table(_exchange_columns(measures.recording, measures), "exchanges")
+    return Table(_ExchangeRows(measures), "exchanges")
 
 
 def connection_table(measures: Measures) -> Table:
@@ -159,28 +160,126 @@ def rtt_sample_table(recording: Recording) -> Table:
     )
 
 
-def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
-    """The columns of `EXCHANGE_COLUMNS`: those of the core, and what follows from them."""
-    exchanges, texts, table = recording.exchanges, recording.statement_texts, recording.exchanges_table
-    known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline)
-    made = {
-        "protocol": _names(recording.connections.protocol.picked(exchanges.connection)),
-        **{name: _names(getattr(exchanges, name)) for name in ("command", "purpose", "wait")},
-        "statement": take(texts, exchanges.text),
-        "parameters": nullable(columns.numbered(columns.column(table, "parameters").values)),
-        "tags": take(Array(recording.tag_texts, DataType.string()), columns.column(table, "tags").ints(-1)),
-        "fingerprint": take(texts, exchanges.fingerprint),
-        "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
-        "request_spread_ms": _span_ms(exchanges.request_spread),
-        "response_spread_ms": _span_ms(exchanges.response_spread),
-        "stalled_ms": nullable(exchanges.stalled / MS),
-        "delta_ms": _span_ms(exchanges.delta),
-        "client_ms": _span_ms(exchanges.client),
-        "response_ms": _span_ms(response_ns(exchanges)),
-    }
-    return ArrowTable.from_pydict(
-        {name: made[name] if name in made else table.column(name) for name in EXCHANGE_COLUMNS}
-    )
+class _ExchangeRows:
+    """The rows of the exchanges, made piece by piece: columns of the core, and what follows from them.
+
+    The core's columns are made for a block of rows, of which the texts are put in their places a piece at a time.
+    """
+
+    def __init__(self, measures: Measures) -> None:
+        self.column_names = [*EXCHANGE_COLUMNS]
+        self._measures = measures
+        self._recording = measures.recording
+        self._length = len(measures.recording.exchanges)
+        self._block_rows = max(BLOCK, -(-self._length // MOST_PASSES))
+        self._block = _Block(self, 0)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
+        """The rows from `begin` up to `end`."""
+        parts: list[ArrowTable] = []
+        while begin < end or not parts:
+            block = self._block_of(begin)
+            until = min(end, block.end)
+            parts.append(block.rows(begin - block.begin, until - block.begin, names or EXCHANGE_COLUMNS))
+            begin = until
+        return columns.joined(parts)
+
+    def ends(self) -> Iterator[int]:
+        """Pieces within a block, each with no more text than fits."""
+        begin = 0
+        while begin < self._length:
+            block = self._block_of(begin)
+            last = np.searchsorted(block.text_bytes, block.text_bytes[begin - block.begin] + TEXT_AT_ONCE)
+            begin = min(block.begin + max(int(last), begin - block.begin + 1), begin + PIECE, block.end)
+            yield begin
+        if self._length == 0:
+            yield 0
+
+    def _block_of(self, row: int) -> _Block:
+        begin = row // self._block_rows * self._block_rows
+        if self._block.begin != begin:
+            self._block = _Block(self, begin)
+        return self._block
+
+    @cached_property
+    def text_lengths(self) -> NDArray[np.int64]:
+        """Bytes of each statement's text; the last of them is of none."""
+        return np.append(np.diff(columns.text_buffers(self._recording.statement_texts)[0]), 0)
+
+    @cached_property
+    def parameters(self) -> NDArray[np.uint64]:
+        """Equal ones have equal numbers."""
+        return columns.numbered(columns.column(self._recording.exchange_columns("parameters"), "parameters").values)
+
+
+class _Block:
+    """Some of the rows, whose columns are kept while pieces of it are asked for."""
+
+    def __init__(self, of: _ExchangeRows, begin: int) -> None:
+        self.begin = begin
+        self.end = min(begin + of._block_rows, len(of))
+        self._of = of
+        self._exchanges = of._recording.exchanges.within(begin, self.end)
+        self._columns: dict[str, Any] = {}
+
+    @cached_property
+    def text_bytes(self) -> NDArray[np.int64]:
+        """What the texts of all rows before each take."""
+        exchanges, lengths = self._exchanges, self._of.text_lengths
+        tags = np.array([*(len(tag) for tag in self._of._recording.tag_texts), 0])
+        each = lengths[exchanges.text] + lengths[exchanges.fingerprint] + tags[self._ints("tags", -1)]
+        errors = columns.codes(exchanges.core("error"), "error")
+        each += np.array([*(len(name) for name in errors.names), 0])[errors.codes]
+        before: NDArray[np.int64] = np.cumsum(each) - each
+        return before
+
+    def rows(self, begin: int, end: int, names: Sequence[str]) -> ArrowTable:
+        """Rows of the block."""
+        return ArrowTable.from_pydict({name: self._part(name, begin, end) for name in names})
+
+    def _part(self, name: str, begin: int, end: int) -> Any:
+        if name not in self._columns:
+            self._columns[name] = self._column(name)
+        made = self._columns[name]
+        if isinstance(made, tuple):
+            texts, codes = made
+            return take(texts, codes[begin:end])
+        return made.slice(begin, end - begin)
+
+    def _column(self, name: str) -> Any:
+        """A column of the block; of texts all that there are, and the number of each row's."""
+        recording, exchanges = self._of._recording, self._exchanges
+        made: dict[str, Callable[[], Any]] = {
+            "protocol": lambda: _coded(recording.connections.protocol.picked(exchanges.connection)),
+            "statement": lambda: (recording.statement_texts, exchanges.text),
+            "parameters": lambda: nullable(self._of.parameters[self.begin : self.end]),
+            "tags": lambda: (Array(recording.tag_texts, DataType.string()), self._ints("tags", -1)),
+            "fingerprint": lambda: (recording.statement_texts, exchanges.fingerprint),
+            "service_ms": self._service_ms,
+            "request_spread_ms": lambda: _span_ms(exchanges.request_spread),
+            "response_spread_ms": lambda: _span_ms(exchanges.response_spread),
+            "stalled_ms": lambda: nullable(exchanges.stalled / MS),
+            "delta_ms": lambda: _span_ms(exchanges.delta),
+            "client_ms": lambda: _span_ms(exchanges.client),
+            "response_ms": lambda: _span_ms(response_ns(exchanges)),
+        }
+        if name in made:
+            return made[name]()
+        if name in CODED:
+            return _coded(columns.codes(exchanges.core(name), name))
+        column = exchanges.core(name).column(name).combine_chunks()
+        return column.cast(column.type)  # forgets that nothing was null in these rows
+
+    def _service_ms(self) -> Array:
+        exchanges, measures, rows = self._exchanges, self._of._measures, slice(self.begin, self.end)
+        known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline[rows])
+        return nullable(np.asarray(measures.timeline.own_service_ns[rows] / MS), known)
+
+    def _ints(self, name: str, missing: int) -> NDArray[np.int64]:
+        return columns.column(self._exchanges.core(name), name).ints(missing)
 
 
 def _span_ms(spans: NDArray[np.int64]) -> Array:
@@ -188,8 +287,15 @@ def _span_ms(spans: NDArray[np.int64]) -> Array:
     return nullable(spans / MS, spans >= 0)
 
 
-def _names(coded: Codes) -> Array:
-    return take(Array(coded.names, DataType.string()), coded.codes)
+def _coded(coded: Codes) -> tuple[Array, NDArray[Any]]:
+    """The texts of a column, and the number of each row's."""
+    return Array(coded.names, DataType.string()), coded.codes
+
+
+CODED = ("command", "purpose", "wait", "error", "error_code", "transaction")
+"""Columns of the core that are texts."""
+TEXT_AT_ONCE = 4_000_000
+"""Bytes of texts that are put in their places at once."""
 
 
 EXCHANGE_COLUMNS = (

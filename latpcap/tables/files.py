@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,32 +12,27 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE_FORMATS", "FileFormat"]
 
-ROWS_AT_ONCE = 65_536
+ROW_GROUP = 1 << 17
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class FileFormat(NamedTuple):
     """How a table is written: its bytes piece by piece, the suffixes of such files, and whether it is text."""
 
-    encode: Callable[[ArrowTable], Iterator[bytes]]
+    encode: Callable[[Iterable[ArrowTable]], Iterator[bytes]]
+    """Takes the rows in pieces: one at least, which may be empty."""
     suffixes: tuple[str, ...]
     is_text: bool = True
 
 
-def _csv(arrow: ArrowTable) -> Iterator[bytes]:
+def _csv(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     from arro3.io import write_csv
 
-    for number, part in enumerate(_slices(arrow)):
+    for number, piece in enumerate(pieces):
         buffer = io.BytesIO()
-        write_csv(
-            _without_formulas(part.combine_chunks()),
-            buffer,
-            header=number == 0,
-            timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ",
-        )
+        plain = _without_formulas(piece.combine_chunks())
+        write_csv(plain, buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
         yield buffer.getvalue()
-    if arrow.num_rows == 0:
-        yield (",".join(arrow.column_names) + "\n").encode()
 
 
 def _without_formulas(arrow: ArrowTable) -> ArrowTable:
@@ -57,27 +53,26 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _jsonl(arrow: ArrowTable) -> Iterator[bytes]:
+def _jsonl(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
     from arro3.io import write_ndjson
 
-    for part in _slices(arrow):
+    for piece in pieces:
         buffer = io.BytesIO()
-        write_ndjson(part, buffer, explicit_nulls=True)
+        write_ndjson(piece, buffer, explicit_nulls=True)
         yield buffer.getvalue()
 
 
-def _parquet(arrow: ArrowTable) -> Iterator[bytes]:
+def _parquet(pieces: Iterable[ArrowTable]) -> Iterator[bytes]:
+    from arro3.core import RecordBatchReader
     from arro3.io import write_parquet
 
+    begun = iter(pieces)
+    first = next(begun)
+    batches = (batch for piece in chain([first], begun) for batch in piece.combine_chunks().to_batches())
     buffer = io.BytesIO()
-    write_parquet(arrow, buffer, compression="zstd(3)")
+    rows = RecordBatchReader.from_batches(first.schema, batches)
+    write_parquet(rows, buffer, compression="zstd(3)", max_row_group_size=ROW_GROUP)
     yield buffer.getvalue()
-
-
-def _slices(arrow: ArrowTable) -> Iterator[ArrowTable]:
-    """The table piece by piece, so that its text is never in memory as a whole."""
-    for start in range(0, arrow.num_rows, ROWS_AT_ONCE):
-        yield arrow.slice(start, min(ROWS_AT_ONCE, arrow.num_rows - start))
 
 
 FILE_FORMATS = {

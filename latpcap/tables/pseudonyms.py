@@ -202,9 +202,9 @@ class PseudonymousTables:
             former_databases=lambda text: "",
         )
 
-    def exchanges(self, names: list[str] | None = None) -> Table:
+    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
         """One row an exchange."""
-        return _mapped(Table.from_arrow(self._tables.exchanges(names)), error=self._names.in_text)
+        return _mapped(Table.from_arrow(self._tables.exchanges(names, rows)), error=self._names.in_text)
 
     def statements(self) -> Table:
         """Text by id."""

@@ -20,13 +20,15 @@ from latpcap.tables.endpoints import host_of
 from latpcap.tables.scratch import Scratch, filled, laid
 from latpcap.tables.selection import Selected
 
-__all__ = ["CUT", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
+__all__ = ["CUT", "FEW", "MISSING", "Connections", "Exchanges", "Readings", "Recording", "Samples"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MISSING = np.iinfo(np.int64).min
 """A time or span that the capture does not show."""
+FEW = 1 << 12
+"""Of so few exchanges, as a small group of a ranking has, a column takes next to no room, and longer to make again."""
 CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
 
@@ -82,9 +84,14 @@ class Exchanges:
     each time, which costs less than the room that it would take.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        """Take the columns of `recording`."""
+    def __init__(self, recording: Recording, rows: tuple[int, int] | None = None) -> None:
+        """Take the columns of `recording`; of some `rows` alone, from a first one up to another."""
         self._recording = recording
+        self._rows = rows
+
+    def within(self, begin: int, end: int) -> Exchanges:
+        """Some of these rows."""
+        return Exchanges(self._recording, (begin, end))
 
     @cached_property
     def connection(self) -> Ints:
@@ -243,8 +250,12 @@ class Exchanges:
         """All of it was captured."""
         return laid(self._recording.scratch, self._column("complete").values)
 
+    def core(self, *names: str) -> Table:
+        """Columns as the core has them, texts as numbers."""
+        return self._recording.exchange_columns(*names, rows=self._rows)
+
     def _column(self, name: str) -> Column:
-        return columns.column(self._recording.exchange_columns(name), name)
+        return columns.column(self.core(name), name)
 
     def _filled(self, dtype: Any, values: Callable[[slice], Any]) -> NDArray[Any]:
         return filled(self._recording.scratch, len(self), dtype, values)
@@ -256,10 +267,10 @@ class Exchanges:
         )
 
     def _time(self, name: str) -> Ints:
-        return self._recording._time(self._recording.exchange_columns(name), name)
+        return self._recording._time(self.core(name), name)
 
     def _codes(self, name: str) -> Codes:
-        coded = columns.codes(self._recording.exchange_columns(name), name)
+        coded = columns.codes(self.core(name), name)
         return Codes(laid(self._recording.scratch, coded.codes), coded.names)
 
     @property
@@ -288,7 +299,8 @@ class Exchanges:
 
     def forget(self) -> None:
         """Let go of what can be made again, for something that needs the room; what all measures ask for is kept."""
-        columns.forget(self, but=("connection", "round_trips"))
+        if len(self) > FEW:
+            columns.forget(self, but=("connection", "round_trips"))
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
@@ -420,9 +432,10 @@ class Recording:
         """One row an exchange, with every column: made anew each time."""
         return Table.from_arrow(self._tables.exchanges())
 
-    def exchange_columns(self, *names: str) -> Table:
-        """Some columns of the same, texts as numbers where the core has them so: likewise."""
-        return Table.from_arrow(self._tables.exchanges([*names]))
+    def exchange_columns(self, *names: str, rows: tuple[int, int] | None = None) -> Table:
+        """Some columns of the same, and of some rows, texts as numbers where the core has them so: likewise."""
+        asked = ([*names],) if rows is None else ([*names], rows)
+        return Table.from_arrow(self._tables.exchanges(*asked))
 
     @cached_property
     def statements_table(self) -> Table:

@@ -125,10 +125,15 @@ class OfStreams:
         stream = columns.column(self._whole.exchange_columns("stream"), "stream").values
         return np.flatnonzero(np.isin(stream, self._chosen))
 
-    def exchanges(self, names: list[str] | None = None) -> Table:
-        """Theirs; of these columns, where some are named."""
-        table = self._whole.exchanges_table if names is None else self._whole.exchange_columns(*names)
-        return rows_of(table, self._rows)
+    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
+        """Theirs; of these columns, and of these rows, where some are named."""
+        if names is None:
+            return rows_of(self._whole.exchanges_table, self._rows)
+        picked = self._rows if rows is None else self._rows[slice(*rows)]
+        if rows is None or len(picked) == 0:
+            return rows_of(self._whole.exchange_columns(*names), picked)
+        first, last = int(picked[0]), int(picked[-1])
+        return rows_of(self._whole.exchange_columns(*names, rows=(first, last + 1)), picked - first)
 
     def statements(self) -> Any:
         """Texts by id: exchanges refer to them."""
@@ -186,15 +191,16 @@ class InWindow(OfStreams):
     def _rows(self) -> Ints:
         return self._of_window
 
-    def exchanges(self, names: list[str] | None = None) -> Table:
+    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
         """Those of the window."""
         begins = self._window.period[0]
         if names is None:
             return _without_time_before(super().exchanges(), begins)
         spans = [name for name in names if name in SPANS]
         if not spans:
-            return super().exchanges(names)
-        return _without_time_before(super().exchanges([*dict.fromkeys((*names, "request_time"))]), begins).select(names)
+            return super().exchanges(names, rows)
+        more = [*dict.fromkeys((*names, "request_time"))]
+        return _without_time_before(super().exchanges(more, rows), begins).select(names)
 
     def rtt_samples(self) -> Table:
         """Those of that time: what else is known of the RTT, the whole recording tells."""

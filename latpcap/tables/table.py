@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, overload
+from typing import IO, TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from arro3.core import Table as ArrowTable
@@ -29,12 +29,35 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Table", "Tabular"]
+__all__ = ["BLOCK", "MOST_PASSES", "PIECE", "Pieces", "Table", "Tabular"]
 
 SHOWN_ROWS = 20
 SHOWN_TEXT = 200
 """Characters of a text in a notebook's cell."""
 ROWS_AT_ONCE = 1_024
+PIECE = 1 << 14
+"""Rows that are written at once."""
+BLOCK = 1 << 16
+"""Rows whose columns are made at once, at least."""
+MOST_PASSES = 16
+"""Rows in another order are picked by going through all of them no more often."""
+
+
+class Pieces(Protocol):
+    """Rows that are made when they are needed, some at a time: all of them at once may be more than fits."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, in their order."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
+        """The rows from `begin` up to `end`; of these columns, where some are named."""
+
+    def ends(self) -> Iterator[int]:
+        """Where to end each piece, so that all are of a size that fits."""
 
 
 class Table(Tidy):
@@ -47,9 +70,10 @@ class Table(Tidy):
     def __init__(self, arrow: Any, name: str = "rows", schema: str = "", sorted_by: tuple[str, ...] = ()) -> None:
         """Wrap anything that has `__arrow_c_stream__`; `name` says what its rows are, `schema` what their JSON is.
 
-        `sorted_by` are the columns that somebody sorted the rows by: reports show these.
+        `sorted_by` are the columns that somebody sorted the rows by: reports show these. Rows that come as `Pieces` are
+        made as a whole only for who asks for the whole.
         """
-        self._arrow = ArrowTable.from_arrow(arrow)
+        self._pieces: Pieces = arrow if hasattr(arrow, "piece") else _Whole(ArrowTable.from_arrow(arrow))
         self.name = name
         self.schema = schema or f"latpcap.{name}/1"
         self.sorted_by = sorted_by
@@ -60,8 +84,23 @@ class Table(Tidy):
     def __arrow_c_schema__(self) -> object:
         return self._arrow.__arrow_c_schema__()
 
+    @property
+    def _arrow(self) -> ArrowTable:
+        """All of it, which is kept from then on."""
+        whole = self._pieces
+        if not isinstance(whole, _Whole):
+            self._pieces = whole = _Whole(whole.piece(0, len(self)))
+        return whole.arrow
+
+    def _made(self, names: Sequence[str] | None = None) -> Iterator[ArrowTable]:
+        """The rows piece by piece: one at least, which may be empty."""
+        begin = 0
+        for end in self._pieces.ends():
+            yield self._pieces.piece(begin, end, names)
+            begin = end
+
     def __len__(self) -> int:
-        return self._arrow.num_rows
+        return len(self._pieces)
 
     def __repr__(self) -> str:
         names = f"{len(self.column_names)} columns: {', '.join(self.column_names)}"
@@ -90,7 +129,7 @@ class Table(Tidy):
         if isinstance(key, slice):
             return self._rows(range(len(self))[key])
         if isinstance(key, list | tuple) and key and all(isinstance(name, str) for name in key):
-            return Table(self._arrow.select([self._known(name) for name in key]), self.name, self.schema)
+            return Table(_Named(self._pieces, [self._known(name) for name in key]), self.name, self.schema)
         rows = np.asarray(key)
         if rows.ndim == 0 and rows.dtype.kind in "iu":
             row = range(len(self))[int(rows)]  # IndexError
@@ -100,7 +139,7 @@ class Table(Tidy):
     @property
     def column_names(self) -> list[str]:
         """The names of the columns, in their order."""
-        return list(self._arrow.column_names)
+        return list(self._pieces.column_names)
 
     @property
     def columns(self) -> list[str]:
@@ -118,10 +157,11 @@ class Table(Tidy):
         Times are `datetime64[ns]` with NaT for null; numbers with nulls become floats with NaN; text becomes objects
         with None.
         """
-        chunked = self._arrow.column(self._known(name))
+        made = self._selected([self._known(name)])
+        chunked = made.column(name)
         if columns.is_text(chunked):
-            return np.array(columns.texts(self._arrow, name), dtype=object)
-        values = columns.column(self._arrow, name)
+            return np.array(columns.texts(made, name), dtype=object)
+        values = columns.column(made, name)
         if "Timestamp" in repr(chunked.type):
             return values.ints(np.iinfo(np.int64).min).view("datetime64[ns]")
         return values.values if values.valid is None else values.floats()
@@ -129,7 +169,7 @@ class Table(Tidy):
     def slice(self, start: int, length: int) -> Table:
         """Return at most `length` rows from `start` on, without a copy."""
         start = min(start, len(self))
-        part = self._arrow.slice(start, min(length, len(self) - start))
+        part = self._pieces.piece(start, start + min(length, len(self) - start))
         return Table(part, self.name, self.schema, self.sorted_by)
 
     def head(self, count: int = 5) -> Table:
@@ -164,7 +204,7 @@ class Table(Tidy):
 
         >>> capture.statements.sort("-delta_p95_ms").head(5)  # doctest: +SKIP
         """
-        rows = columns.rows_of(self._arrow, self.order(*by))
+        rows = _Picked(self._pieces, self.order(*by))
         return Table(rows, self.name, self.schema, tuple(name.removeprefix("-") for name in by))
 
     def order(self, *by: str) -> NDArray[np.int64]:
@@ -232,7 +272,15 @@ class Table(Tidy):
         """Yield the table as `csv`, `jsonl` or `parquet`, piece by piece; see `write`."""
         if file_format not in FILE_FORMATS:
             raise UsageError(f"no format `{file_format}`: there are {', '.join(FILE_FORMATS)}")
-        yield from FILE_FORMATS[file_format].encode(self._arrow)
+        yield from FILE_FORMATS[file_format].encode(self._made())
+
+    def lacks(self, name: str) -> bool:
+        """Whether no row has anything in a column."""
+        return all(made.column(name).null_count == made.num_rows for made in self._made([self._known(name)]))
+
+    def _selected(self, names: list[str]) -> ArrowTable:
+        """Some columns of all rows."""
+        return columns.joined(self._made(names))
 
     def _known(self, name: str) -> str:
         if name not in self.column_names:
@@ -246,7 +294,7 @@ class Table(Tidy):
         """The rows with these numbers, or those of which it is true."""
         if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "biu"):
             raise UsageError("a table is asked for a column's name, a row's number, a slice or an array of truths")
-        part = columns.rows_of(self._arrow, np.arange(len(self))[rows if len(rows) else slice(0)])
+        part = _Picked(self._pieces, np.arange(len(self))[rows if len(rows) else slice(0)])
         return Table(part, self.name, self.schema, self.sorted_by)
 
     def _repr_html_(self) -> str:
@@ -257,6 +305,77 @@ class Table(Tidy):
         )
         more = f"<p>{len(self):,} {html.escape(self.name)}</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+class _Whole:
+    """A table that is there: its pieces are slices of it."""
+
+    def __init__(self, arrow: ArrowTable) -> None:
+        self.arrow = arrow
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self.arrow.column_names)
+
+    def __len__(self) -> int:
+        return self.arrow.num_rows
+
+    def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
+        part = self.arrow if names is None else self.arrow.select(names)
+        return part if end - begin == len(self) else part.slice(begin, end - begin)
+
+    def ends(self) -> Iterator[int]:
+        yield from range(PIECE, len(self), PIECE)
+        yield len(self)
+
+
+class _Named:
+    """Some columns of others."""
+
+    def __init__(self, of: Pieces, names: list[str]) -> None:
+        self.column_names = names
+        self._of = of
+        self.ends = of.ends
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
+        return self._of.piece(begin, end, names or self.column_names)
+
+
+class _Picked:
+    """Some rows of others, in any order, each picked when it is needed."""
+
+    def __init__(self, of: Pieces, rows: NDArray[np.int64]) -> None:
+        self.column_names = of.column_names
+        self._of = of
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def piece(self, begin: int, end: int, names: Sequence[str] | None = None) -> ArrowTable:
+        """Of the others one piece after the other is made, where some of its rows are picked."""
+        wanted = self._rows[begin:end]
+        order = np.argsort(wanted, kind="stable")
+        ascending, parts, first = wanted[order], [], 0
+        for last in self._of.ends():
+            here = ascending[np.searchsorted(ascending, first) : np.searchsorted(ascending, last)]
+            if len(here):
+                parts.append(columns.rows_of(self._of.piece(first, last, names), here - first))
+            first = last
+        if not parts:
+            return self._of.piece(0, 0, names)
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return columns.rows_of(columns.joined(parts), back)
+
+    def ends(self) -> Iterator[int]:
+        """As many at once as spares most of the way through the others."""
+        step = max(BLOCK, -(-len(self) // MOST_PASSES))
+        yield from range(step, len(self), step)
+        yield len(self)
 
 
 class Tabular:

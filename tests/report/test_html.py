@@ -287,7 +287,7 @@ class ManyExchanges(Tables):
         for row in self.connection_rows:
             row["end"] = row["data_end"] = EPOCH_NS + count // connections * 900_000
 
-    def exchanges(self, columns: list[str] | None = None) -> Table:
+    def exchanges(self, columns: list[str] | None = None, rows: tuple[int, int] | None = None) -> Table:
         """Waits of 0.4 ms and an exponential service time, pauses between them."""
         random = np.random.default_rng(7)
         each = self.count // self.connection_count
@@ -317,7 +317,8 @@ class ManyExchanges(Tables):
         usual = super().exchanges()
         every = {name: usual.column(name).combine_chunks().take(like_the_first) for name in usual.column_names}
         every |= {name: _array(*each) for name, each in made.items()}
-        return Table.from_pydict({name: every[name] for name in columns or every})
+        made = Table.from_pydict({name: every[name] for name in columns or every})
+        return made.slice(rows[0], rows[1] - rows[0]) if rows else made
 
 
 def _array(values: Any, kind: Any) -> Array:

@@ -12,7 +12,6 @@
 //!
 //! Blocks with decryption secrets open what the packets hide, so they are dropped unless somebody asks for them.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +21,15 @@ use zeroize::Zeroizing;
 use super::blocks::{Extras, key_log_body, kind};
 use super::error::CaptureError;
 use super::order::Order;
+use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
 use super::recording::Recording;
 use super::source::Source;
 use super::stop::Stop;
 use crate::note::Notes;
 
-/// The comments of each frame.
-pub type Comments = BTreeMap<u64, Vec<String>>;
+/// Gives the comments of a frame; it is asked for one after the other, as they stand in the file.
+pub type Comments<'a> = dyn FnMut(u64) -> Vec<String> + 'a;
 
 /// What becomes of secrets that open what the packets hide.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ pub enum AnnotateError {
 /// Writes the recording of `sources` with `comments` to `output`.
 pub fn annotate(
     sources: Vec<Source>,
-    comments: &Comments,
+    comments: &mut Comments<'_>,
     keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
@@ -81,7 +81,7 @@ pub fn annotate(
     if let [source] = sources.as_mut_slice() {
         let mut extras = Extras::keeping_blocks(matches!(keys, Keys::Embed(_)));
         let stream = source.open(&Arc::default(), false, &Stop::default())?;
-        let mut reader = Reader::open(&source.name(), stream, &Stop::default())?;
+        let mut reader = Reader::open(&source.name(), stream, USUAL_SIZE, &Stop::default())?;
         if reader.order().is_some() {
             return copy(&mut reader, &mut extras, comments, keys, output, cancel);
         }
@@ -93,7 +93,7 @@ pub fn annotate(
 fn copy(
     reader: &mut Reader,
     extras: &mut Extras,
-    comments: &Comments,
+    comments: &mut Comments<'_>,
     keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
@@ -109,10 +109,10 @@ fn copy(
         if let (1, Keys::Embed(text), Some(order)) = (frame, keys, reader.order()) {
             write_key_log(text, order, output)?;
         }
-        let block = reader.raw();
-        match (comments.get(&frame), reader.order()) {
-            (Some(comments), Some(order)) if has_options(block, order) => {
-                output.write_all(&with_comments(block, captured, order, comments))?;
+        let (block, comments) = (reader.raw(), comments(frame));
+        match reader.order() {
+            Some(order) if !comments.is_empty() && has_options(block, order) => {
+                output.write_all(&with_comments(block, captured, order, &comments))?;
                 packets += 1;
             }
             _ => output.write_all(block)?,
@@ -123,7 +123,7 @@ fn copy(
 /// Writes any recording as one section.
 fn merge(
     mut recording: Recording,
-    comments: &Comments,
+    comments: &mut Comments<'_>,
     keys: Keys<'_>,
     output: &mut impl Write,
     cancel: &AtomicBool,
@@ -151,8 +151,8 @@ fn merge(
                 interfaces.len() - 1
             }
         };
-        let new = comments.get(&packet.frame);
-        packets += u64::from(new.is_some());
+        let new = comments(packet.frame);
+        packets += u64::from(!new.is_empty());
         let mut body = Vec::with_capacity(packet.bytes.len() + 128);
         for field in [
             interface as u32,
@@ -166,7 +166,7 @@ fn merge(
         body.extend(packet.bytes);
         pad(&mut body);
         let mut options = Vec::new();
-        new.into_iter().flatten().for_each(|text| option(&mut options, Order::Little, COMMENT, comment_bytes(text)));
+        new.iter().for_each(|text| option(&mut options, Order::Little, COMMENT, comment_bytes(text)));
         recording.comments().for_each(|text| option(&mut options, Order::Little, COMMENT, text));
         if !options.is_empty() {
             options.extend([0; 4]);

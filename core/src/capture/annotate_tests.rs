@@ -43,12 +43,10 @@ fn annotated(files: &[Vec<u8>], comments: &[(u64, &str)]) -> Vec<u8> {
 
 fn with_keys(files: &[Vec<u8>], comments: &[(u64, &str)], keys: Keys<'_>) -> (Vec<u8>, Annotated) {
     let sources = files.iter().map(|file| Source::bytes("some", file.clone())).collect();
-    let mut by_frame = Comments::new();
-    for (frame, text) in comments {
-        by_frame.entry(*frame).or_default().push((*text).to_owned());
-    }
+    let mut of_frame =
+        |frame: u64| comments.iter().filter(|(of, _)| *of == frame).map(|(_, text)| (*text).to_owned()).collect();
     let mut output = Vec::new();
-    let written = annotate(sources, &by_frame, keys, &mut output, &AtomicBool::new(false)).unwrap();
+    let written = annotate(sources, &mut of_frame, keys, &mut output, &AtomicBool::new(false)).unwrap();
     (output, written)
 }
 
@@ -197,6 +195,6 @@ fn what_is_annotated_can_be_annotated_again() {
 #[test]
 fn it_can_be_cancelled() {
     let sources = vec![Source::bytes("some", pcap(&[(1, b"one")]))];
-    let done = annotate(sources, &Comments::new(), Keys::Drop, &mut Vec::new(), &AtomicBool::new(true));
+    let done = annotate(sources, &mut |_| Vec::new(), Keys::Drop, &mut Vec::new(), &AtomicBool::new(true));
     assert!(matches!(done, Err(AnnotateError::Cancelled)));
 }

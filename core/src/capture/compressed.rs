@@ -16,10 +16,9 @@ type Stream = Box<dyn Read + Send>;
 type Compressed = BufReader<Counted<Chain<Cursor<Vec<u8>>, Stream>>>;
 
 const MAGIC: u64 = 4;
-const BUFFER: usize = 64 * 1024;
 
-/// The stream as it was before compression, and the format it was compressed in.
-pub(super) fn decompress(mut stream: Stream) -> io::Result<(Stream, Option<&'static str>)> {
+/// The stream as it was before compression, `buffer` bytes at once, and the format it was compressed in.
+pub(super) fn decompress(mut stream: Stream, buffer: usize) -> io::Result<(Stream, Option<&'static str>)> {
     let mut magic = Vec::new();
     (&mut stream).take(MAGIC).read_to_end(&mut magic)?;
     let compression = compression(&magic);
@@ -29,7 +28,7 @@ pub(super) fn decompress(mut stream: Stream) -> io::Result<(Stream, Option<&'sta
     };
     let read = Arc::new(AtomicU64::new(0));
     let counted = Counted { stream: whole, read: Arc::clone(&read) };
-    let compressed = BufReader::with_capacity(BUFFER, counted);
+    let compressed = BufReader::with_capacity(buffer, counted);
     let plain: Stream = match compression {
         "gzip" => Box::new(SmallSteps(MultiGzDecoder::new(compressed))),
         "zstd" => Box::new(ZstdFrames::new(compressed)),

@@ -25,7 +25,7 @@ const SKIPPABLE: [u8; 11] = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
 
 /// What comes out, and whether an error ends it.
 fn decompressed(bytes: &[u8]) -> (Vec<u8>, bool) {
-    let (mut stream, _) = decompress(Box::new(Cursor::new(bytes.to_vec()))).unwrap();
+    let (mut stream, _) = decompress(Box::new(Cursor::new(bytes.to_vec())), 1 << 16).unwrap();
     let (mut out, mut part) = (Vec::new(), [0; 1000]);
     loop {
         match stream.read(&mut part) {

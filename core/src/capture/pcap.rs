@@ -128,7 +128,7 @@ mod tests {
     use crate::note::NoteCode;
 
     fn buffer(bytes: &[u8]) -> ReadBuffer {
-        ReadBuffer::new(Box::new(std::io::Cursor::new(bytes.to_vec())))
+        ReadBuffer::new(Box::new(std::io::Cursor::new(bytes.to_vec())), 1 << 16)
     }
 
     fn header(magic: u32, network: u32) -> Vec<u8> {

@@ -33,7 +33,7 @@ struct Read {
 }
 
 fn read(parts: &[Vec<u8>]) -> Read {
-    let mut buffer = ReadBuffer::new(Box::new(std::io::Cursor::new(parts.concat())));
+    let mut buffer = ReadBuffer::new(Box::new(std::io::Cursor::new(parts.concat())), 1 << 16);
     let Opened::Pcapng(mut pcapng) = Pcapng::open(&mut buffer) else {
         panic!("not a pcapng");
     };

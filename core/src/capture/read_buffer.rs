@@ -2,11 +2,14 @@
 
 use std::io::{self, ErrorKind, Read};
 
-const FIRST_SIZE: usize = 64 * 1024;
+/// What is read at once, unless very many files are open.
+pub(super) const USUAL_SIZE: usize = 64 * 1024;
 
 pub(super) struct ReadBuffer {
     source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
+    /// What it begins with.
+    least: usize,
     start: usize,
     end: usize,
     /// The place of the buffer's first byte in the stream.
@@ -17,8 +20,9 @@ pub(super) struct ReadBuffer {
 }
 
 impl ReadBuffer {
-    pub fn new(source: Box<dyn Read + Send>) -> Self {
-        Self { source, buffer: vec![0; FIRST_SIZE], start: 0, end: 0, offset: 0, ended: false, failure: None }
+    /// One that reads `least` bytes at once, and more where somebody asks for them.
+    pub fn new(source: Box<dyn Read + Send>, least: usize) -> Self {
+        Self { source, buffer: vec![0; least], least, start: 0, end: 0, offset: 0, ended: false, failure: None }
     }
 
     /// The next `length` bytes, or `None` where the stream ends before.
@@ -101,7 +105,7 @@ impl ReadBuffer {
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            let size = (self.buffer.len() * 2).min(length.max(FIRST_SIZE));
+            let size = (self.buffer.len() * 2).min(length.max(self.least));
             self.buffer.resize(size, 0);
         }
     }
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_slow_pipe_is_waited_for() {
-        let mut buffer = ReadBuffer::new(Box::new(Drip(0)));
+        let mut buffer = ReadBuffer::new(Box::new(Drip(0)), USUAL_SIZE);
         assert_eq!(buffer.peek(2), Some(&[0, 1][..]));
         buffer.consume(2);
         assert_eq!(buffer.peek(3), Some(&[2, 3, 4][..]));
@@ -150,14 +154,14 @@ mod tests {
 
     #[test]
     fn a_length_that_never_arrives_costs_no_memory() {
-        let mut buffer = ReadBuffer::new(Box::new(Drip(0)));
+        let mut buffer = ReadBuffer::new(Box::new(Drip(0)), USUAL_SIZE);
         assert_eq!(buffer.peek(usize::MAX / 4), None);
-        assert_eq!(buffer.buffer.len(), FIRST_SIZE);
+        assert_eq!(buffer.buffer.len(), USUAL_SIZE);
     }
 
     #[test]
     fn it_grows_for_bytes_that_arrive() {
-        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(1_000_000)));
+        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(1_000_000)), USUAL_SIZE);
         assert_eq!(buffer.peek(1_000_000).map(<[u8]>::len), Some(1_000_000));
         assert!(buffer.skip(1_000_000));
         assert!(buffer.at_end());
@@ -165,9 +169,9 @@ mod tests {
 
     #[test]
     fn skipping_needs_no_room() {
-        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(5_000_000)));
+        let mut buffer = ReadBuffer::new(Box::new(io::repeat(7).take(5_000_000)), USUAL_SIZE);
         assert!(buffer.skip(4_999_999));
         assert!(!buffer.skip(2));
-        assert_eq!(buffer.buffer.len(), FIRST_SIZE);
+        assert_eq!(buffer.buffer.len(), USUAL_SIZE);
     }
 }

@@ -48,13 +48,11 @@ impl Format {
 }
 
 impl Reader {
-    pub fn open(path: &str, stream: Box<dyn Read + Send>, stop: &Stop) -> Result<Self, CaptureError> {
-        let (stream, compression) = compressed::decompress(stream).map_err(|reason| CaptureError::CannotRead {
-            path: path.to_owned(),
-            offset: 0,
-            reason,
-        })?;
-        let mut buffer = ReadBuffer::new(stream);
+    /// Reads `at_once` bytes of the stream, unless a packet is longer.
+    pub fn open(path: &str, stream: Box<dyn Read + Send>, at_once: usize, stop: &Stop) -> Result<Self, CaptureError> {
+        let (stream, compression) = compressed::decompress(stream, at_once)
+            .map_err(|reason| CaptureError::CannotRead { path: path.to_owned(), offset: 0, reason })?;
+        let mut buffer = ReadBuffer::new(stream, at_once);
         let format = open_format(path, &mut buffer, compression)?;
         Ok(Self { buffer, format, compression, record: Record::default(), ended: false, stop: stop.clone() })
     }

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 use super::blocks::Extras;
 use super::contents::Origin;
 use super::error::CaptureError;
+use super::read_buffer::USUAL_SIZE;
 use super::reader::Reader;
 use super::resolution::Resolution;
 use super::ring;
@@ -28,6 +29,12 @@ const ENDING_NS: i64 = 1_000_000_000;
 const ENDING_PART: i64 = 16;
 /// So much of what is left of a file is looked at for that.
 const LITTLE: usize = 64 * 1024;
+/// What the read buffers of open files may take together, before further ones get smaller ones: what the ledger of the
+/// least memory has for files.
+const BUFFERS: usize = 9_000_000;
+const LEAST_BUFFER: usize = 1 << 10;
+/// Of more places than these nobody asks any more which one a file goes on at: it is one of its own.
+const PLACES_COMPARED: usize = 1 << 10;
 /// Files of which the same is told one by one.
 const TOLD: usize = 3;
 /// A tap's next file begins as soon.
@@ -178,7 +185,7 @@ impl Recording {
         let mut file = File::new(source, many);
         let first = match close {
             true => file.look(&self.consumed, &self.stop),
-            false => file.open(&self.consumed, &self.stop, &mut self.extras),
+            false => file.open(&self.consumed, USUAL_SIZE, &self.stop, &mut self.extras),
         };
         let damage = first.as_ref().err().and_then(CaptureError::damage);
         let (first, damaged) = match (first, damage) {
@@ -309,13 +316,14 @@ impl Recording {
         if let Some(ended) = self.current.take().filter(|_| turn.is_none()) {
             self.go_on(ended);
         }
+        let at_once = (BUFFERS / self.going_on.len().max(1)).clamp(LEAST_BUFFER, USUAL_SIZE);
         loop {
             let first = self.waiting.peek_mut()?;
             let number = match turn.take() {
                 Some(turn) => swap(first, turn).file(),
                 None => PeekMut::pop(first).0.file(),
             };
-            if !self.files.get_mut(number)?.reopen(&self.consumed, &self.stop, &mut self.extras) {
+            if !self.files.get_mut(number)?.reopen(&self.consumed, at_once, &self.stop, &mut self.extras) {
                 self.go_on(number);
             } else if self.begin(number) {
                 let own = self.files.get(number)?.frames + 1;
@@ -361,7 +369,7 @@ impl Recording {
 
     /// The place that a file goes on at, and the last file there: the one whose name is most alike, of those that end.
     fn goes_on_with(&mut self, number: usize) -> Option<(usize, usize)> {
-        let file = self.files.get(number)?;
+        let file = self.files.get(number).filter(|_| self.taps.places() <= PLACES_COMPARED)?;
         let (path, begins_ns) = (file.source.place(), file.begins_ns);
         let alike = |last: usize| {
             let other = self.files.get(last)?;
@@ -500,7 +508,7 @@ impl File {
     /// Finds the first packet and closes the file again, so that nothing of it has been read yet.
     fn look(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop) -> Result<Option<Due>, CaptureError> {
         let looked_at = Arc::default();
-        let first = self.open(&looked_at, stop, &mut Extras::default())?;
+        let first = self.open(&looked_at, USUAL_SIZE, stop, &mut Extras::default())?;
         if first.is_some() {
             self.state = State::Closed;
             self.notes = Notes::default();
@@ -513,11 +521,12 @@ impl File {
     fn open(
         &mut self,
         consumed: &Arc<AtomicU64>,
+        at_once: usize,
         stop: &Stop,
         extras: &mut Extras,
     ) -> Result<Option<Due>, CaptureError> {
         let stream = self.source.open(consumed, self.is_one_of_many, stop)?;
-        let mut reader = Reader::open(&self.source.place(), stream, stop)?;
+        let mut reader = Reader::open(&self.source.place(), stream, at_once, stop)?;
         self.summary.format = reader.format();
         let first = reader.advance(&mut self.notes, extras).map(|record| Due(record.time_ns));
         self.state = match first {
@@ -528,11 +537,11 @@ impl File {
     }
 
     /// Opens a closed file; `false` where it is gone or has changed since it was looked at.
-    fn reopen(&mut self, consumed: &Arc<AtomicU64>, stop: &Stop, extras: &mut Extras) -> bool {
+    fn reopen(&mut self, consumed: &Arc<AtomicU64>, at_once: usize, stop: &Stop, extras: &mut Extras) -> bool {
         if !matches!(self.state, State::Closed) {
             return true;
         }
-        match self.open(consumed, stop, extras) {
+        match self.open(consumed, at_once, stop, extras) {
             Ok(first) => first.is_some(),
             Err(error) => {
                 self.state = State::Done;

@@ -11,10 +11,18 @@ pub struct Tap {
     pub interface: u32,
 }
 
+#[derive(Debug)]
+struct Place {
+    first: usize,
+    /// The last file so far.
+    last: usize,
+    /// How many interfaces have shown packets.
+    taps: usize,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Taps {
-    /// Of each place the first file and the last one so far.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
     taps: Vec<Tap>,
     several_interfaces: bool,
     numbers: HashMap<(u16, u32), u16, ahash::RandomState>,
@@ -23,15 +31,20 @@ pub(super) struct Taps {
 impl Taps {
     /// The last files of all places.
     pub fn last_files(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-        self.places.iter().map(|&(_, last)| last).enumerate()
+        self.places.iter().map(|place| place.last).enumerate()
+    }
+
+    /// How many places there are.
+    pub fn places(&self) -> usize {
+        self.places.len()
     }
 
     /// A file begins, which goes on with those of a place, or is the first one of another.
     pub fn begin(&mut self, file: usize, goes_on: Option<usize>) -> u16 {
         let place = goes_on.unwrap_or(self.places.len());
         match self.places.get_mut(place) {
-            Some((_, last)) => *last = file,
-            None => self.places.push((file, file)),
+            Some(place) => place.last = file,
+            None => self.places.push(Place { first: file, last: file, taps: 0 }),
         }
         u16::try_from(place).unwrap_or(u16::MAX)
     }
@@ -46,11 +59,13 @@ impl Taps {
     pub fn number(&mut self, place: u16, interface: u32) -> u16 {
         *self.numbers.entry((place, interface)).or_insert_with(|| {
             let number = u16::try_from(self.taps.len()).unwrap_or(u16::MAX);
-            let file = self.places.get(usize::from(place)).map_or(0, |&(first, _)| first);
-            let tap = Tap { file, place, interface };
-            self.several_interfaces |=
-                self.taps.iter().any(|other| other.place == place && other.interface != interface);
-            self.taps.push(tap);
+            let known = self.places.get_mut(usize::from(place));
+            let file = known.map_or(0, |known| {
+                known.taps += 1;
+                self.several_interfaces |= known.taps > 1;
+                known.first
+            });
+            self.taps.push(Tap { file, place, interface });
             number
         })
     }

@@ -1,6 +1,7 @@
 //! What a column's numbers stand for: how a value becomes a number, and the numbers an Arrow array.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
@@ -64,30 +65,31 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// A column of `rows`, as an array; `words` are those that its numbers stand for, where they do.
+    /// A column of the rows `within`, as an array; `words` are those that its numbers stand for, where they do.
     pub fn array<const COLUMNS: usize>(
         self,
         rows: &Rows<COLUMNS>,
         column: usize,
+        within: &Range<usize>,
         words: &[&str],
     ) -> io::Result<ArrayRef> {
         Ok(match self {
-            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)?),
-            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, |number| number as u64)?),
+            Kind::U32 => Arc::new(primitive::<UInt32Type, COLUMNS>(rows, column, within, |number| number as u32)?),
+            Kind::U64 => Arc::new(primitive::<UInt64Type, COLUMNS>(rows, column, within, |number| number as u64)?),
             Kind::Hash => {
-                Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, |hash| hash as u64, |_| {})?))
+                Arc::new(PrimitiveArray::<UInt64Type>::from(rows.column(column, within, |hash| hash as u64, |_| {})?))
             }
-            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, |number| number)?),
-            Kind::Time => {
-                Arc::new(primitive::<TimestampNanosecondType, COLUMNS>(rows, column, |time| time)?.with_timezone("UTC"))
-            }
-            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, |flag| flag == 1, |_| {})?)),
+            Kind::I64 => Arc::new(primitive::<Int64Type, COLUMNS>(rows, column, within, |number| number)?),
+            Kind::Time => Arc::new(
+                primitive::<TimestampNanosecondType, COLUMNS>(rows, column, within, |time| time)?.with_timezone("UTC"),
+            ),
+            Kind::Flag => Arc::new(BooleanArray::from(rows.column(column, within, |flag| flag == 1, |_| {})?)),
             Kind::Name => {
-                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, |number| number as u16)?;
+                let numbers = primitive::<UInt16Type, COLUMNS>(rows, column, within, |number| number as u16)?;
                 Arc::new(DictionaryArray::new(numbers, Arc::new(StringArray::from_iter_values(words))))
             }
             Kind::Text => {
-                let numbers = rows.column(column, |number| number, |_| {})?;
+                let numbers = rows.column(column, within, |number| number, |_| {})?;
                 let word = |number: i64| usize::try_from(number).ok().and_then(|number| words.get(number));
                 Arc::new(StringArray::from_iter(numbers.into_iter().map(word)))
             }
@@ -99,12 +101,13 @@ impl Kind {
         self,
         rows: &Rows<COLUMNS>,
         column: usize,
+        within: &Range<usize>,
         words: &[&str],
     ) -> io::Result<ArrayRef> {
         if self != Kind::Text {
-            return self.array(rows, column, words);
+            return self.array(rows, column, within, words);
         }
-        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, |number| number as u32)?;
+        let numbers = primitive::<UInt32Type, COLUMNS>(rows, column, within, |number| number as u32)?;
         let mut codes = vec![None; words.len()];
         let mut read = Vec::new();
         let coded: UInt32Array = numbers
@@ -125,17 +128,18 @@ impl Kind {
 fn primitive<T: ArrowPrimitiveType, const COLUMNS: usize>(
     rows: &Rows<COLUMNS>,
     column: usize,
+    within: &Range<usize>,
     value: impl Fn(i64) -> T::Native,
 ) -> io::Result<PrimitiveArray<T>> {
     let mut valid: Option<BooleanBufferBuilder> = None;
     let null = |place| {
         let valid = valid.get_or_insert_with(|| {
-            let mut all = BooleanBufferBuilder::new(rows.len());
-            all.append_n(rows.len(), true);
+            let mut all = BooleanBufferBuilder::new(within.len());
+            all.append_n(within.len(), true);
             all
         });
         valid.set_bit(place, false);
     };
-    let values = rows.column(column, value, null)?;
+    let values = rows.column(column, within, value, null)?;
     Ok(PrimitiveArray::new(values.into(), valid.map(|mut valid| NullBuffer::new(valid.finish()))))
 }

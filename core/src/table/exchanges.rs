@@ -1,6 +1,7 @@
 //! The table of exchanges, column by column, so that a million of them cost little more than their numbers.
 
 use std::io;
+use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -249,18 +250,20 @@ impl ExchangeColumns {
     /// As an Arrow table.
     pub fn batch(&self) -> Result<RecordBatch, ArrowError> {
         let array = |&(name, column, kind): &(_, Column, Kind)| {
-            Ok((name, kind.array(&self.rows, column as usize, &self.words.of(column))?))
+            Ok((name, kind.array(&self.rows, column as usize, &(0..self.len()), &self.words.of(column))?))
         };
         RecordBatch::try_from_iter(COLUMNS.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }
 
-    /// The columns of these names alone, texts as numbers.
-    pub fn coded<'a>(&self, names: &'a [String]) -> Result<RecordBatch, ArrowError> {
+    /// The columns of these names alone, texts as numbers; of all rows, or of those `within`.
+    pub fn coded<'a>(&self, names: &'a [String], within: Option<Range<usize>>) -> Result<RecordBatch, ArrowError> {
+        let within = within.unwrap_or(0..usize::MAX);
+        let within = within.start.min(self.len())..within.end.min(self.len());
         let array = |name: &'a String| {
             let known = COLUMNS.iter().find(|(known, ..)| known == name);
             let &(_, column, kind) =
                 known.ok_or_else(|| ArrowError::SchemaError(format!("exchanges have no column `{name}`")))?;
-            Ok((name, kind.coded(&self.rows, column as usize, &self.words.of(column))?))
+            Ok((name, kind.coded(&self.rows, column as usize, &within, &self.words.of(column))?))
         };
         RecordBatch::try_from_iter(names.iter().map(array).collect::<Result<Vec<_>, ArrowError>>()?)
     }

@@ -199,41 +199,52 @@ impl<const COLUMNS: usize> Rows<COLUMNS> {
         (0..all).step_by(CHUNK).map(move |first| first..all.min(first + CHUNK))
     }
 
-    /// A column in the order in which the rows are read; `null` hears of each place where there is nothing.
+    /// A column of the rows `within`, in the order in which they are read; `null` hears of each of them, from 0 on, where
+    /// there is nothing.
     pub fn column<T: Copy + Default>(
         &self,
         column: usize,
+        within: &Range<usize>,
         value: impl Fn(i64) -> T,
         mut null: impl FnMut(usize),
     ) -> io::Result<Vec<T>> {
-        let mut values = vec![T::default(); self.len()];
-        self.chunks(column, |rows, numbers, has_null| {
-            let places = self.places.as_ref().map(|places| &places[rows.clone()]);
-            let first = rows.start;
-            match places {
-                None => values[rows].iter_mut().zip(numbers).for_each(|(place, &number)| *place = value(number)),
-                Some(places) => {
-                    places.iter().zip(numbers).for_each(|(&place, &number)| values[place as usize] = value(number));
+        let mut values = vec![T::default(); within.len()];
+        let mut numbers = [0; CHUNK];
+        let open = (self.packed_rows..self.len(), None);
+        for (rows, packed) in self.chunk_rows().zip(self.packed.iter().map(Some)).chain([open]) {
+            if !self.has_any(&rows, within) {
+                continue;
+            }
+            let (numbers, has_null) = match packed {
+                Some(packed) => {
+                    let numbers = &mut numbers[..rows.len()];
+                    let chunk = self.unpack(packed, column, numbers)?;
+                    (&*numbers, chunk.has_null()) // null is kept as such, whatever is expected
                 }
-            }
-            if has_null {
-                let nulls = (0..numbers.len()).filter(|&row| numbers[row] == NULL);
-                nulls.for_each(|row| null(places.map_or(first + row, |places| places[row] as usize)));
-            }
-        })?;
+                None => (self.open(column), true),
+            };
+            let places = self.places.as_ref().map(|places| &places[rows.clone()]);
+            let place = |row: usize| places.map_or(rows.start + row, |places| places[row] as usize);
+            let mut put = |row: usize, number: i64| {
+                let place = place(row).wrapping_sub(within.start);
+                let Some(wanted) = values.get_mut(place) else { return };
+                *wanted = value(number);
+                if has_null && number == NULL {
+                    null(place);
+                }
+            };
+            numbers.iter().enumerate().for_each(|(row, &number)| put(row, number));
+        }
         Ok(values)
     }
 
-    /// The numbers of a column in the order they came, chunk by chunk: the rows, the numbers, may one be null?
-    fn chunks(&self, column: usize, mut take: impl FnMut(Range<usize>, &[i64], bool)) -> io::Result<()> {
-        let mut numbers = [0; CHUNK];
-        for (packed, rows) in self.packed.iter().zip(self.chunk_rows()) {
-            let numbers = &mut numbers[..rows.len()];
-            let chunk = self.unpack(packed, column, numbers)?;
-            take(rows, numbers, chunk.has_null()); // null is kept as such, whatever is expected
+    /// Some of these rows, by the order they came in, are `within` those, by the order in which they are read.
+    fn has_any(&self, rows: &Range<usize>, within: &Range<usize>) -> bool {
+        match &self.places {
+            None => rows.start < within.end && within.start < rows.end,
+            Some(_) if within.len() == self.len() => true,
+            Some(places) => places[rows.clone()].iter().any(|&place| within.contains(&(place as usize))),
         }
-        take(self.packed_rows..self.len(), self.open(column), true);
-        Ok(())
     }
 
     /// The numbers of a column, and the chunk that they were in.
@@ -340,11 +351,30 @@ mod tests {
         sorted.sort();
         for column in 0..4 {
             let mut nulls = Vec::new();
-            let values = kept.column(column, |number| number, |place| nulls.push(place)).unwrap();
+            let values = kept.column(column, &(0..kept.len()), |number| number, |place| nulls.push(place)).unwrap();
             assert_eq!(values, sorted.iter().map(|row| row[column]).collect::<Vec<_>>(), "column {column}");
             nulls.sort();
             let expected = (0..sorted.len()).filter(|&row| sorted[row][column] == NULL);
             assert_eq!(nulls, expected.collect::<Vec<_>>(), "column {column}");
+        }
+    }
+
+    #[test]
+    fn some_of_the_rows_are_read_alone() {
+        let count = 2 * CHUNK as i64 + 50;
+        for sorted in [false, true] {
+            let mut kept = kept(rows(count));
+            if sorted {
+                kept.sort(0, 1).unwrap();
+            }
+            let part = |within: Range<usize>| {
+                let mut nulls = Vec::new();
+                (kept.column(2, &within, |number| number, |place| nulls.push(place)).unwrap(), nulls.len())
+            };
+            let (whole, nulls) = part(0..kept.len());
+            let parts = [0..1, 1..CHUNK + 3, CHUNK + 3..kept.len(), 5..5].map(part);
+            assert_eq!(parts.each_ref().map(|(values, _)| values.clone()).concat(), whole);
+            assert_eq!(parts.iter().map(|(_, nulls)| nulls).sum::<usize>(), nulls);
         }
     }
 
@@ -359,7 +389,8 @@ mod tests {
     /// Every column, and where each has its nulls.
     fn columns(kept: &Rows<4>) -> Vec<(Vec<i64>, Vec<usize>)> {
         let mut nulls = Vec::new();
-        let mut column = |column| kept.column(column, |number| number, |place| nulls.push(place)).unwrap();
+        let mut column =
+            |column| kept.column(column, &(0..kept.len()), |number| number, |place| nulls.push(place)).unwrap();
         let columns = [0, 1, 2, 3].map(&mut column).to_vec();
         columns.into_iter().map(|column| (column, nulls.clone())).collect()
     }
@@ -387,7 +418,7 @@ mod tests {
     fn what_is_no_longer_on_disk_is_an_error() {
         let mut kept = overflowing(rows(2 * CHUNK as i64), 0, u64::MAX);
         kept.overflow = Overflow::default();
-        assert!(kept.column(3, |number| number, |_| {}).is_err());
+        assert!(kept.column(3, &(0..kept.len()), |number| number, |_| {}).is_err());
         assert!(kept.sort(0, 1).is_err());
     }
 }

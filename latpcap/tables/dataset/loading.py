@@ -152,9 +152,9 @@ class SavedTables:
         """Every TCP connection."""
         return self._connections
 
-    def exchanges(self, names: list[str] | None = None) -> Any:
-        """One row an exchange; of these columns, where some are named."""
-        return self._exchanges.columns(names)
+    def exchanges(self, names: list[str] | None = None, rows: tuple[int, int] | None = None) -> Any:
+        """One row an exchange; of these columns, and of these rows, where some are named."""
+        return self._exchanges.columns(names, rows)
 
     @cached_property
     def _exchanges(self) -> Any:
