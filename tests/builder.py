@@ -21,7 +21,8 @@ TIME = DataType.timestamp("ns", tz="UTC")
 U8, U32, U64, I64 = DataType.uint8(), DataType.uint32(), DataType.uint64(), DataType.int64()
 TEXT, BOOL = DataType.string(), DataType.bool()
 TROUBLES = (
-    *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
+    *("client_packets", "server_packets", "data_packets", "spurious_retransmissions"),
+    *("duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
     *("duplicate_acks", "zero_windows", "timeouts", "timeout_ns", "stalls", "stalled_ns", "clock_steps"),
     "clock_stepped_ns",
 )

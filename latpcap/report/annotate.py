@@ -143,7 +143,8 @@ def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
 
 
 def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
-    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error")
+    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "loss_ms", "retransmissions")
+    names += ("complete", "error")
     times = {name: table.column(name).view(np.int64) for name in ("request_time", "response_end_time")}
     missing = np.iinfo(np.int64).min
     known = (times["request_time"] != missing) & (times["response_end_time"] != missing)
@@ -164,6 +165,8 @@ def _fact(took_ms: float, row: dict[str, Any]) -> str:
         facts.append(format_ms(took_ms))
     if row["service_ms"] == row["service_ms"]:
         facts.append(f"service {format_ms(row['service_ms'])}")
+    if row["loss_ms"] > 0:
+        facts.append(f"{'loss' if row['retransmissions'] else 'probably loss'} {format_ms(row['loss_ms'])}")
     if row["rows"] == row["rows"]:
         facts.append(counted(int(row["rows"]), "row"))
     if row["error"]:

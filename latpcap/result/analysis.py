@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -213,7 +214,7 @@ class Measures:
 
     def connections(self) -> Rows[ConnectionResult]:
         """The database connections."""
-        return connection_results(self.recording, self.baselines, self.chattiness, knows_network=self.doubt is None)
+        return connection_results(self.recording, self.rtt, self.chattiness, knows_network=self.doubt is None)
 
     @property
     def proxied(self) -> Proxied | None:
@@ -229,7 +230,10 @@ class Measures:
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
-            self._tasks[idle_s, by] = tasks(self.recording, self.rtt, idle_s, by)
+            found = tasks(self.recording, self.rtt, idle_s, by)
+            if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
+                found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]))
+            self._tasks[idle_s, by] = found
         return self._tasks[idle_s, by]
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
@@ -274,7 +278,7 @@ class Measures:
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
-            overall(recording, self.chattiness), self.network_share, routes, count_tasks(recording, rtt)
+            overall(recording, self.chattiness), recording.runtime_s, self.network_share, routes, count_tasks(recording, rtt)
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)

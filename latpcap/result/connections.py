@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.display import Brief
 from latpcap.measures.chattiness import ChattinessGroups
@@ -107,6 +108,10 @@ class ConnectionResult(Brief, Struct, frozen=True):
     request_bytes: int
     response_bytes: int
     retransmissions: int
+    spurious_retransmissions: int
+    """Those of data that had arrived, as acknowledgments show (D-SACK, echoed timestamps)."""
+    data_packets: int
+    """Packets with data, of both sides, those that were sent again included."""
     lost_bytes: int
     connect_ms: float | None
     """SYN → ready for the first statement; null where the beginning was not captured. Likewise the next three."""
@@ -122,11 +127,13 @@ class ConnectionResult(Brief, Struct, frozen=True):
 
 
 def connection_results(
-    recording: Recording, baselines: Baselines, groups: ChattinessGroups, *, knows_network: bool = True
+    recording: Recording, found: Estimate, groups: ChattinessGroups, *, knows_network: bool = True
 ) -> Rows[ConnectionResult]:
     """The database connections, in the order of their streams; `knows_network` says that its share can be told."""
+    baselines = _over_time(recording, found)
     table, rows = recording.all_connections_table, recording.database_rows
-    counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
+    counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "lost_bytes")
+    counts += ("retransmissions", "spurious_retransmissions", "data_packets")
     cancels = columns.column(table, "cancels").ints(-1)[rows]
     known = np.isfinite(baselines.baseline) & knows_network
     opened = connect(recording)
@@ -147,6 +154,28 @@ def connection_results(
         "chattiness": connection_chattiness(groups, recording.runtime_s, known),
     }
     return Rows({name: values[name] for name in ConnectionResult.__struct_fields__}, ConnectionResult)
+
+
+def _over_time(recording: Recording, found: Estimate) -> Baselines:
+    """The RTT of each connection; where it changed meanwhile the mean of its round trips, and a range that holds all."""
+    each, phases, own = found.of_connections, found.phases, found.of_phases
+    if not found.has_changed:
+        return each
+    count, trips = len(phases), recording.exchanges.round_trips
+    trips = np.bincount(found.of_exchanges, trips, count)[:count] * np.isfinite(own.baseline[:count])
+    used, of_connection = trips > 0, phases.connection
+    several = np.bincount(of_connection[used], minlength=len(each.baseline)) > 1
+    waited = np.bincount(of_connection[used], (trips * own.baseline[:count])[used], len(several))
+    mean = waited / np.maximum(np.bincount(of_connection[used], trips[used], len(several)), 1)
+    low, high = each.low.copy(), each.high.copy()
+    np.minimum.at(low, of_connection[used], own.low[:count][used])
+    np.maximum.at(high, of_connection[used], own.high[:count][used])
+    return replace(
+        each,
+        baseline=np.where(several, mean, each.baseline),
+        low=np.where(several, low, each.low),
+        high=np.where(several, high, each.high),
+    )
 
 
 def busiest(connections: Sequence[ConnectionResult]) -> list[int]:

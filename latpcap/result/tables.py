@@ -171,6 +171,7 @@ def _exchange_columns(recording: Recording, measures: Measures) -> ArrowTable:
         "tags": take(Array(recording.tag_texts, DataType.string()), columns.column(table, "tags").ints(-1)),
         "fingerprint": take(texts, exchanges.fingerprint),
         "service_ms": nullable(measures.timeline.own_service_ns / MS, known),
+        "loss_ms": nullable(measures.timeline.own_loss_ns / MS, known),
         "request_spread_ms": _span_ms(exchanges.request_spread),
         "response_spread_ms": _span_ms(exchanges.response_spread),
         "stalled_ms": nullable(exchanges.stalled / MS),
@@ -228,6 +229,7 @@ EXCHANGE_COLUMNS = (
     "wait",
     "error_code",
     "response_ms",
+    "loss_ms",
 )
 
 

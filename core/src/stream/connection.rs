@@ -55,6 +55,8 @@ pub struct Connection {
     pub readings: [Readings; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
+    /// Those of both that carry data.
+    pub data_packets: u64,
     /// Most connections have none.
     anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
@@ -131,6 +133,7 @@ impl Connection {
             fastest_answer_ns: [None; 2],
             readings: Default::default(),
             packets: [0; 2],
+            data_packets: 0,
             anomalies: None,
             duplicates: Duplicates::default(),
             other_taps: None,
@@ -217,6 +220,10 @@ impl Connection {
         let accepted = self.streams.accept(side, segment);
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
+            self.data_packets += 1;
+        }
+        if let Some(anomalies) = &mut self.anomalies {
+            anomalies.acknowledged(side.other(), segment);
         }
         let sample = match accepted.acknowledged.filter(|_| !self.elsewhere) {
             Some(Acknowledged::Sample(sample)) => {
@@ -341,7 +348,7 @@ impl Connection {
         let again = self.handshake.note(side, segment);
         let silent_ns = segment.time_ns.saturating_sub(self.last_ns);
         if again && silent_ns >= pace::TIMEOUT_NS {
-            self.anomalies_mut().timed_out(segment.frame, silent_ns);
+            self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns);
         }
         if let Some(rtt_ns) = self.handshake.rtt_ns() {
             self.streams.soonest_retransmission_ns = rtt_ns;
@@ -379,8 +386,10 @@ impl Connection {
                 return self.sent_new(side, segment);
             }
             Sending::Again => {
+                let has_arrived = self.streams.is_acknowledged(side);
+                self.anomalies_mut().sent_again(side, segment, has_arrived);
                 if let Some(silent_ns) = self.paces[side as usize].sent_again(time_ns) {
-                    self.anomalies_mut().timed_out(frame, silent_ns);
+                    self.anomalies_mut().timed_out(frame, time_ns, silent_ns);
                 }
             }
             Sending::Overtaken => self.anomalies_mut().reordered.add(frame),
@@ -451,6 +460,9 @@ impl Connection {
         self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);
         self.samples.swap_sides();
+        if let Some(anomalies) = &mut self.anomalies {
+            anomalies.swap_sides();
+        }
     }
 }
 
@@ -486,6 +498,8 @@ const NOTHING: Segment<'static> = {
         maximum_segment_size: None,
         window_scale: None,
         timestamp: None,
+        echo: None,
+        came_twice: false,
         payload: &[],
         wire_length: 0,
     }
