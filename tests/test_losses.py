@@ -79,8 +79,28 @@ def test_a_link_that_lost_packets_made_no_statement_slow() -> None:
     assert np.nansum(loss) / 1e3 == pytest.approx(budget.loss_s)
     whole = ~np.isnan(service) & (exchanges.column("command") != "authenticate")
     assert service[whole].sum() / 1e3 == pytest.approx(budget.service_s, abs=1e-9)
-    [note] = [note for note in capture.health if note.code == "loss"]
-    assert "of it probably (1 wait as long as a time-out" in note.message
+    [note] = [note for note in capture.analyze().health if note.code == "loss"]
+    assert "0.209 s of it probably (1 wait as long as a time-out" in note.message
+
+
+def test_time_outs_count_once_and_what_had_arrived_is_told_apart() -> None:
+    """Frames 148, 221, 419 and 617 say that what was sent again had come: 147 by its timestamp, the others by D-SACK."""
+    analysis = read_fixture("mysql/nplus1-300-loss2").analyze()
+    [connection] = analysis.connections
+    assert (connection.retransmissions, connection.tcp.spurious_retransmissions) == (7, 4)
+    assert (connection.tcp.timeouts, round(connection.tcp.timeout_ms)) == (5, 1066)
+    [note] = [note.message for note in analysis.health if note.code == "retransmissions"]
+    assert note == (
+        "7 packets were sent again, 4 of them though the first copy had arrived: "
+        "at least 3 of 616 packets with data were lost (0.5%)"
+    )
+
+
+def test_where_all_that_was_sent_again_had_arrived_a_slow_server_is_slow() -> None:
+    """The 13 ms of a statement that was not cached, during which a packet was sent again for nothing."""
+    analysis = read_fixture("findings/uncached").analyze()
+    assert analysis.connections[0].tcp.spurious_retransmissions == analysis.connections[0].retransmissions == 1
+    assert analysis.budget.loss_s == 0
 
 
 def test_a_comment_calls_a_time_out_loss() -> None:

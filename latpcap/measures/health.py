@@ -10,7 +10,7 @@ from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import Budget, Timeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.legs import Proxied
 from latpcap.measures.pacing import pacing
@@ -323,16 +323,16 @@ def notes_in(table: Table) -> list[HealthNote]:
 
 
 def measured_notes(
-    recording: Recording, rtt: Estimate, timeline: Timeline, legs: Proxied | None = None
+    recording: Recording, rtt: Estimate, timeline: Timeline, budget: Budget, legs: Proxied | None = None
 ) -> list[HealthNote]:
-    """What the measures themselves say about their trustworthiness."""
+    """What the measures themselves say about their trustworthiness; `budget` is that of the result."""
     notes = (
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
         _about_proxies(recording, rtt, legs),
         _about_pacing(recording, rtt),
         _about_reading(recording),
-        _about_time(timeline),
+        _about_time(timeline, budget),
         _about_selection(recording),
         _about_files(recording),
     )
@@ -364,7 +364,7 @@ def _long(seconds: float) -> str:
     """A time that may be years, in a unit that can be grasped.
 
     >>> _long(90), _long(5400), _long(163_900_800)
-    ('90.0 s', '1.50 h', '1,897 days')
+    ('90.0 s', '1.50 h', '1,900 days')
     """
     if seconds < 3600:
         return format_s(seconds)
@@ -461,11 +461,20 @@ def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
         if recording.period is not None:  # of a window only what was sent again is known
             lost = spurious = 0
         if spurious:
-            text += f", {spurious:,} of them though the first copy had arrived"
+            text += f"{_some(spurious, again)} though the first copy had arrived"
         if lost and sent:
             text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
             text += f" ({percent(lost / sent)})"
         yield HealthNote("retransmissions", "info", text, again)
+
+
+def _some(part: int, whole: int) -> str:
+    """`, 2 of them`; nothing where it is the only one.
+
+    >>> _some(2, 7), _some(2, 2), _some(1, 1)
+    (', 2 of them', ', all of them', '')
+    """
+    return "" if whole == 1 else ", all of them" if part == whole else f", {part:,} of them"
 
 
 def _about_keys(recording: Recording) -> Iterator[HealthNote]:
@@ -491,12 +500,12 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
         yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
 
 
-def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
+def _about_time(timeline: Timeline, budget: Budget) -> Iterator[HealthNote]:
     if timeline.runtime_s <= 0:
         return
-    loss, unknown = timeline.budget.loss_s / timeline.runtime_s, timeline.budget.unknown_s / timeline.runtime_s
+    loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
-        took = f"{format_s(timeline.budget.loss_s)} ({percent(loss)} of the runtime)"
+        took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
         text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables import passes
+from latpcap.tables import columns, passes
 from latpcap.tables.columns import Bools, Floats, Ints, constant
 from latpcap.tables.quantiles import Grouped
-from latpcap.tables.recording import Exchanges
+from latpcap.tables.recording import Exchanges, Recording
 
 __all__ = ["Losses", "losses"]
 
@@ -38,13 +38,16 @@ class Losses(Struct, frozen=True):
     """No retransmission was captured."""
 
 
-def losses(exchanges: Exchanges, path: Ints, service: Ints, response: Ints) -> Losses:
+def losses(recording: Recording, path: Ints, service: Ints, response: Ints) -> Losses:
     """Tell the loss in what exchanges waited beyond the network (`service`) and what their answers took.
 
     `path` is that of each connection.
     """
+    exchanges = recording.exchanges
     usable = exchanges.complete & ~exchanges.is_setup
     hit = usable & (exchanges.retransmissions > 0)
+    if hit.any():
+        hit &= ~_lost_nothing(recording)[exchanges.connection]
     if not hit.any():
         return Losses(constant(0, len(hit)), constant(0, len(hit)), constant(False, len(hit)))
     kinds, clean = _kinds(exchanges), usable & ~hit
@@ -56,6 +59,18 @@ def losses(exchanges: Exchanges, path: Ints, service: Ints, response: Ints) -> L
         response=np.where(hit, _excess(response, kinds, hit, clean), 0),
         probable=probable,
     )
+
+
+def _lost_nothing(recording: Recording) -> Bools:
+    """Connections on which all that was sent again had arrived, and nobody waited in silence: their waits are others'."""
+    if recording.period is not None:  # what had arrived is known of whole connections
+        return np.zeros(len(recording.connections), bool)
+    again, spurious, timeouts = (
+        columns.column(recording.all_connections_table, name).values[recording.database_rows]
+        for name in ("retransmissions", "spurious_retransmissions", "timeouts")
+    )
+    nothing: Bools = (spurious > 0) & (again <= spurious) & (timeouts == 0)
+    return nothing
 
 
 def _kinds(exchanges: Exchanges) -> Ints:

@@ -200,7 +200,8 @@ class Measures:
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
         """What limits the trust in all of this, the gravest first."""
-        measured = measured_notes(self.recording, self.rtt, self.timeline, self.legs.told if self.legs else None)
+        legs = self.legs.told if self.legs else None
+        measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
         return gravest_first((*core_notes(self.recording), *measured))
 
     @cached_property
@@ -232,7 +233,7 @@ class Measures:
         if (idle_s, by) not in self._tasks:
             found = tasks(self.recording, self.rtt, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
-                found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]))
+                found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]).round(9))
             self._tasks[idle_s, by] = found
         return self._tasks[idle_s, by]
 

@@ -108,10 +108,6 @@ class ConnectionResult(Brief, Struct, frozen=True):
     request_bytes: int
     response_bytes: int
     retransmissions: int
-    spurious_retransmissions: int
-    """Those of data that had arrived, as acknowledgments show (D-SACK, echoed timestamps)."""
-    data_packets: int
-    """Packets with data, of both sides, those that were sent again included."""
     lost_bytes: int
     connect_ms: float | None
     """SYN → ready for the first statement; null where the beginning was not captured. Likewise the next three."""
@@ -132,8 +128,7 @@ def connection_results(
     """The database connections, in the order of their streams; `knows_network` says that its share can be told."""
     baselines = _over_time(recording, found)
     table, rows = recording.all_connections_table, recording.database_rows
-    counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "lost_bytes")
-    counts += ("retransmissions", "spurious_retransmissions", "data_packets")
+    counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
     cancels = columns.column(table, "cancels").ints(-1)[rows]
     known = np.isfinite(baselines.baseline) & knows_network
     opened = connect(recording)
