@@ -40,6 +40,16 @@ def test_the_parts_of_an_exchange_sum_to_what_it_took(near_share: float) -> None
     assert (statement.service_s, statement.loss_s) == (pytest.approx(0.021), pytest.approx(0.205))
 
 
+def test_a_time_out_behind_a_capture_at_the_server_is_not_the_clients_time() -> None:
+    waits = [*PLAIN, Ex(sql="select ?", service_ms=1, client_ms=206, lost_before_ms=205)]
+    budget = {
+        near_share: Measures(build([Conn(rtt_ms=10, near_share=near_share, exchanges=waits)])).timeline.budget
+        for near_share in (0, 1)
+    }
+    assert (budget[1].loss_s, budget[1].client_s) == (pytest.approx(0.205), pytest.approx(0.001))
+    assert budget[0].loss_s == 0, "at the client an answer that it had received delayed nothing"
+
+
 def test_a_wait_as_long_as_a_sure_time_out_is_probably_one() -> None:
     assert with_waits(208) == [pytest.approx(205), pytest.approx(207)]
 

@@ -11,7 +11,7 @@ Retransmissions make an exchange longer than its clean siblings: that excess is 
 wait without one that is as long as the time-outs beside it is probably one, too: its packet was lost before the capture
 point, and sent again once (`measures.losses`).
 Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
-to the waits.
+to the waits; so do the time-outs of what was lost there, which are loss.
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ class _Spans(Struct, frozen=True):
     end: Ints
     held: Ints
     """The stall of its request."""
+    lost: Ints
+    """Time-outs on the client's side of the capture point."""
     early: Ints
     """Near RTT."""
     unseen: Ints
@@ -161,6 +163,7 @@ class _Pieces(Struct, frozen=True):
     """What an exchange's stretch is cut into, in that order: lengths in ns, or what they are worth in shared ns."""
 
     held: NDArray[Any]
+    lost: NDArray[Any]
     request: NDArray[Any]
     request_held: NDArray[Any]
     network: NDArray[Any]
@@ -172,7 +175,7 @@ class _Pieces(Struct, frozen=True):
 
     @property
     def asked(self) -> NDArray[Any]:
-        return np.asarray(self.held + self.request + self.request_held)
+        return np.asarray(self.held + self.lost + self.request + self.request_held)
 
     @property
     def waited(self) -> NDArray[Any]:
@@ -249,11 +252,14 @@ def _spans(
     before = np.roll(end, 1)
     before[is_first] = free[connection[is_first]]
     begin = np.clip(asked, before, end)
-    early = unseen = constant(0, len(begin))
+    early = unseen = lost = constant(0, len(begin))
     if near.any():
         hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
         early, unseen = np.where(is_first, 0, np.minimum(hidden, begin - before)), np.where(is_first, hidden, 0)
         begin -= early
+        if (timed_out := exchanges.lost_before).any():
+            lost = np.where(near[rtt.of_exchanges] > 0, np.minimum(timed_out, begin - before), 0)
+            begin -= lost
     if held.any():
         room = begin - before
         held = np.where(room >= stalled, np.minimum(held, room), 0)
@@ -265,6 +271,7 @@ def _spans(
         begin,
         end,
         held,
+        lost,
         early,
         unseen,
         start,
@@ -310,7 +317,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, 
     request, network, service, response = (zeros(trips, len(trips), np.int64) for _ in range(4))
     for rows in passes.pieces(len(trips)):
         end, early = spans.end[rows], spans.early[rows]
-        length = end - spans.begin[rows] - spans.held[rows]
+        length = end - spans.begin[rows] - spans.held[rows] - spans.lost[rows]
         inner = length - early
         request[rows] = asked = np.clip(request_end[rows] - (end - inner), 0, inner)
         waited = np.clip(whole_wait[rows], 0, inner - asked)
@@ -321,7 +328,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, 
         service[rows] = waited - travelled
         response[rows] = length - asked - waited
     nothing = constant(0, len(trips))
-    return _Pieces(spans.held, request, nothing, network, service, nothing, nothing, response, nothing)
+    return _Pieces(spans.held, spans.lost, request, nothing, network, service, nothing, nothing, response, nothing)
 
 
 def _held_back(pieces: _Pieces, stalled: Floats, held: Ints) -> _Pieces:
@@ -359,7 +366,8 @@ def _without(pieces: _Pieces, lost: Losses) -> _Pieces:
 
 def _lost(pieces: _Pieces) -> NDArray[Any]:
     """What was lost of each exchange, or what that is worth."""
-    loss: NDArray[Any] = pieces.service_loss + pieces.response_loss if pieces.response_loss.any() else pieces.service_loss
+    parts = [part for part in (pieces.lost, pieces.response_loss) if part.any()]
+    loss: NDArray[Any] = sum(parts, pieces.service_loss)
     return loss
 
 

@@ -248,6 +248,11 @@ class Exchanges:
         return self._ints("retransmissions")
 
     @property
+    def lost_before(self) -> Ints:
+        """How long time-outs lasted since the exchange before it was over, as it looked where it was captured."""
+        return self._ints("lost_before_ns")
+
+    @property
     def stalled(self) -> Ints:
         """How long delayed acknowledgments held its packets back."""
         return self._ints("stalled_ns")

@@ -76,8 +76,9 @@ impl Tally {
 }
 
 impl Anomalies {
-    /// A side sends again after so long a silence.
-    pub fn timed_out(&mut self, frame: u64, time_ns: i64, silent_ns: i64) {
+    /// A side sends again after so long a silence: as much of that as was not counted yet.
+    pub fn timed_out(&mut self, frame: u64, time_ns: i64, silent_ns: i64) -> i64 {
+        let before_ns = self.timeout_ns;
         let fell_silent_ns = time_ns - silent_ns;
         let (began_ns, ended_ns) = self.timed_out.unwrap_or((fell_silent_ns, fell_silent_ns));
         // The other side's time-out for the same loss began about when this one did; the next one where that ended.
@@ -89,6 +90,7 @@ impl Anomalies {
             self.timeout_ns += (time_ns - ended_ns).max(0) + (began_ns - fell_silent_ns).max(0);
             self.timed_out = Some((began_ns.min(fell_silent_ns), ended_ns.max(time_ns)));
         }
+        self.timeout_ns - before_ns
     }
 
     /// `side` sends data again; `has_arrived`: they had been acknowledged.

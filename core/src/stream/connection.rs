@@ -73,8 +73,8 @@ pub struct Connection {
 pub struct Arrival<'a> {
     /// Bytes that can be read now.
     pub chunk: Option<Chunk<'a>>,
-    /// It repeats bytes that were sent before.
-    pub retransmission: bool,
+    /// It repeats bytes that were sent before: after so long a time-out that is not counted yet, 0 for none.
+    pub sent_again: Option<i64>,
     /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
     /// How its sender had waited for acknowledgments.
@@ -238,10 +238,12 @@ impl Connection {
             None => None,
         };
         let (silence, paced_ns) = self.held(side, segment, &accepted);
-        let stalled_ns = self.sent(side, segment, &accepted);
+        let (sent_again, stalled_ns) = match accepted.sending {
+            Sending::Again => (Some(self.sent_again(side, segment)), 0),
+            _ => (None, self.sent(side, segment, &accepted)),
+        };
         self.headers(side, segment);
-        let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silence, paced_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, sent_again, stalled_ns, silence, paced_ns, sample })
     }
 
     /// The packets of it that were captured last, without their bytes.
@@ -371,7 +373,7 @@ impl Connection {
     /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
     #[inline]
     fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
-        let (frame, time_ns) = (segment.frame, segment.time_ns);
+        let frame = segment.frame;
         if accepted.duplicate_ack {
             self.anomalies_mut().duplicate_acks.add(frame);
         }
@@ -385,17 +387,20 @@ impl Connection {
                 self.readings[side as usize].note(segment);
                 return self.sent_new(side, segment);
             }
-            Sending::Again => {
-                let has_arrived = self.streams.is_acknowledged(side);
-                self.anomalies_mut().sent_again(side, segment, has_arrived);
-                if let Some(silent_ns) = self.paces[side as usize].sent_again(time_ns) {
-                    self.anomalies_mut().timed_out(frame, time_ns, silent_ns);
-                }
-            }
             Sending::Overtaken => self.anomalies_mut().reordered.add(frame),
-            Sending::Nothing => {}
+            Sending::Again | Sending::Nothing => {}
         }
         0
+    }
+
+    /// How long the time-out lasted after which these data are sent again, as far as it is not counted yet.
+    fn sent_again(&mut self, side: Side, segment: &Segment<'_>) -> i64 {
+        let has_arrived = self.streams.is_acknowledged(side);
+        let acknowledges_all = self.streams.is_acknowledged(side.other());
+        self.anomalies_mut().sent_again(side, segment, has_arrived);
+        self.paces[side.other() as usize].peer_sent(acknowledges_all);
+        let silent_ns = self.paces[side as usize].sent_again(segment.time_ns);
+        silent_ns.map_or(0, |silent_ns| self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns))
     }
 
     /// How long new data waited for acknowledgments, and for their sender's pace.
