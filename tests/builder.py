@@ -406,7 +406,8 @@ class Tables:
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64}
         types |= dict.fromkeys(
-            ("lost_before_ns", "silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"), I64
+            ("lost_before_ns", "silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"),
+            I64,
         )
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {

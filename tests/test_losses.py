@@ -94,7 +94,7 @@ def test_a_link_that_lost_packets_made_no_statement_slow() -> None:
 
 
 def test_time_outs_count_once_and_what_had_arrived_is_told_apart() -> None:
-    """Frames 148, 221, 419 and 617 say that what was sent again had come: 147 by its timestamp, the others by D-SACK."""
+    """Frames 148, 221, 419 and 617 say that what was sent again had come: the first by a timestamp, else by D-SACK."""
     analysis = read_fixture("mysql/nplus1-300-loss2").analyze()
     [connection] = analysis.connections
     assert (connection.retransmissions, connection.tcp.spurious_retransmissions) == (7, 4)
@@ -120,4 +120,3 @@ def test_a_comment_calls_a_time_out_loss() -> None:
     assert "loss 213 ms" in of_frame[33]
     assert "probably" not in of_frame[33]
     assert "probably loss 209 ms" in of_frame[235]
-

@@ -173,8 +173,10 @@ def _of_the_round_trips(result: Analysis, match: re.Match[str]) -> Checked:
 
 
 def _per_row(result: Analysis, match: re.Match[str]) -> Checked:
-    yield float(match[1].replace(",", "")), 0.01 * float(match[1].replace(",", "")), 1 / _known(
-        result.chattiness.round_trips_per_row
+    yield (
+        float(match[1].replace(",", "")),
+        0.01 * float(match[1].replace(",", "")),
+        1 / _known(result.chattiness.round_trips_per_row),
     )
 
 
@@ -276,7 +278,8 @@ def _parts_of_wholes(text: str) -> Iterator[Claim]:
 
 
 FETCHED = (
-    r"([0-9,]+) fetch(?:es)? brings? ([0-9,]+) rows, usually ([0-9,]+) each; ([0-9,]+) rows a fetch would save ([0-9,]+)"
+    r"([0-9,]+) fetch(?:es)? brings? ([0-9,]+) rows, usually ([0-9,]+) each; "
+    r"([0-9,]+) rows a fetch would save ([0-9,]+)"
 )
 VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     rf"At (?P<rtt>{AMOUNT}) this takes about (?P<runtime>{AMOUNT}) \(optimistic (?P<optimistic>{AMOUNT}), "
@@ -291,7 +294,8 @@ VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
 NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
     rf"lost packets took ({NUMBER} (?:µs|ms|s))(?: \([^)]*min\))? \(({NUMBER}%) of the runtime\)"
     rf"(?:, ({NUMBER} (?:µs|ms|s)) of it probably)?": lambda result, match: _lost(
-        result, re.match(r"(.*)\n(.*)\n(.*)", f"{match[1]}\n{match[3]}\n{match[5] or ''}")  # type: ignore[arg-type]
+        result,
+        re.match(r"(.*)\n(.*)\n(.*)", f"{match[1]}\n{match[3]}\n{match[5] or ''}"),  # type: ignore[arg-type]
     ),
     r"([0-9,]+) packets? w(?:as|ere) sent again(?:, ([0-9,]+|all) of them though the first copy had arrived)?"
     r"(?:: at least ([0-9,]+) of ([0-9,]+) packets? with data w(?:as|ere) lost \(([0-9.]+%)\))?": _sent_again,

@@ -7,9 +7,9 @@ SYN ─setup─► request ─transfer─► last packet ─network, service─�
 An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
 rest of its wait on the server. A packet that was held back for a delayed acknowledgment waited for the peer's timer and
 for a round trip (`measures.stalls`): that is a stall, whether it lies in the client's time or within the exchange.
-Retransmissions make an exchange longer than its clean siblings: that excess is loss, and nothing of it is the server's. A
-wait without one that is as long as the time-outs beside it is probably one, too: its packet was lost before the capture
-point, and sent again once (`measures.losses`).
+Retransmissions make an exchange longer than its clean siblings: that excess is loss, and nothing of it is the server's.
+A wait without one that is as long as the time-outs beside it is probably one, too: its packet was lost before the
+capture point, and sent again once (`measures.losses`).
 Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
 to the waits; so do the time-outs of what was lost there, which are loss.
 """
@@ -199,9 +199,7 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timel
     pace = _pace(exchanges, spans, shared, think_s)
     if recording.period is not None:
         shared = _shared_time(spans, runtime_ns)
-    return _add_up(
-        connections, exchanges, rtt, spans, pieces, lost.probable, stalls, shared, pace, runtime_ns, think_s
-    )
+    return _add_up(connections, exchanges, rtt, spans, pieces, lost.probable, stalls, shared, pace, runtime_ns, think_s)
 
 
 def _shared_time(spans: _Spans, until: int | None = None) -> SharedTime:

@@ -1,8 +1,8 @@
 """What lost packets added to the wait for an answer, and to the answer itself.
 
-An exchange with retransmissions is longer than its clean siblings: that excess is loss. Of a packet that was lost before
-the capture point only the second copy passes, like any other packet. What it cost shows beside sure losses alone: a wait
-that is longer than its siblings by as much as a sure time-out of the same path was probably one, too.
+An exchange with retransmissions is longer than its clean siblings: that excess is loss. Of a packet that was lost
+before the capture point only the second copy passes, like any other packet. What it cost shows beside sure losses: a
+wait that is longer than its siblings by as much as a sure time-out of the same path was probably one, too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def losses(recording: Recording, path: Ints, service: Ints, response: Ints) -> L
 
 
 def _lost_nothing(recording: Recording) -> Bools:
-    """Connections on which all that was sent again had arrived, and nobody waited in silence: their waits are others'."""
+    """Connections on which all that was sent again had arrived, and nobody waited in silence."""
     if recording.period is not None:  # what had arrived is known of whole connections
         return np.zeros(len(recording.connections), bool)
     again, spurious, timeouts = (

@@ -238,7 +238,9 @@ class Crowd(Struct, frozen=True):
         if self.hosts is None or not self.hosts.shown:
             return
         per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
-        text = "Requests slow each other down at the hosts: the projection takes that for a limit, which may lie higher."
+        text = (
+            "Requests slow each other down at the hosts: the projection takes that for a limit, which may lie higher."
+        )
         yield Limit("hosts", per_s, low, high, text)
 
     def _limit_of_locks(self, farther_s: float, connections: int) -> Iterator[Limit]:

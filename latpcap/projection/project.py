@@ -274,8 +274,8 @@ def _is_guess(point: Point) -> bool:
 def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
     """The RTT that sentences speak of: the largest asked for.
 
-    On the default ladder it is a typical distance, or the next one that is clearly farther than the capture's; where the
-    ladder ends before that, the typical one, which is nearer. `FARTHER` lies between round RTTs, so that what is
+    On the default ladder it is a typical distance, or the next one that is clearly farther than the capture's; where
+    the ladder ends before that, the typical one, which is nearer. `FARTHER` lies between round RTTs, so that what is
     measured of one (14.97 or 15.01 ms) does not decide.
 
     >>> told_rtt_ms([1, 80, 3], 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 108)

@@ -143,8 +143,10 @@ def _text(finding: dict[str, Any], told_rtt_ms: float | None) -> str:
 
 
 def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
-    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "loss_ms", "retransmissions")
-    names += ("complete", "error")
+    names = (
+        *("stream", "exchange", "command", "round_trips", "rows", "service_ms", "loss_ms", "retransmissions"),
+        *("complete", "error"),
+    )
     times = {name: table.column(name).view(np.int64) for name in ("request_time", "response_end_time")}
     missing = np.iinfo(np.int64).min
     known = (times["request_time"] != missing) & (times["response_end_time"] != missing)

@@ -279,7 +279,11 @@ class Measures:
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
-            overall(recording, self.chattiness), recording.runtime_s, self.network_share, routes, count_tasks(recording, rtt)
+            overall(recording, self.chattiness),
+            recording.runtime_s,
+            self.network_share,
+            routes,
+            count_tasks(recording, rtt),
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)

@@ -152,7 +152,7 @@ def connection_results(
 
 
 def _over_time(recording: Recording, found: Estimate) -> Baselines:
-    """The RTT of each connection; where it changed meanwhile the mean of its round trips, and a range that holds all."""
+    """The RTT of each connection; where it changed meanwhile the mean of its round trips, in a range of all."""
     each, phases, own = found.of_connections, found.phases, found.of_phases
     if not found.has_changed:
         return each

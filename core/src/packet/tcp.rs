@@ -119,7 +119,8 @@ fn came_twice(options: &[u8], acknowledgment: u32) -> bool {
             let Some((left, right)) = block() else { return false };
             let up_to = |one: u32, other: u32| one.wrapping_sub(other) as i32 <= 0;
             return up_to(right, acknowledgment)
-                || block().is_some_and(|(outer_left, outer_right)| up_to(outer_left, left) && up_to(right, outer_right));
+                || block()
+                    .is_some_and(|(outer_left, outer_right)| up_to(outer_left, left) && up_to(right, outer_right));
         }
     }
     false
