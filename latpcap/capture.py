@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from latpcap.display import Tidy, shown_by
 from latpcap.errors import CaptureError, NoDatabaseTraffic, UsageError
 from latpcap.findings.what_if import Fix, WhatIf, parse_fix
-from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share
+from latpcap.given import Duration, Rtts, bits_per_s, kilometres, milliseconds, part, rtts_ms, seconds, share, size
 from latpcap.measures import views
 from latpcap.measures.asked import GROUPINGS, IDLE_S, TaskBy
 from latpcap.measures.minutes import Minutes
@@ -28,12 +28,12 @@ from latpcap.result.captures import CaptureFile, capture_files
 from latpcap.result.gates import Gates, check
 from latpcap.result.minutes import MinutesResult, all_of, minute_table
 from latpcap.result.tasks import task_table
-from latpcap.tables import columns, sources
+from latpcap.tables import columns, outputs, sources
 from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import is_dataset
 from latpcap.tables.dataset.loading import SavedTables
 from latpcap.tables.dataset.manifest import ReadWith
-from latpcap.tables.keys import key_log, reads_standard_input
+from latpcap.tables.keys import key_log, named
 from latpcap.tables.packets import link_type_named
 from latpcap.tables.pseudonyms import PseudonymousTables, Pseudonyms, without_paths
 from latpcap.tables.recording import Recording
@@ -50,8 +50,6 @@ from latpcap.units import (
     check_rtt_is,
     counted,
     fibre_ms,
-    parse_room,
-    parse_size,
 )
 
 __all__ = ["TABLES", "Capture", "read"]
@@ -76,7 +74,7 @@ TABLES = (
 
 FILES_NAMED = 3
 """Files that the repr of a `Capture` names."""
-INTERNAL = frozenset({"measures", "moved", "recording"})
+INTERNAL = frozenset({"inputs", "measures", "moved", "recording"})
 """What of a `Capture` is for the commands: nobody at a prompt looks for it."""
 
 
@@ -128,12 +126,14 @@ def read(
     if threads is not None and threads < 1:
         raise UsageError("reading takes one thread at least")
     resolved = sources.resolve(source, link_type_named(link_type))
+    if not resolved:
+        raise UsageError("there is nothing to read: the list of captures is empty")
     names = Pseudonyms() if pseudonymise is True else pseudonymise or None
-    memory = parse_size(memory) if isinstance(memory, str) else memory
-    if "-" in resolved and reads_standard_input(keylog):
+    memory, disk = size(memory), 0 if disk in (0, "0") else size(disk)
+    if "-" in resolved and "-" in named(keylog):
         raise UsageError("standard input is either the capture or the key log: name a file for one of them")
     keys = key_log(keylog, memory=memory, show_names=names is None)
-    scratch = scratch_within(temp_folder, parse_room(disk) if isinstance(disk, str) else disk)
+    scratch = scratch_within(temp_folder, disk)
     room = (scratch.folder, scratch.most) if scratch else None
     core: Any
     read_with = ReadWith(show_literals, bool(names), decode_as or {})
@@ -169,14 +169,11 @@ def read(
         memory=memory,
         read_with=read_with,
         rtt_is=rtt_is,
-        paths=[]
-        if read_with.pseudonymised
-        else [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"],
+        inputs=(
+            *(("capture", path) for path in resolved if isinstance(path, str)),
+            *(("key log", path) for path in named(keylog)),
+        ),
     )
-
-
-def _paths(resolved: list[Any]) -> list[str]:
-    return [sources.shown(path) for path in resolved if isinstance(path, str) and path != "-"]
 
 
 def _called(resolved: list[Any], names: Pseudonyms | None) -> list[str]:
@@ -229,7 +226,7 @@ class Capture(Tidy):
         memory: int = DEFAULT_MEMORY,
         read_with: ReadWith | None = None,
         rtt_is: RttIs = "ping",
-        paths: Sequence[str] = (),
+        inputs: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Wrap `recording`; use `latpcap.read` to make one from files."""
         self._recording = recording
@@ -238,7 +235,7 @@ class Capture(Tidy):
         self._memory = memory
         self._read_with = read_with or ReadWith()
         self._rtt_is = rtt_is
-        self._paths = paths
+        self._inputs = inputs
 
     def __repr__(self) -> str:
         first = ", ".join(str(row["path"]) for row in self.captures.to_dicts(FILES_NAMED))
@@ -300,7 +297,7 @@ class Capture(Tidy):
             memory=self._memory,
             read_with=self._read_with,
             rtt_is=self._rtt_is,
-            paths=self._paths,
+            inputs=self._inputs,
         )
 
     @property
@@ -319,6 +316,16 @@ class Capture(Tidy):
         return self._recording
 
     @property
+    def inputs(self) -> Sequence[tuple[str, str]]:
+        """What it was read from: `capture` or `key log`, and its path."""
+        return self._inputs
+
+    def _paths(self) -> list[str]:
+        """The captures as errors may name them."""
+        files = [path for what, path in self._inputs if what == "capture" and path != "-"]
+        return [] if self._read_with.pseudonymised else [sources.shown(path) for path in files]
+
+    @property
     def _has_traffic(self) -> bool:
         return len(self._recording.database_rows) > 0
 
@@ -327,7 +334,7 @@ class Capture(Tidy):
         """What the results are built from; `NoDatabaseTraffic` where there is none."""
         if not self._has_traffic:
             raise NoDatabaseTraffic(
-                why_none(self._recording, self._paths), let_in=not unanswered_ports(self._recording)
+                why_none(self._recording, self._paths()), let_in=not unanswered_ports(self._recording)
             )
         return Measures(
             self._recording,
@@ -478,8 +485,9 @@ class Capture(Tidy):
 
         notes = (note,) if isinstance(note, str) else tuple(note)
         cover = Cover(title, customer, notes, None if date is None else date_of(date))
+        outputs.check([path], self.inputs)
         text: str = report_to(path)(self.measures, rtts_ms(rtt_ms), None, None, cover)
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+        outputs.write(path, [text])
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Save all that was read as a dataset: a folder of Parquet files, which `latpcap.read` reads as the captures.
@@ -494,6 +502,7 @@ class Capture(Tidy):
 
         if self.selected is not None:
             raise UsageError("a part of the captures is selected: save all of them, and select from the dataset")
+        outputs.check((), self.inputs, folders=[folder])
         save(self._recording, folder, self._read_with, force=force)
 
     # --- tables ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from latpcap.result import comparison, validation
 from latpcap.result.before_after import before_after
 from latpcap.result.comparison import Comparison
 from latpcap.result.validation import Validation
+from latpcap.tables import outputs
 from latpcap.tables.keys import key_log
 from latpcap.tables.pseudonyms import Pseudonyms
 
@@ -32,8 +33,9 @@ def compare(before: Any, after: Any, *, report: str | Path | None = None, **read
     chosen = None if report is None else chosen_format(["comparison"], report)
     first, second = _both(before, after, None, reading)
     if report is not None:
+        outputs.check([report], (*first.inputs, *second.inputs))
         text: str = BEFORE_AFTER[chosen or ""](before_after(first.measures, second.measures), None)
-        Path(report).write_bytes(text.encode("utf-8", "replace"))
+        outputs.write(report, [text])
     return comparison.compare(first.analyze(), second.analyze())
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from latpcap.errors import UsageError
 from latpcap.units import (
+    MAX_BYTES,
     MAX_MS,
     MAX_PART,
     parse_bandwidth,
@@ -21,6 +22,8 @@ from latpcap.units import (
     parse_ms,
     parse_part,
     parse_share,
+    parse_size,
+    port_number,
 )
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "seconds",
     "several",
     "share",
+    "size",
     "tcp_port",
 ]
 
@@ -112,10 +116,23 @@ def tcp_port(given: Any) -> int:
     >>> tcp_port(5432), tcp_port("3306")
     (5432, 3306)
     """
-    digits = str(given) if isinstance(given, int | str) else ""
-    if not (digits.isascii() and digits.isdigit() and 0 < int(digits[:6]) < 1 << 16):
-        raise UsageError(f"{given!r:.40} is no TCP port: give a number from 1 to 65535")
-    return int(digits)
+    port = given if isinstance(given, int) else port_number(given) if isinstance(given, str) else None
+    if port is None or not 0 < port < 1 << 16:
+        raise UsageError(f"{_shown(given)} is no TCP port: give a number from 1 to 65535")
+    return port
+
+
+def size(given: Any) -> int:
+    """Return bytes: a number, or a text such as `"512MiB"`. Raises `UsageError`."""
+    return int(_number(given, parse_size, "a number of bytes, at most 1000TB", lambda value: 0 <= value <= MAX_BYTES))
+
+
+def _shown(given: Any) -> str:
+    """What was given, for an error; Python writes no number of thousands of digits."""
+    try:
+        return f"{given!r:.40}"
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> float:
@@ -125,7 +142,7 @@ def _duration(given: Any, unit_ms: float, parse: Callable[[str], float]) -> floa
         given, unit_ms = given / timedelta(milliseconds=1), 1.0
     value = _number(given, lambda text: parse(text) / unit_ms, "a duration from 0 on") * unit_ms
     if not 0 <= value <= MAX_MS:
-        raise UsageError(f"{given!r:.40} is not a duration from 0 on, and not above {MAX_MS:g} ms")
+        raise UsageError(f"{_shown(given)} is not a duration from 0 on, and not above {MAX_MS:g} ms")
     return value
 
 
@@ -136,8 +153,8 @@ def _number(
         return parse(given)
     try:
         value = math.nan if isinstance(given, bool | bytes) else float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if math.isnan(value) or not fits(value):
-        raise UsageError(f"{given!r:.40} is not {what}: give a number, or a text with its unit")
+        raise UsageError(f"{_shown(given)} is not {what}: give a number, or a text with its unit")
     return value

@@ -42,7 +42,7 @@ __all__ += [
 ]
 __all__ += ["parse_part", "parse_room", "parse_share", "parse_size"]
 __all__ += ["format_bandwidth", "format_given_ms", "format_ms", "format_ratio", "format_s"]
-__all__ += ["percent", "percent_range", "significant"]
+__all__ += ["MAX_BYTES", "percent", "percent_range", "port_number", "significant", "whole_number"]
 
 RttIs = Literal["ping", "handshake", "in-stream"]
 """How an RTT was measured that somebody asks for: by a ping, by a TCP handshake, by the data itself."""
@@ -55,6 +55,10 @@ DEFAULT_DISK = 20_000_000_000
 """What may go to temporary files beyond that, in bytes."""
 QUERY_TIMEOUT_S = 60.0
 """How long a query in SQL may take."""
+MAX_BYTES = 1e15
+"""More than any machine has: what is more is a typing error."""
+MOST_DIGITS = 19
+"""Of a number that the core takes; Python refuses to make one of thousands."""
 MAX_MS = 1e12
 """About thirty years: what is longer is a typing error."""
 
@@ -310,9 +314,24 @@ def parse_part(text: str) -> float:
 def parse_size(text: str) -> int:
     """Return bytes; raises `UsageError`."""
     value = _times(text, _BYTES_PER_UNIT)
-    if not value:
-        raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes")
+    if not value or value > MAX_BYTES:
+        raise UsageError(f"`{text}` is not a size: write 1GB, 512MiB or a number of bytes, at most 1000TB")
     return int(value)
+
+
+def whole_number(text: str, least: int, most: int) -> int | None:
+    """Return a number that is written in digits; `None` where it is none, or not from `least` to `most`.
+
+    >>> [whole_number(text, 1, 65535) for text in ("3306", "0", "-1", "1_000", "\u0663", "9" * 5000)]
+    [3306, None, None, None, None, None]
+    """
+    is_one = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return int(text) if is_one and least <= int(text) <= most else None
+
+
+def port_number(text: str) -> int | None:
+    """Return a TCP port; `None` where it is none."""
+    return whole_number(text, 1, 65535)
 
 
 def parse_room(text: str) -> int:

@@ -16,10 +16,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
+from left import watch_over_this_run
 from sharkd import Sharkd
 
-import latpcap as package
-from latpcap.cli import main
+watch_over_this_run()  # before anything is imported that keeps in mind where temporary files go
+
+import latpcap as package  # noqa: E402
+from latpcap.cli import main  # noqa: E402
 
 settings.register_profile("latpcap", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("latpcap")  # no test may fail because the machine is busy; in CI Hypothesis draws no new examples

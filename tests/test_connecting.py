@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import damage
 import pytest
 from builder import Conn, Ex, build
-from conftest import FIXTURES
+from conftest import FIXTURES, load_fixture
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import latpcap
 from latpcap.measures.connecting import connecting
@@ -47,3 +54,38 @@ def test_it_is_the_same_with_keys_and_without(name: str) -> None:
     rows = [each.connections.to_dicts()[0] for each in (with_keys, without)]
     assert [rows[0][name] for name in names] == [rows[1][name] for name in names]
     assert connecting(with_keys.measures.recording) == connecting(without.measures.recording)
+
+
+@settings(max_examples=40)
+@example([(2, -(10**10), True)])
+@example([(9, -3_000_000, False)])
+@given(st.lists(st.tuples(st.integers(0, 199), st.integers(-(1 << 62), 1 << 62), st.booleans()), max_size=4))
+def test_no_clock_that_jumps_makes_a_negative_time_and_the_parts_sum(jumps: list[tuple[int, int, bool]]) -> None:
+    """Each jump is of one packet, or of all from there on."""
+    packets = damage.read(load_fixture("mysql/prepared-each").path)[:200]
+    for place, by_ns, lasts in jumps:
+        for number in range(place, len(packets) if lasts else min(place + 1, len(packets))):
+            time_ns = min(max(packets[number].time_ns + by_ns, 0), LATEST_NS)
+            packets[number] = packets[number].at(time_ns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = latpcap.read(damage.pcapng(packets)).analyze([1, 15])
+    assert [*negative(result.to_dict())] == []
+    parts = result.to_dict()["budget"]
+    assert sum(parts.values()) == pytest.approx(result.summary.runtime_s)
+
+
+LATEST_NS = 4_500_000_000_000_000_000
+"""What a capture can say, in the year 2112."""
+
+
+def negative(value: Any, at: str = "") -> Iterator[str]:
+    """Where a result has a number below 0."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from negative(each, f"{at}.{name}")
+    elif isinstance(value, list):
+        for each in value:
+            yield from negative(each, f"{at}[]")
+    elif isinstance(value, int | float) and value < 0:
+        yield f"{at}: {value}"

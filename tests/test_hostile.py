@@ -21,13 +21,16 @@ from latpcap.cli import cli
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
-HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f\u2028\u2029\ufeff]")
+HARMFUL = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\u200e\u200f\u2028\u2029\ufeff\xad\u3164\u115f\u2800]"
+)
 """Controls (but for the line end), and what reorders or hides text."""
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 TEXTS = {
     "escapes": "\x1b[2J\x1b]0;title\x07\x9b31m\x08\x7f",
     "line ends": "a\r\nlatpcap: error: forged\rb\x0b\x0c\x85\u2028c\u2029d",
     "directions": "\u202egnp.exe\u2066\u2069\u200f\u200b\ufeff",
+    "unseen": "a\xadb\u3164c\u115f\u2800",
     "markup": MARKUP,
     "rich markup": "[red]no[/red] [link=http://example.org]x[/link] :warning: [/]",
 }

@@ -6,8 +6,10 @@ import pytest
 from builder import Conn, Ex, build
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from test_budget import RECORDINGS
 
+from latpcap.projection.assumptions import CENTRAL
 from latpcap.projection.project import DEFAULT_LADDER_MS, Point, Projection
 from latpcap.result.analysis import Measures
 from latpcap.tables.recording import Recording
@@ -126,6 +128,32 @@ def test_the_slope_is_the_seconds_that_a_millisecond_adds() -> None:
     assert low is not None
     assert high is not None
     assert projection.seconds_per_ms == pytest.approx(high - low)
+
+
+def test_a_pipeline_that_meets_a_step_of_its_window_earlier_gets_no_shorter_with_each_millisecond() -> None:
+    """One millisecond more spares it a round (15 ms), each further one costs it 4 ms."""
+    asked = [(15.652, 15.012, 0), (17.492, None, 0), (18.122, None, 15), (22.16, 26.953, 0), (23.722, 25.453, 0)]
+    asked += [(24.699, 15.014, 0), (25.575, 29.15, 15), (27.029, 15.016, 0), (27.368, None, 0), (28.094, 28.979, 0)]
+    large, own_trips = (0, 1, 3, 4, 5), (0, 1, 5)
+    exchanges = [
+        Ex(
+            sql="insert into t",
+            service_ms=0.02,
+            at_ms=at_ms,
+            waited_ms=waited_ms,
+            transfer_ms=transfer_ms,
+            response_bytes=20_000 if number in large else 100,
+            round_trips=int(number in own_trips),
+        )
+        for number, (at_ms, waited_ms, transfer_ms) in enumerate(asked)
+    ]
+    base = Measures(build([Conn(exchanges, rtt_ms=15)])).basis
+    as_it_was_s, next_s, doubled_s = (
+        base._central.run([None], replace(CENTRAL.network, added_ns=added_ms * 1e6))[0] / 1e9 for added_ms in (0, 1, 15)
+    )
+    assert next_s < as_it_was_s
+    assert base.seconds_per_ms == pytest.approx((doubled_s - as_it_was_s) / 15)
+    assert base.seconds_per_ms > 0.001
 
 
 def test_who_only_hangs_up_is_nobody_to_wait_for() -> None:

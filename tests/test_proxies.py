@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import damage
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
@@ -193,3 +195,135 @@ def test_tables_keep_both_sides() -> None:
 def test_one_side_alone_can_be_selected() -> None:
     capture: Capture = read(PROXIES / "pgbouncer-transactions.pcapng").select(server="10.77.0.2")
     assert "proxy-legs" not in capture.health.column("code")
+
+
+# --- both sides on one machine, and one session on both --------------------------------------------------------------
+
+RELAY, BEHIND_IT = 34307, 34306
+"""The ports of `relay-mysql`."""
+
+
+def packets_of(name: str) -> damage.Packets:
+    return damage.read(PROXIES / f"{name}.pcapng")
+
+
+def ports(packet: damage.Packet) -> tuple[int, int]:
+    assert packet.tcp is not None
+    return packet.tcp.source[1], packet.tcp.destination[1]
+
+
+def counts(packets: damage.Packets, tmp_path: Path) -> tuple[int, list[bool]]:
+    """Round trips, and of each connection whether it is behind a proxy."""
+    (tmp_path / "made.pcapng").write_bytes(damage.pcapng(sorted(packets, key=lambda packet: packet.time_ns)))
+    result = read(tmp_path / "made.pcapng").analyze()
+    return result.summary.round_trips, [each.behind_proxy for each in result.connections]
+
+
+@pytest.mark.parametrize("name", ["relay-mysql", "relay-postgresql", "pgbouncer-one-machine"])
+def test_what_goes_on_on_one_machine_counts_once(name: str) -> None:
+    result = read(PROXIES / f"{name}.pcapng").analyze()
+    assert (result.summary.round_trips, result.summary.connections) == (55, 1)
+    assert [each.behind_proxy for each in result.connections] == [False, True]
+    assert "are 55 of the application" in result.summary.verdict
+
+
+def test_one_session_is_known_by_its_first_packets(tmp_path: Path) -> None:
+    _, behind = counts(packets_of("relay-mysql")[:12], tmp_path)
+    assert behind == [False, True]
+
+
+@pytest.mark.parametrize("side", [RELAY, BEHIND_IT])
+@pytest.mark.parametrize("step", [3, 7, 20])
+def test_packets_that_one_side_misses_do_not_part_them(side: int, step: int, tmp_path: Path) -> None:
+    packets = packets_of("relay-mysql")
+    with_data = [each for each in packets if side in ports(each) and each.tcp and each.tcp.payload_length > 0]
+    missed = {id(each) for each in with_data[4::step]}
+    _, behind = counts([each for each in packets if id(each) not in missed], tmp_path)
+    assert behind == [False, True]
+
+
+@pytest.mark.parametrize("name", ["relay-mysql", "relay-postgresql", "pgbouncer-one-machine"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_side_that_begins_in_the_middle_is_joined_by_its_statements(name: str, side: int, tmp_path: Path) -> None:
+    packets = packets_of(name)
+    servers = list(dict.fromkeys(ports(each)[1] for each in packets if each.tcp and each.tcp.flags == damage.SYN))
+    mine = [each for each in packets if servers[side] in ports(each)]
+    begins = mine[30].time_ns
+    kept = [each for each in packets if servers[side] not in ports(each) or each.time_ns >= begins]
+    round_trips, behind = counts(kept, tmp_path)
+    assert sorted(behind) == [False, True]
+    assert 40 <= round_trips <= 56
+
+
+def test_two_sessions_at_once_go_on_each_by_itself(tmp_path: Path) -> None:
+    """The second one is as the first, a little later, with another salt and other ports."""
+    packets, second = packets_of("relay-mysql"), []
+    for each in packets:
+        source, destination = (port if port in (RELAY, BEHIND_IT) else port + 7 for port in ports(each))
+        moved = each.with_tcp(source_port=source, destination_port=destination).at(each.time_ns + 40_000)
+        tcp = moved.tcp
+        assert tcp is not None
+        if tcp.payload_length > 60 and b"MariaDB" in moved.data:
+            moved = moved.with_tcp(payload=moved.data[tcp.payload_at :].replace(b"MariaDB", b"mariadb", 1))
+        second.append(moved)
+    round_trips, behind = counts(packets + second, tmp_path)
+    assert (round_trips, sorted(behind)) == (110, [False, False, True, True])
+
+
+def test_nat_rewrites_a_session_and_adds_no_network(tmp_path: Path) -> None:
+    """What is sent to a published port goes on to another one, 20 us later there and earlier back."""
+    direct = [each for each in packets_of("relay-mysql") if BEHIND_IT in ports(each)]
+    rewritten = []
+    for each in direct:
+        if ports(each)[1] == BEHIND_IT:
+            rewritten.append(each.with_tcp(destination_port=RELAY).at(each.time_ns - 20_000))
+        else:
+            rewritten.append(each.with_tcp(source_port=RELAY).at(each.time_ns + 20_000))
+    round_trips, behind = counts(direct + rewritten, tmp_path)
+    assert (round_trips, behind) == (55, [False, True])
+    result = read(tmp_path / "made.pcapng").analyze()
+    assert "an RTT that is asked for" not in result.summary.verdict
+    alone = damage.pcapng(sorted(rewritten, key=lambda packet: packet.time_ns))
+    (tmp_path / "alone.pcapng").write_bytes(alone)
+    assert result.budget.network_s == pytest.approx(read(tmp_path / "alone.pcapng").analyze().budget.network_s, rel=0.3)
+
+
+def on_one_machine(*, slower: float, jitter_ms: float, every_ms: float | None, times: int = 60) -> list[Conn]:
+    """Two workers of an application that ask two servers of one machine the same at the same time, nobody between."""
+    chance = np.random.default_rng(3)
+    connections = []
+    for port, factor in ((5432, slower), (5433, 1.0)):
+        asked = [
+            Ex(
+                sql=f"select a from t{number % 3} where id = ?",
+                parameters=number,
+                service_ms=factor * float(chance.uniform(0.2, 1.2)),
+                client_ms=float(chance.uniform(0.0, 2 * jitter_ms)),
+                at_ms=None if every_ms is None else 1 + number * every_ms + float(chance.uniform(0.0, jitter_ms)),
+            )
+            for number in range(times)
+        ]
+        connections.append(Conn(asked, rtt_ms=0.02, client=f"127.0.0.1:{port + 40000}", server=f"127.0.0.1:{port}"))
+    return connections
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.5, 4.0])
+@pytest.mark.parametrize("jitter_ms", [0.0, 0.05])
+@pytest.mark.parametrize("every_ms", [None, 20.0])
+def test_workers_that_ask_two_servers_alike_are_no_proxy(
+    slower: float, jitter_ms: float, every_ms: float | None
+) -> None:
+    assert joined_legs(build(on_one_machine(slower=slower, jitter_ms=jitter_ms, every_ms=every_ms))) is None
+
+
+def test_workers_of_one_server_are_no_proxy() -> None:
+    twins = on_one_machine(slower=1.0, jitter_ms=0.05, every_ms=None)
+    assert joined_legs(build([replace(each, server="127.0.0.1:5432") for each in twins])) is None
+
+
+def test_who_waits_longer_is_nearer_to_the_application() -> None:
+    """Whatever the clocks of two captures say."""
+    far, near = relayed(5)
+    legs = joined_legs(build([replace(near, at_ms=-900, same_session=None), replace(far, same_session=0)]))
+    assert legs is not None
+    assert legs.is_inner.tolist() == [True, False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mysql_wire
 import pytest
 from builder import Conn, Ex, build
 
@@ -169,3 +170,23 @@ def test_a_very_long_name_is_known_by_its_beginning() -> None:
     names.of("application", " ".join(["job"] * 100))
     assert names.in_text(" ".join(["job"] * 31)).startswith("job")
     assert names.in_text(" ".join(["job"] * 100)).startswith("application-1")
+
+
+def test_a_route_tells_only_words_of_code_with_pseudonyms() -> None:
+    asked = [
+        (mysql_wire.query(f"select a from t where b = 1 /*action='show',route='{route}'*/"), mysql_wire.result(1))
+        for route in (
+            "/u/anna@corp.example",
+            "%2Fu%2Fanna%40corp.example",
+            "/orders/4711/items",
+            "/api/v2/u/%3Cint:id%3E",
+        )
+    ]
+    recorded = mysql_wire.capture(asked)
+    routes = "\n".join(str(tag) for tag in read(recorded, pseudonymise=True).exchanges.column("tags"))
+    assert "anna" not in routes
+    assert "4711" not in routes
+    assert "action='show',route='/u/?'" in routes
+    assert "route='/orders/?/items'" in routes
+    assert "route='/api/v2/u/%3Cint:id%3E'" in routes
+    assert "route='/u/anna@corp.example'" in str(read(recorded).exchanges.column("tags"))

@@ -215,6 +215,7 @@ class Unlinked:
 
     def __init__(self, servers: Sequence[str], conditions: network.Conditions, congestion_control: str = "") -> None:
         self.asked.append(conditions.seed)
+        self.congestion_control = congestion_control
 
     def __enter__(self) -> Unlinked:
         return self

@@ -267,3 +267,19 @@ def test_with_the_same_keys_both_read_the_same(name: str, statements: int) -> No
     assert not any("encrypted" in line for line in result.unchecked)
     found = {measure.name: measure for measure in result.measures}
     assert max(each.equal for title, each in found.items() if title.endswith(" statements")) >= statements
+
+
+def test_a_statement_of_which_no_password_is_shown_is_explained(latpcap: Run, tmp_path: Path) -> None:
+    statements = [
+        "CREATE USER bob IDENTIFIED BY 'Tiger#1'",
+        "SET PASSWORD = 'x'",
+        f"SELECT PASSWORD('xy') {'1 ' * 20_000}",
+    ]
+    path = tmp_path / "x.pcap"
+    path.write_bytes(
+        mysql_wire.capture((mysql_wire.query(sql), mysql_wire.message(1, mysql_wire.OK)) for sql in statements)
+    )
+    done = latpcap("verify", path)
+    assert done.returncode == 0
+    assert b"latpcap shows no secret: all else of the statement is the same" in done.stdout
+    assert b"Tiger" not in done.stdout + done.stderr

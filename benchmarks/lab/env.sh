@@ -10,3 +10,8 @@ PYTHON=${LATPCAP_PYTHON:-$here/../../.venv/bin/python}
 NEWEST_IP=${LATPCAP_NEWEST_IP:-10.77.0.3}
 # Before a command that must not wait for other programs of this machine; empty for hosts as they usually are: LATPCAP_REALTIME=.
 REALTIME=${LATPCAP_REALTIME-chrt -r 10}
+
+runs() { # PIDFILE: the process that it names, unless that began later than the file: then it is another one with the same number
+  local pid age; pid=$(cat "$1" 2>/dev/null) && age=$(ps -o etimes= -p "${pid:-0}") &&
+    [ $((age + 2)) -ge $(($(date +%s) - $(stat -c %Y "$1"))) ]
+}

@@ -2,7 +2,7 @@
 # firebird.sh init | start | load | stop | status; three servers: clear (port 3050), wire encryption (3051), wire compression (3052)
 . "$(dirname "$0")/env.sh"
 servers="clear:3050:Disabled:false encrypted:3051:Required:false compressed:3052:Disabled:true"
-up() { [ -s "$LAB/run/firebird-$1.pid" ] && kill -0 "$(cat "$LAB/run/firebird-$1.pid")" 2>/dev/null; }
+up() { runs "$LAB/run/firebird-$1.pid"; }
 folder() { echo "$LAB/data/firebird-$1"; }
 # Debian's server reads its configuration from one place only: give each its own view of it.
 with_configuration() { FIREBIRD_LOCK=$(folder "$1")/lock unshare -m bash -c "mount --bind '$(folder "$1")/conf' /etc/firebird/3.0; $2"; }
@@ -56,7 +56,7 @@ load() {
 }
 
 stop() {
-  [ -s "$LAB/run/firebird-$1.guest.pid" ] && kill -KILL "$(cat "$LAB/run/firebird-$1.guest.pid")" 2>/dev/null
+  if runs "$LAB/run/firebird-$1.guest.pid"; then kill -KILL "$(cat "$LAB/run/firebird-$1.guest.pid")"; fi
   rm -f "$LAB/run/firebird-$1.guest" "$LAB/run/firebird-$1.guest.pid"
   up "$1" || { rm -f "$LAB/run/firebird-$1.pid"; return 0; }
   kill "$(cat "$LAB/run/firebird-$1.pid")"

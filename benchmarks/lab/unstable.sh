@@ -33,7 +33,7 @@ make() {
 remove() { rm -rf "$UNSTABLE" "$UNSTABLE.new"; }
 
 # What the servers' scripts share; NAME is theirs.
-up() { [ -s "$LAB/run/$NAME.pid" ] && kill -0 "$(cat "$LAB/run/$NAME.pid")" 2>/dev/null; }
+up() { runs "$LAB/run/$NAME.pid"; }
 
 launch() { # COMMAND…: start it at the server and wait until `answers`
   up && return 0

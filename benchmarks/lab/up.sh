@@ -1,17 +1,18 @@
 #!/bin/bash
-# Make the two namespaces and join them. Needs root, and latpcap in the repository's .venv.
+# Make the two namespaces and join them. Needs root, and latpcap in the repository's .venv. No setting of the machine is changed: what
+# there is lies in the namespaces, and goes with them (down.sh).
 set -e
 . "$(dirname "$0")/env.sh"
-mkdir -p "$LAB"/{bin,run,logs,data}
-if [ -s "$LAB/run/dl.pid" ] && kill -0 "$(cat "$LAB/run/dl.pid")" 2>/dev/null; then echo "link already up"; exit 0; fi
-gcc -O2 -Wall -o "$LAB/bin/capi" "$here/capi.c" $(mariadb_config --cflags --libs)
+mkdir -p "$LAB"/{run,logs,data}
+if runs "$LAB/run/dl.pid"; then echo "link already up"; exit 0; fi
+trap '[ $? = 0 ] || "$here/down.sh"' EXIT
+trap 'exit 130' INT TERM HUP
 for n in $CLIENT_NS $SERVER_NS; do ip netns list | grep -qw $n || ip netns add $n; ip -n $n link set lo up; done
 
 rm -f "$LAB/logs/link.log" # or the last link's "ready" is taken for this one's
 # 42 µs is what a packet costs without any delay asked for; HOT=-H keeps the CPUs awake for a steadier link.
-setsid "$PYTHON" "$here/link.py" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
+setsid sh -c 'echo $$ >"$0"; exec "$@"' "$LAB/run/dl.pid" "$PYTHON" "$here/link.py" $CLIENT_NS $CLIENT_DEV $SERVER_NS $SERVER_DEV -d "${RTT_US:-0}" -c "${COMP_US:-42}" -s "${SPIN_US:-40}" \
   -u "$LAB/run/dl.sock" ${HOT-} >"$LAB/logs/link.log" 2>&1 </dev/null &
-echo $! >"$LAB/run/dl.pid"
 for _ in $(seq 100); do grep -qs ready "$LAB/logs/link.log" && break; sleep .05; done
 grep -qs ready "$LAB/logs/link.log" || { cat "$LAB/logs/link.log" >&2; echo "no link: is latpcap installed for $PYTHON?" >&2; exit 1; }
 
@@ -20,12 +21,12 @@ ip -n $SERVER_NS addr add $SERVER_IP peer $CLIENT_IP dev $SERVER_DEV
 ip -n $SERVER_NS addr add "$NEWEST_IP" dev $SERVER_DEV
 ip -n $CLIENT_NS link set $CLIENT_DEV mtu 1500 txqueuelen 20000 up
 ip -n $SERVER_NS link set $SERVER_DEV mtu 1500 txqueuelen 20000 up
-ip -n $CLIENT_NS route add "$NEWEST_IP" dev $CLIENT_DEV
+# Cubic, whatever the host's default is: a route may ask for what the host does not let a namespace choose.
+ip -n $CLIENT_NS route replace $SERVER_IP dev $CLIENT_DEV src $CLIENT_IP congctl cubic
+ip -n $CLIENT_NS route replace "$NEWEST_IP" dev $CLIENT_DEV src $CLIENT_IP congctl cubic
+ip -n $SERVER_NS route replace $CLIENT_IP dev $SERVER_DEV src $SERVER_IP congctl cubic
 
-# A namespace may only choose a congestion control that its host allows; the host's default may be bbr.
-sysctl -qw net.ipv4.tcp_allowed_congestion_control="reno bbr cubic" || true
 for n in $CLIENT_NS $SERVER_NS; do ip netns exec $n sh -c '
-  echo cubic >/proc/sys/net/ipv4/tcp_congestion_control
   echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save   # one run must not teach the next its RTT
   echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null; true'; done
 cat "$LAB/logs/link.log"

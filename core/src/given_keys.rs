@@ -9,6 +9,8 @@ use crate::layers::tls::KeyLog;
 
 /// How much is read at a time; no line of a key log is as long.
 const PIECE: usize = 64 * 1024;
+/// So much without a secret is no key log, and may be a device that never ends.
+const BARREN: usize = 64 * PIECE;
 /// How much of a file is looked at to say what it is.
 const LOOK: usize = 512;
 
@@ -50,6 +52,7 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
     let mut start = Zeroizing::new(Vec::with_capacity(LOOK));
     let mut piece = Zeroizing::new(vec![0; PIECE]);
     let mut filled = 0;
+    let (mut known, mut barren) = (0, 0);
     loop {
         let room = piece.get_mut(filled..).unwrap_or_default();
         let count = match stream.read(room) {
@@ -67,9 +70,12 @@ fn add_lines(stream: &mut impl Read, log: &mut KeyLog) -> std::io::Result<Zeroiz
         // What fills the piece and has no end is no line of a key log.
         let whole = if whole == 0 && filled == PIECE { filled } else { whole };
         log.add(piece.get(..whole).unwrap_or_default());
+        let now_known = log.len() as u64 + log.left_out();
+        barren = if now_known == known { barren + count } else { 0 };
+        known = now_known;
         piece.copy_within(whole..filled, 0);
         filled -= whole;
-        if count == 0 {
+        if count == 0 || barren > BARREN {
             return Ok(start);
         }
     }
@@ -118,6 +124,24 @@ mod tests {
     fn read(text: &[u8]) -> Result<usize, String> {
         let mut log = KeyLog::default();
         read_key_log("keys.txt", text, &mut log).map(|()| log.len()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_never_ends_and_holds_no_secret_is_given_up() {
+        for endless in ["\0", "0123456789\n"] {
+            let mut log = KeyLog::default();
+            let stream = Endless(endless.as_bytes());
+            assert!(read_key_log("x", stream, &mut log).is_err());
+        }
+    }
+
+    struct Endless(&'static [u8]);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            into.iter_mut().zip(self.0.iter().cycle()).for_each(|(to, from)| *to = *from);
+            Ok(into.len())
+        }
     }
 
     #[test]

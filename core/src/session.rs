@@ -1,5 +1,7 @@
 //! What a connection says about itself.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use crate::layers::tls::TlsFacts;
 
 /// Facts that a decoder learns as the connection goes on; `None` until said.
@@ -29,12 +31,33 @@ pub struct Session {
     pub cancel_key: Option<u64>,
     /// The hash that this connection presents.
     pub cancels: Option<u64>,
+    /// A hash of what the server made up for this session alone: who passes a session on passes that on, too.
+    pub made_up: Option<u64>,
 }
 
 /// Former names that are kept of each kind.
 const FORMER_MAX: usize = 100;
 
+/// Secrets and what is made up are only ever compared, so they are not kept.
+pub fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
 impl Session {
+    /// The server has sent what it made up for this session; `cut`: not all of it was captured.
+    pub fn knows_by(&mut self, made_up: &[u8], cut: bool) {
+        if !cut {
+            self.made_up = Some(hash(made_up));
+        }
+    }
+
+    /// What tells this session from all others, where anything does.
+    pub fn identity(&self) -> Option<u64> {
+        self.made_up.or_else(|| self.tls.as_ref()?.server_random.map(|random| hash(&random)))
+    }
+
     /// The connection goes on with another user.
     pub fn change_user(&mut self, user: Option<String>) {
         leave(&mut self.former_users, std::mem::replace(&mut self.user, user));

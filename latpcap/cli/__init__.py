@@ -20,6 +20,7 @@ from latpcap.cli.annotate import annotate
 from latpcap.cli.calibrate import calibrate
 from latpcap.cli.compare import compare, validate
 from latpcap.cli.completion import completion
+from latpcap.cli.files import never_over_inputs
 from latpcap.cli.findings import findings
 from latpcap.cli.help import help_command
 from latpcap.cli.io import INTERRUPTED, click_writes
@@ -161,3 +162,5 @@ for command in COMMANDS:
     cli.add_command(command)
 for command in (cli, *COMMANDS):
     command.epilog = told(command)
+for command in COMMANDS:
+    never_over_inputs(command)

@@ -48,8 +48,8 @@ def analyze(
     from latpcap.result.signoff import Cover
 
     chosen = result_format(as_json, output, "result", "report")
-    gating = gating_of(reading, output)
-    capture = read_capture(reading, output)
+    gating = gating_of(reading)
+    capture = read_capture(reading)
     asked = {**reading, "rtt": rtt, "move": move, "within": within}
     write_analysis(capture, gating, chosen, output, asked, Cover(title, customer, notes, date))
 

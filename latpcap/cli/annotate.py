@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from latpcap.cli import io
+from latpcap.cli.files import OUTPUT
 from latpcap.cli.io import read_capture, warn
 from latpcap.cli.options import json_option, reading_options
 from latpcap.errors import UsageError
@@ -16,6 +17,7 @@ __all__ = ["annotate"]
 
 @click.command(short_help="Write the captures again, with comments for Wireshark.")
 @reading_options
+@click.argument("output", metavar="OUTPUT", type=OUTPUT)
 @click.option("--force", is_flag=True, help="Write over an existing file (never over one of the captures).")
 @click.option(
     "--embed-keys",
@@ -23,7 +25,7 @@ __all__ = ["annotate"]
     help="Keep decryption secrets that the captures hold, and add those of --keylog that open their sessions.",
 )
 @json_option
-def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> None:
+def annotate(output: str, force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> None:
     """Write the captures again as pcapng, with latpcap's findings and exchanges as packet comments.
 
     The last argument is the file to write. Packets, times and whatever else a pcapng file holds stay as they are; in
@@ -41,14 +43,11 @@ def annotate(force: bool, embed_keys: bool, as_json: bool, **reading: Any) -> No
 
     if reading["pseudonymise"]:
         raise UsageError("packets are written as they were captured, names and all: pseudonymise a report instead")
-    *captures, output = reading["captures"]
-    if not captures:
-        raise UsageError("give a capture and, as the last argument, the file to write: latpcap annotate IN OUT.pcapng")
-    paths = [path for given in captures for path in sources.packets(given)]
+    paths = [path for given in reading["captures"] for path in sources.packets(given)]
     check_output(output, paths, force=force)
     keys = key_log(reading["keylog"], memory=reading["memory"])
     reading["keylog"] = keys
-    capture = read_capture({**reading, "captures": paths}, None, may_stop=False)
+    capture = read_capture({**reading, "captures": paths}, may_stop=False)
     warn(capture, reading["quiet"])
     written = watch(
         lambda progress: write(

@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
+from latpcap.cli.files import CAPTURE
 from latpcap.cli.gates import compared_options, gating_of
 from latpcap.cli.io import read_capture, result_format, tell_timing_only, write, write_result
-from latpcap.cli.options import PATH, Rtt, json_option, output_option, sign_off_options, two_captures_options
+from latpcap.cli.options import Rtt, json_option, output_option, sign_off_options, two_captures_options
 from latpcap.errors import UsageError
 
 __all__ = ["compare", "validate"]
 
 
 @click.command(short_help="Two captures of one job: what was added, what is gone.")
-@click.argument("before", metavar="BEFORE", type=PATH)
-@click.argument("after", metavar="AFTER", type=PATH)
+@click.argument("before", metavar="BEFORE", type=CAPTURE)
+@click.argument("after", metavar="AFTER", type=CAPTURE)
 @two_captures_options
 @sign_off_options
 @compared_options
@@ -50,8 +51,8 @@ def compare(
     cover = Cover(title, customer, notes, date)
     if cover != Cover() and chosen not in BEFORE_AFTER:
         raise UsageError("--title, --customer, --note and --date are of a report: name one with -o report.html or .md")
-    gating = gating_of({**reading, "captures": (before, after)}, output, before)
-    first, second = _both(before, after, reading, output)
+    gating = gating_of(reading, before)
+    first, second = _both(before, after, reading)
     if chosen in BEFORE_AFTER:
         both = before_after(first.measures, second.measures, cover)
         gates = gating.judge(second, both.after, before=first)
@@ -65,9 +66,9 @@ def compare(
 
 
 @click.command(short_help="Was the projection right? Predicted against measured.")
-@click.argument("base", metavar="BASE", type=PATH)
+@click.argument("base", metavar="BASE", type=CAPTURE)
 @click.option(
-    "--against", "other", required=True, type=PATH, metavar="OTHER", help="A capture of the same job at another RTT."
+    "--against", "other", required=True, type=CAPTURE, metavar="OTHER", help="A capture of the same job at another RTT."
 )
 @click.option("--against-rtt", type=Rtt(), metavar="DURATION", help="The RTT of OTHER, where you know it better.")
 @two_captures_options
@@ -84,13 +85,12 @@ def validate(
     from latpcap.result.validation import validate as check
 
     chosen = result_format(as_json, output)
-    first, second = _both(base, other, reading, output, against_rtt)
+    first, second = _both(base, other, reading, against_rtt)
     write_result(check(first, second), chosen, output)
 
 
-def _both(first: str, second: str, reading: dict[str, Any], output: str | None, rtt: float | None = None) -> Any:
+def _both(first: str, second: str, reading: dict[str, Any], rtt: float | None = None) -> Any:
     """Read both captures; under `--pseudonymise` a host has the same name in both. A key log may be of either."""
-    from latpcap.tables import sources
     from latpcap.tables.keys import key_log
 
     given = reading.pop("rtt_baseline", None)
@@ -99,10 +99,9 @@ def _both(first: str, second: str, reading: dict[str, Any], output: str | None, 
         from latpcap.tables.pseudonyms import Pseudonyms
 
         reading["pseudonymise"] = Pseudonyms()
-    sources.check_output(output, [first, second])
     reading["keylog"] = key_log(reading["keylog"], memory=reading["memory"], show_names=not names)
     both = tuple(
-        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, output, may_stop=False)
+        read_capture({**reading, "captures": (path,), "rtt_baseline": baseline}, may_stop=False)
         for path, baseline in ((first, given), (second, rtt))
     )
     for capture, whose in zip(both, ("the first capture: ", "the second capture: "), strict=True):

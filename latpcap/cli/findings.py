@@ -37,8 +37,8 @@ def findings(
     latpcap findings nightly.pcapng --fail-if 'finding(n+1)'
     """
     chosen = rows_format(file_format, as_json, output, "findings")
-    gating = gating_of(reading, output)
-    capture = read_capture(reading, output)
+    gating = gating_of(reading)
+    capture = read_capture(reading)
     rtts = flat(rtt)
     gates = gating.judge(capture)
     warn(capture, reading["quiet"])

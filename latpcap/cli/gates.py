@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from latpcap.cli import values
+from latpcap.cli.files import BASELINE, OUTPUT
 from latpcap.cli.io import write
 from latpcap.errors import UsageError
 
@@ -81,17 +82,15 @@ _FAIL_IF_ANY = (
     "Exit with status 1 if this holds for any row: 'round_trips > 50', 'share_per_ms > 5%'; columns in s or ms are "
     "written without that and compared with a duration: 'runtime > 2s'; repeatable."
 )
-_FILE = click.Path(readable=False)
-
 _BASELINE = click.option(
     "--baseline",
-    type=_FILE,
+    type=BASELINE,
     metavar="FILE",
     help="An earlier result (`analyze --json`), which --fail-if may compare with: 'round_trips > baseline + 10%', "
     "'finding(new)'.",
 )
-_JUNIT = click.option("--junit-xml", type=_FILE, metavar="FILE", help="Also write the gates as JUnit XML, a test each.")
-_SARIF = click.option("--sarif", type=_FILE, metavar="FILE", help="Also write gates and findings as SARIF 2.1.0.")
+_JUNIT = click.option("--junit-xml", type=OUTPUT, metavar="FILE", help="Also write gates as JUnit XML, a test each.")
+_SARIF = click.option("--sarif", type=OUTPUT, metavar="FILE", help="Also write gates and findings as SARIF 2.1.0.")
 _ANNOTATIONS = click.option(
     "--annotations",
     type=click.Choice(ANNOTATIONS),
@@ -195,13 +194,13 @@ class RowGating(Struct, frozen=True):
         self.told.tell(gates, lambda judged: checked_rows(captures, judged, version("latpcap")))
 
 
-def gating_of(options: dict[str, Any], output: str | None, before: str | None = None) -> Gating:
+def gating_of(options: dict[str, Any], before: str | None = None) -> Gating:
     """What the options of a command ask for; refused before the captures are read, which takes longer.
 
     `before` is the capture that is compared with.
     """
     gates: tuple[Gate, ...] = options.pop("fail_if")
-    told, path = _told(options, output, gates), options.pop("baseline", None)
+    told, path = _told(options, gates), options.pop("baseline", None)
     needing = [gate for gate in gates if gate.needs_baseline]
     if path is None:
         if needing and before is None:
@@ -212,31 +211,20 @@ def gating_of(options: dict[str, Any], output: str | None, before: str | None = 
     return Gating(gates, told, _baseline(path, needing))
 
 
-def row_gating_of(options: dict[str, Any], output: str | None) -> RowGating:
+def row_gating_of(options: dict[str, Any]) -> RowGating:
     """The same for rows."""
     gates: tuple[RowGate, ...] = options.pop("fail_if")
-    return RowGating(gates, _told(options, output, gates))
+    return RowGating(gates, _told(options, gates))
 
 
-def _told(options: dict[str, Any], output: str | None, gates: Sequence[object]) -> Told:
-    """Where else to tell of gates; refused where that cannot be written."""
+def _told(options: dict[str, Any], gates: Sequence[object]) -> Told:
+    """Where else to tell of gates."""
     files = {name: path for name, option in _FILES.items() if (path := options.pop(option, None)) is not None}
     if "junit" in files and not gates:
         raise UsageError("--junit-xml: there is no gate to tell of; write --fail-if 'round_trips > 500'")
-    _check_files(list(files.values()), output, options["captures"])
+    if "-" in files.values():
+        raise UsageError("--junit-xml and --sarif write files: standard output has the result")
     return Told(files, options.pop("annotations"))
-
-
-def _check_files(files: Sequence[str], output: str | None, captures: Iterable[str]) -> None:
-    """Refuse what cannot be written, or is written already."""
-    from latpcap.tables import sources
-
-    for path in files:
-        if path == "-":
-            raise UsageError("--junit-xml and --sarif write files: standard output has the result")
-        if path == output or files.count(path) > 1:
-            raise UsageError(f"{path}: each output needs a file of its own")
-        sources.check_output(path, [each for given in captures for each in sources.paths(given)])
 
 
 def _baseline(path: str, gates: Iterable[Gate]) -> Measured:

@@ -40,11 +40,13 @@ __all__ = [
 ]
 
 INTERRUPTED = 128 + signal.SIGINT
+WARNINGS = 50
+"""Lines of warnings: of thousands of damaged files nobody reads one each."""
 READER_GONE = 128 + signal.SIGPIPE
 
 
-def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool = True) -> Capture:
-    """Read the captures, watched; refuse an output file that is one of them before that takes time.
+def read_capture(reading: dict[str, Any], *, may_stop: bool = True) -> Capture:
+    """Read the captures, watched.
 
     Where a part of a capture is of use (`may_stop`), the first Ctrl-C ends the reading, the second one ends latpcap.
     """
@@ -54,7 +56,6 @@ def read_capture(reading: dict[str, Any], output: str | None, *, may_stop: bool 
     from latpcap.tables import sources
 
     paths = [path for given in reading["captures"] for path in sources.paths(given)]
-    sources.check_output(output, paths)
     asked = asked_for(reading)
 
     def work(progress: Progress) -> Capture:
@@ -126,17 +127,9 @@ def write(parts: Iterable[str | bytes], output: str | None) -> None:
     if output is None:
         _write_to_standard_output(parts)
         return
-    try:
-        file = open(output, "wb")  # noqa: SIM115
-        try:
-            with file:
-                _write_to(file, parts)
-        except BaseException:
-            if os.path.isfile(output):
-                os.unlink(output)  # half of a result looks like one
-            raise
-    except OSError as error:
-        raise unwritten(output, error) from None
+    from latpcap.tables.outputs import write as write_file
+
+    write_file(output, parts)
 
 
 def _write_to_standard_output(parts: Iterable[str | bytes]) -> None:
@@ -200,9 +193,11 @@ def warn(capture: Capture, quiet: bool, *, told: bool = False) -> None:
 
 def warn_of(notes: Table, quiet: bool) -> None:
     """Say those of the notes that are warnings or worse."""
-    for note in notes.to_dicts():
-        if note["severity"] != "info":
-            teller(quiet)(f"{note['severity']}: {note['message']}")
+    say, warnings = teller(quiet), [note for note in notes.to_dicts() if note["severity"] != "info"]
+    for note in warnings[:WARNINGS]:
+        say(f"{note['severity']}: {note['message']}")
+    if (more := len(warnings) - WARNINGS) > 0:
+        say(f"warning: and {more:,} more of these; `latpcap health` lists all")
 
 
 def tell_timing_only(capture: Capture, quiet: bool, whose: str = "") -> None:

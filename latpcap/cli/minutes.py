@@ -29,7 +29,7 @@ def minutes(every: float | None, file_format: str | None, as_json: bool, output:
     latpcap minutes capture.pcapng --every 10s -o minutes.csv
     """
     chosen = rows_format(file_format, as_json, output, "minutes")
-    capture = read_capture(reading, output)
+    capture = read_capture(reading)
     rows = capture.minutes_of(None if every is None else every / 1000)
     warn(capture, reading["quiet"])
     write_rows(rows, chosen, output)

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from latpcap.cli import values
+from latpcap.cli.files import CAPTURE, FOLDER, KEY_LOG, OUTPUT
 from latpcap.cli.selection import connection_options as _connection_options
 from latpcap.cli.selection import selection_options
 from latpcap.cli.sorting import sort_options
@@ -26,11 +27,10 @@ from latpcap.units import (
     parse_room,
     parse_share,
     parse_size,
+    port_number,
 )
 
 __all__ = [
-    "OUTPUT",
-    "PATH",
     "Duration",
     "Quantity",
     "Rtt",
@@ -105,9 +105,10 @@ class PortProtocol(click.ParamType[Any]):
         if isinstance(value, tuple):
             return value
         port, _, protocol = value.partition("=")
-        if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536 and protocol):
+        number = port_number(port)
+        if number is None or not protocol:
             self.fail(f"`{value}` is not PORT=PROTOCOL, for instance 3307=mysql", param, ctx)
-        return int(port), protocol
+        return number, protocol
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The protocols, behind the port."""
@@ -185,22 +186,6 @@ color_option = click.option(
     help="Colour; auto: on a terminal, unless NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR say otherwise.",
 )
 
-PATH = click.Path(readable=False)
-"""A file's name, which shells complete; whether it can be used is told where it is opened."""
-
-
-class _Here(click.Path):
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name of a file of this machine."""
-        from latpcap.tables.sources import check_here
-
-        check_here(value)
-        return super().convert(value, param, ctx)
-
-
-OUTPUT = _Here(readable=False)
-"""Likewise of what is written."""
-
 memory_option = click.option(
     "--memory",
     type=Quantity("size", parse_size),
@@ -213,14 +198,14 @@ memory_option = click.option(
 disk_options = all_of(
     click.option("--disk", type=Quantity("size", parse_room), default="20GB", metavar="SIZE", show_default=True,
                  help="What temporary files may take, 0 for none; what has no room is left out, with a note."),
-    click.option("--temp-folder", metavar="FOLDER", type=PATH,
+    click.option("--temp-folder", metavar="FOLDER", type=FOLDER,
                  help="Where they are written; by default $TMPDIR, else /var/tmp."),
 )  # fmt: skip
 
 keylog_option = click.option(
     "--keylog",
     metavar="FILE",
-    type=PATH,
+    type=KEY_LOG,
     multiple=True,
     help="Secrets of TLS sessions, as the client logs them (SSLKEYLOGFILE): statements are read, too; repeatable.",
 )
@@ -245,7 +230,7 @@ analysing_options = all_of(
 
 _reading_options = (*selection_options, decode_as_option, keylog_option, analysing_options)
 
-captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=PATH)
+captures_argument = click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...", type=CAPTURE)
 
 reading_options = all_of(captures_argument, *_reading_options)
 two_captures_options = all_of(*_reading_options)

@@ -60,9 +60,9 @@ def project(
     latpcap project capture.pcapng --rtt 15ms --fix all --fail-if 'project(15ms) > 60s'
     """
     chosen = result_format(as_json, output)
-    gating = gating_of(reading, output)
+    gating = gating_of(reading)
     reading["client"], client_time = _client(reading["client"], client_time)
-    capture = read_capture(reading, output)
+    capture = read_capture(reading)
     projection = capture.project(
         flat(rtt),
         in_seconds(within),

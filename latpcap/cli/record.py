@@ -41,7 +41,7 @@ def _ring(text: str) -> Ring:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[--] [COMMAND]...")
 @recording_options(
     "Record",
-    pid="Record the servers that this process is connected to, until it ends or Ctrl-C.",
+    pid="Record the servers that this process and its children are connected to, until it ends or Ctrl-C.",
     duration="Without a command: record for this long, not until Ctrl-C.",
 )
 @click.option(
@@ -78,8 +78,7 @@ def record(command: tuple[str, ...], ring: Ring | None, privacy: bool, keylog: b
     """
     _check(command, ring, keylog, options)
     chosen = result_format(False, options["result"], "result", "report")
-    options["captures"] = []
-    gating = gating_of(options, options["result"])
+    gating = gating_of(options)
 
     from latpcap.live import job
     from latpcap.live.folder import Folder
@@ -153,7 +152,7 @@ def _told(recorded: Recorded, output: str | None) -> str:
 
 
 def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: Callable[[str], None]) -> Capture:
-    """Read what was recorded, and put the secrets into it that open some of it."""
+    """Read what was recorded, and put the secrets that open some of it into a recording that is kept."""
     from latpcap.live.keylog import embed
     from latpcap.live.record import nothing_seen
 
@@ -162,11 +161,11 @@ def _read(recorded: Recorded, keys: Path | None, options: dict[str, Any], say: C
         say("the command logged no TLS secret: it encrypts nothing, or needs another setting (docs/keys.md)")
     reading = {**options, "captures": [str(each) for each in recorded.paths], "keylog": log or ()}
     try:
-        capture = read_capture(reading, None)
+        capture = read_capture(reading)
         recording = capture.measures.recording.core
     except NoDatabaseTraffic as error:
         raise nothing_seen(error, recorded) from None
-    if log is not None:
+    if log is not None and options["output"] is not None:
         count = embed(log, recording, recorded.path)
         say(_embedded(recorded.path, count))
     return capture

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from latpcap.cli.options import OUTPUT, Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
-from latpcap.errors import UsageError
+from latpcap.cli.files import OUTPUT
+from latpcap.cli.options import Duration, Quantity, all_of, analysing_options, decode_as_option, target_options
 from latpcap.given import tcp_port
 
 if TYPE_CHECKING:
@@ -61,17 +61,11 @@ def recording_options(verb: str, *, pid: str, duration: str) -> Callable[[Comman
 
 
 def check_recording(options: dict[str, Any]) -> None:
-    """Refuse a recording that cannot be written, before anything runs."""
+    """Refuse a recording that would be called as something else, before anything runs."""
     from latpcap.report import check_capture_name
-    from latpcap.tables import sources
 
-    output, result = options["output"], options["result"]
-    for path in (output, result):
-        sources.check_output(path, ())
-    if output:
+    if output := options["output"]:
         check_capture_name(output, f"; for the result there is `--report {output}`")
-    if output and result and Path(output).absolute() == Path(result).absolute():
-        raise UsageError(f"{result}: each output needs a file of its own")
 
 
 def new_recorder(

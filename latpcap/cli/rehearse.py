@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from latpcap.cli.files import CAPTURE, OUTPUT_FOLDER
 from latpcap.cli.gates import row_gate_options, row_gating_of
 from latpcap.cli.io import flat, teller, write_result
-from latpcap.cli.options import OUTPUT, PATH, RttList, color_option, decode_as_option, json_option, link_options
+from latpcap.cli.options import RttList, color_option, decode_as_option, json_option, link_options
 from latpcap.cli.recording import database_options
 
 __all__ = ["rehearse"]
@@ -57,7 +58,7 @@ STDOUT, STDERR = 1, 2
 @click.option(
     "--from",
     "recording",
-    type=PATH,
+    type=CAPTURE,
     metavar="CAPTURE",
     help="Predict from this recording of today's run instead of making one.",
 )
@@ -68,7 +69,7 @@ STDOUT, STDERR = 1, 2
     "-o",
     "--output",
     "folder",
-    type=OUTPUT,
+    type=OUTPUT_FOLDER,
     metavar="FOLDER",
     help="Keep the recordings here, with the result as rehearsal.json and rehearsal.md.",
 )
@@ -110,7 +111,7 @@ def rehearse(
     from latpcap.live.rehearse import rehearse as run
     from latpcap.result.rehearsal import rehearsed_rows
 
-    gating = row_gating_of(gates | {"captures": ()}, None)
+    gating = row_gating_of(gates)
     gating.judge(rehearsed_rows([]))  # a condition that cannot be judged is refused before the command is run
 
     with _output_to_error() if as_json else nullcontext():

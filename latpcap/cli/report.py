@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from latpcap.cli.files import OUTPUT
 from latpcap.cli.gates import gate_options, gating_of
 from latpcap.cli.io import flat, in_seconds, read_capture, warn, write
-from latpcap.cli.options import OUTPUT, reading_options, sign_off_options, target_options
+from latpcap.cli.options import reading_options, sign_off_options, target_options
 
 __all__ = ["report"]
 
@@ -42,8 +43,8 @@ def report(
     from latpcap.result.signoff import Cover
 
     chosen = report_to(output)
-    gating = gating_of(reading, output)
-    capture = read_capture(reading, output)
+    gating = gating_of(reading)
+    capture = read_capture(reading)
     asked, conditions = capture.moved(flat(rtt), dict(move))
     gates = gating.judge(capture, None, conditions)
     cover = Cover(title, customer, notes, date)

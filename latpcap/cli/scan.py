@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from latpcap.cli.files import OUTPUT_FOLDER
 from latpcap.cli.io import INTERRUPTED, flat, read_capture, teller, warn, warn_of, write
-from latpcap.cli.options import OUTPUT, Duration, RttList, json_option, scanning_options
-from latpcap.errors import UsageError
+from latpcap.cli.options import Duration, RttList, json_option, scanning_options
+from latpcap.errors import NoDatabaseTraffic, UsageError
 from latpcap.units import LEAST_MEMORY
 
 if TYPE_CHECKING:
     from latpcap.scan import Asked
+    from latpcap.tables.table import Table
     from latpcap.work.engine import Engine
 
 __all__ = ["scan"]
@@ -26,7 +28,7 @@ T = TypeVar("T")
 @click.command(short_help="Read captures once: keep what they say as a dataset, or analyse them in parts.")
 @scanning_options
 @click.option("--force", is_flag=True, help="Replace a dataset that is there.")
-@click.option("-o", "--output", type=OUTPUT, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, metavar="FOLDER", help="Keep a dataset: a new or empty folder.")
 @json_option
 @click.option(
     "--rtt",
@@ -101,7 +103,7 @@ def scan(force: bool, output: str | None, as_json: bool, **given: Any) -> None:
 
 
 def _keep(output: str, force: bool, reading: dict[str, Any]) -> None:
-    capture = read_capture({"rtt_baseline": None, **reading}, None)
+    capture = read_capture({"rtt_baseline": None, **reading}, may_stop=False)
     warn(capture, reading["quiet"])
     capture.save(output, force=force)
     _tell_what_it_is(output, reading["quiet"])
@@ -129,8 +131,14 @@ def _analyse(given: dict[str, Any]) -> None:
     if given["pseudonymise"]:
         raise UsageError("--pseudonymise is for -o FOLDER: scan the dataset that it makes with --json")
     found = _Work(given).done(scanned)
+    if not len(found.groups):
+        raise NoDatabaseTraffic(f"{_told_files(found.captures)}: no database traffic; `latpcap analyze` says why")
     warn_of(found.health, given["quiet"])
     write([found.json()], None)
+
+
+def _told_files(captures: Table) -> str:
+    return str(captures.column("path")[0]) if len(captures) == 1 else f"{len(captures):,} files"
 
 
 class _Work:

@@ -46,7 +46,7 @@ def sql(timeout: float, file_format: str | None, as_json: bool, output: str | No
         raise UsageError(f"the last argument is the query, and {query} is a file")
     engine()  # before the captures take their time
     chosen = rows_format(file_format, as_json, output, "rows")
-    capture = read_capture({**reading, "captures": captures}, output)
+    capture = read_capture({**reading, "captures": captures})
     rows = capture.sql(query, timeout_s=timeout / 1000)
     warn(capture, reading["quiet"])
     write_rows(rows, chosen, output)

@@ -45,7 +45,7 @@ def _write(
 ) -> tuple[Capture, Gates | None]:
     """Read the captures and write some rows of them; what became of their gates is for the end."""
     chosen = rows_format(file_format, as_json, output, name)
-    capture = read_capture(reading, output)
+    capture = read_capture(reading)
     rows = rows_of(capture)
     gates = judge(rows)
     warn(capture, reading["quiet"] or name == "health")
@@ -69,7 +69,7 @@ def statements(
     latpcap statements capture.pcapng -o statements.parquet
     latpcap statements capture.pcapng --fail-if 'round_trips_per_execution > 2'
     """
-    gating = row_gating_of(reading, output)
+    gating = row_gating_of(reading)
 
     def rows_of(capture: Capture) -> Table:
         return capture.statements_by(grouping) if grouping else capture.statements
@@ -92,7 +92,7 @@ def errors(file_format: str | None, as_json: bool, output: str | None, **reading
     latpcap errors capture.pcapng --format csv -o errors.csv
     """
     chosen = rows_format(file_format, as_json, output, "errors")
-    capture = read_capture(reading, output)
+    capture = read_capture(reading)
     found = capture.measures.errors
     if not reading["quiet"]:
         click.echo(f"latpcap: {found.text}", err=True)

@@ -53,8 +53,8 @@ def tasks(idle: float, by: TaskBy, file_format: str | None, as_json: bool, outpu
     latpcap tasks capture.pcapng --fail-if 'round_trips > 50' --fail-if 'duration > 2s'
     """
     chosen = rows_format(file_format, as_json, output, "tasks")
-    gating = row_gating_of(reading, output)
-    capture = read_capture(reading, output)
+    gating = row_gating_of(reading)
+    capture = read_capture(reading)
     rows = capture.tasks_at(idle / 1000, by)
     gates = gating.judge(rows, "task")
     warn(capture, reading["quiet"])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from latpcap.cli.analyze import write_analysis
+from latpcap.cli.files import CAPTURE
 from latpcap.cli.gates import gate_options, gating_of
-from latpcap.cli.io import read_options, result_format
-from latpcap.cli.options import PATH, keylog_option
+from latpcap.cli.io import INTERRUPTED, read_options, result_format
+from latpcap.cli.options import keylog_option
 from latpcap.cli.recording import check_recording, new_recorder, recording_options, tell_problems
 from latpcap.cli.screen import look_on
 from latpcap.errors import NoDatabaseTraffic, UsageError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from latpcap._core import Progress
     from latpcap.capture import Capture
     from latpcap.live.recorder import Recorder
+    from latpcap.live.watch import Watch
 
 __all__ = ["watch"]
 
@@ -27,10 +29,10 @@ SAYS_WHAT_TO_RECORD = ("output", "ports", "servers", "relays", "pid", "interface
 
 
 @click.command(short_help="A live view: rate, round trips, worst statements; then the full report.")
-@click.argument("capture", required=False, type=PATH)
+@click.argument("capture", required=False, type=CAPTURE)
 @recording_options(
     "Watch",
-    pid="Watch the servers that this process is connected to.",
+    pid="Watch the servers that this process and its children are connected to.",
     duration="Watch for this long, not until q or Ctrl-C.",
 )
 @keylog_option
@@ -51,15 +53,23 @@ def watch(capture: str | None, **options: Any) -> None:
 
     if capture is not None and any(options[name] for name in SAYS_WHAT_TO_RECORD):
         raise UsageError(f"{capture} is watched as it was recorded: leave out what says what to record")
-    options["captures"] = [] if capture is None else [*packets(capture)]
+    files = [] if capture is None else [*packets(capture)]
     result = options["result"]
     chosen = result_format(False, result, "result", "report")
-    gating = gating_of(options, result)
+    gating = gating_of(options)
     if capture is not None:
-        write_analysis(_watched_capture(capture, options), gating, chosen, result, options)
+        write_analysis(_watched_capture(files, options), gating, chosen, result, options)
         return
     with _recorder(options) as recorder:
         write_analysis(_watched(recorder, options), gating, chosen, result, options)
+
+
+def _read_to_the_end(watch: Watch) -> Capture:
+    """What was watched; a further Ctrl-C ends that without a word."""
+    try:
+        return watch.result()
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -72,14 +82,14 @@ def _recorder(options: dict[str, Any]) -> Iterator[Recorder]:
         yield new_recorder(options, folder)[0]
 
 
-def _watched_capture(path: str, options: dict[str, Any]) -> Capture:
+def _watched_capture(files: list[str], options: dict[str, Any]) -> Capture:
     """Show what a capture holds until that ends; then the whole of it."""
     from latpcap.live.watch import Watch
 
-    watch = Watch(_reader(path, options))
-    look_on(watch, "watching the capture", options)
-    watch.progress.stop()
-    return watch.result()
+    with closing(Watch(_reader(files, options))) as watch:
+        look_on(watch, "watching the capture", options)
+        watch.progress.stop()
+        return _read_to_the_end(watch)
 
 
 def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
@@ -90,22 +100,22 @@ def _watched(recorder: Recorder, options: dict[str, Any]) -> Capture:
 
     recorder.start()
     try:
-        following = Following(recorder.path)
-        watch = Watch(_reader(following, options))
-        look_on(watch, f"watching {recorder.where}", options)
-    except BaseException:
-        recorder.stop(at_once=True)
-        raise
-    recorded = ended_now(recorder)
-    tell_problems(recorded)
-    following.end()
-    with closing(following):
-        try:
-            whole = watch.result()
+        with closing(Following(recorder.path)) as following, closing(Watch(_reader(following, options))) as watch:
+            try:
+                look_on(watch, f"watching {recorder.where}", options)
+                recorded = ended_now(recorder)
+            except KeyboardInterrupt:
+                raise click.exceptions.Exit(INTERRUPTED) from None
+            finally:
+                following.end()
+            tell_problems(recorded)
+            whole = _read_to_the_end(watch)
             _ = whole.measures
             return whole
-        except NoDatabaseTraffic as error:
-            raise nothing_seen(error, recorded) from None
+    except NoDatabaseTraffic as error:
+        raise nothing_seen(error, recorder.stop()) from None
+    finally:
+        recorder.stop(at_once=True)
 
 
 def _reader(source: Any, options: dict[str, Any]) -> Callable[[Progress], Capture]:

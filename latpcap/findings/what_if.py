@@ -13,7 +13,7 @@ from latpcap.findings.savings import FixSet, Savings
 from latpcap.projection.assumptions import Conditions
 from latpcap.projection.basis import AS_IT_IS
 from latpcap.projection.project import Projection, projections
-from latpcap.units import format_given_ms, format_ms, format_s
+from latpcap.units import format_given_ms, format_ms, format_s, whole_number
 
 __all__ = ["Fix", "FixResult", "WhatIf", "parse_fix", "what_if"]
 
@@ -105,14 +105,9 @@ def _value(text: str, choices: Sequence[str], value: str) -> int | None:
     word, colon, number = value.rpartition(":")
     if value in choices and value == "join":
         return None
-    if (
-        word in choices
-        and bool(colon) == bool(word)
-        and number.isascii()
-        and number.isdigit()
-        and 0 < int(number) < 10**9
-    ):
-        return int(number)
+    given = whole_number(number, 1, 10**9 - 1)
+    if word in choices and bool(colon) == bool(word) and given is not None:
+        return given
     raise UsageError(f"unknown fix `{text}`: {grammar()}")
 
 

@@ -15,16 +15,17 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from msgspec import Struct
 
-from latpcap.errors import RecordingError, UsageError, unwritten
+from latpcap.errors import DiskFull, LatpcapError, RecordingError, UsageError
 from latpcap.live.recorder import Recorded
 from latpcap.live.rights import how_to_be_allowed
 from latpcap.live.ring import Ring
+from latpcap.tables.outputs import written
 
 __all__ = ["ANY", "Capturer"]
 
@@ -103,11 +104,16 @@ class Capturer:
         tools = list(_tools(one_interface=len(self._interfaces) == 1, ring=self._ring is not None))
         for tool in reversed(tools) if self._marks else tools:  # tcpdump hands packets on at once
             try:
-                self._running = _Running(tool, self._arguments(tool), None if self._ring else self._path)
+                with nullcontext() if self._ring else written(self._path, private=True) as file:
+                    self._running = _Running(tool, self._arguments(tool), file)
                 self._tool = tool
                 return
             except _MayNotCapture as error:
                 refused.append(error)
+            except LatpcapError:
+                if self._running is not None:  # the recording could not take its name
+                    self._running.end()
+                raise
         if not refused:
             raise RecordingError(
                 "neither dumpcap nor tcpdump is installed; dumpcap comes with Wireshark (Debian, Ubuntu: "
@@ -218,7 +224,7 @@ class _MayNotCapture(Exception):
 class _Running:
     """The process of a capturer, and its guard."""
 
-    def __init__(self, tool: _Tool, arguments: list[str], output: Path | None) -> None:
+    def __init__(self, tool: _Tool, arguments: list[str], output: IO[bytes] | None) -> None:
         """Return once it captures."""
         self._name = Path(tool.path).name
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (kept while it runs)
@@ -239,18 +245,13 @@ class _Running:
             self._wait_until_ready(tool)
         except BaseException:
             self.end()
-            if output is not None and output.is_file() and output.stat().st_size == 0:
-                output.unlink()
             raise
 
-    def _begin(self, arguments: list[str], output: Path | None) -> subprocess.Popen[bytes]:
+    def _begin(self, arguments: list[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
         """In a session of its own: a Ctrl-C is for the command that is recorded."""
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": self._said, "start_new_session": True}
         try:
-            if output is None:
-                return subprocess.Popen(arguments, stdout=subprocess.DEVNULL, **options)
-            with _opened(output) as file:
-                return subprocess.Popen(arguments, stdout=file, **options)
+            return subprocess.Popen(arguments, stdout=subprocess.DEVNULL if output is None else output, **options)
         except PermissionError:
             raise _MayNotCapture(how_to_be_allowed(arguments[0])) from None
 
@@ -329,14 +330,6 @@ class _Running:
         return f"{self._why(self.told())}: what passed after that is not recorded"
 
 
-def _opened(path: Path) -> IO[bytes]:
-    """A capture may hold anything: nobody else may read a new file."""
-    try:
-        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
-    except OSError as error:
-        raise unwritten(path, error) from None
-
-
 # --- pcap to pcapng --------------------------------------------------------------------------------------------------
 
 
@@ -344,16 +337,12 @@ def _as_pcapng(path: Path, dropped: int) -> str | None:
     """Write the file again as pcapng, with the capturer's counter; return why where that was not possible."""
     from latpcap import _core
 
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        _opened(fresh).close()
-        _core.annotate([str(path)], {}, str(fresh))
-        with open(fresh, "ab") as file:
+        with written(path, private=True) as file:
+            _core.annotate([str(path)], {}, file.name)
+            file.seek(0, os.SEEK_END)
             file.write(_statistics(dropped))
-        os.replace(fresh, path)
-    except (OSError, UsageError, _core.CaptureError) as error:
-        with suppress(OSError):
-            fresh.unlink()
+    except (OSError, UsageError, DiskFull, _core.CaptureError) as error:
         return f"the recording stays a pcap, as it could not be written as pcapng: {error}"
     return None
 

@@ -6,12 +6,12 @@ setting of its own but an agent that must be downloaded, so it is not among them
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from latpcap import _core
-from latpcap.errors import CaptureError
+from latpcap.errors import CaptureError, DiskFull, UsageError
+from latpcap.tables.outputs import written
 
 __all__ = ["embed", "told_to_log"]
 
@@ -24,13 +24,9 @@ def told_to_log(keys: Path, environment: Mapping[str, str]) -> dict[str, str]:
 
 def embed(keys: _core.KeyLog, recording: _core.Recording, path: Path) -> int:
     """Write the secrets that open sessions of the recording into its file; return of how many sessions they are."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
-        *_, sessions = _core.annotate([str(path)], {}, str(fresh), embed_keys=True, keylog=keys, recording=recording)
-        os.replace(fresh, path)
-    except (OSError, _core.CaptureError) as error:
+        with written(path, private=True) as file:
+            *_, sessions = _core.annotate([str(path)], {}, file.name, embed_keys=True, keylog=keys, recording=recording)
+    except (OSError, UsageError, DiskFull, _core.CaptureError) as error:
         raise CaptureError(f"{path}: the secrets could not be written into it: {error}") from None
-    finally:
-        fresh.unlink(missing_ok=True)
-    return sessions
+    return int(sessions)

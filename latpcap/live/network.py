@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +28,7 @@ INTERFACE = "delayed"
 """The job's network interface on which its packets from and to the servers pass, and no others."""
 INSTEAD = "; or use the relay"
 """What needs no network of its own; most of what the system lacks is told with it."""
+CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 ENDS_S = 10.0
 """How long the process that keeps the namespaces may take to end."""
 
@@ -57,11 +59,11 @@ class Network:
     A server that is away by itself is farther away by the link. Its end takes along whatever still runs in it.
     """
 
-    def __init__(self, servers: Sequence[str], conditions: Conditions, congestion_control: str = "cubic") -> None:
-        """`congestion_control` is that of both ends of the link."""
+    def __init__(self, servers: Sequence[str], conditions: Conditions, congestion_control: str = "") -> None:
+        """`congestion_control` is that of both ends of the link, by default this machine's own."""
         self._servers = list(servers)
         self._conditions = conditions
-        self._congestion_control = congestion_control
+        self.congestion_control = congestion_control
         self._keeper: subprocess.Popen[bytes] | None = None
         self._network: JobNetwork | None = None
         self._files = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -76,9 +78,10 @@ class Network:
         resource.setrlimit(resource.RLIMIT_NOFILE, (self._files[1], self._files[1]))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
+            self.congestion_control = self.congestion_control or CONGESTION_CONTROL.read_text().strip()
             with ours:
                 with theirs:
-                    self._keeper = _keep(theirs, self._servers, self._congestion_control)
+                    self._keeper = _keep(theirs, self._servers, self.congestion_control)
                 self._network = JobNetwork(ours.detach())
             self.set(self._conditions)
         except OSError as error:

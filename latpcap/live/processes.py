@@ -1,4 +1,4 @@
-"""The servers that a running process is connected to, as Linux tells them in /proc."""
+"""The servers that a running process and its children are connected to, as Linux tells them in /proc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ ESTABLISHED, LISTENING = "01", "0A"
 
 
 def servers_of(pid: int) -> list[Server]:
-    """The servers that the process has connected to; what has connected to the process is none of them."""
+    """The servers that the process, its children and theirs have connected to: a prefork master leaves that to these.
+
+    What has connected to the process is none of them.
+    """
     process = Path(f"/proc/{pid}")
     if not process.is_dir():
         raise UsageError(f"--pid {pid}: there is no such process")
@@ -27,13 +30,31 @@ def servers_of(pid: int) -> list[Server]:
         if os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
             inside = f"sudo nsenter --target {pid} --net latpcap record …"
             raise UsageError(f"--pid {pid}: it has a network of its own (a container): record there: `{inside}`")
-        own = set(_sockets(process / "fd"))
+        own = set(_sockets(process / "fd")).union(*(_sockets_of_child(child) for child in _below(pid)))
     except PermissionError:
         raise RecordingError(f"--pid {pid}: only its own user and root may see its sockets: use sudo") from None
     rows = [row for table in ("tcp", "tcp6") for row in _rows(process / "net" / table)]
     serves = {_port(row[1]) for row in rows if row[3] == LISTENING}
     ours = (row for row in rows if row[3] == ESTABLISHED and row[9] in own and _port(row[1]) not in serves)
     return list(dict.fromkeys(Server(_host(row[2]), _port(row[2])) for row in ours))
+
+
+def _below(pid: int) -> Iterator[int]:
+    """Its children, their children, and so on."""
+    children: dict[int, list[int]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (process / "stat").read_text().rpartition(") ")[2].split()[1]
+            children.setdefault(int(parent), []).append(int(process.name))
+    found = [pid]
+    for each in found:
+        found += children.get(each, ())
+    yield from found[1:]
+
+
+def _sockets_of_child(child: int) -> Iterator[str]:
+    with suppress(FileNotFoundError):  # it has ended meanwhile
+        yield from _sockets(Path(f"/proc/{child}/fd"))
 
 
 def _sockets(folder: Path) -> Iterator[str]:

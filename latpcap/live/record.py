@@ -47,11 +47,11 @@ def record(
 ) -> Session:
     """Record what a block of code asks of databases, on these ports or servers (`"db.example:5432"`).
 
-    Without any it is the usual ports of databases; with `pid` the servers that this process is connected to; with
-    `relay` (`"15432:db.example:5432"`), which needs no rights, what connects to that port of this machine. `output`
-    keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the first 100 bytes of
-    packets, headers and little more, by which round trips are counted. Another `recorder` may do it. All else is what
-    `latpcap.read` takes.
+    Without any it is the usual ports of databases; with `pid` the servers that this process and its children are
+    connected to; with `relay` (`"15432:db.example:5432"`), which needs no rights, what connects to that port of this
+    machine. `output` keeps the recording (pcapng), which otherwise goes with the session. `privacy` records the first
+    100 bytes of packets, headers and little more, by which round trips are counted. Another `recorder` may do it. All
+    else is what `latpcap.read` takes.
 
     Raises `RecordingError` where packets cannot be recorded: without the right to, or without dumpcap and tcpdump.
 

@@ -22,6 +22,7 @@ from latpcap.projection.assumptions import Conditions
 from latpcap.report.jsonout import dump
 from latpcap.report.rehearsal import render_markdown
 from latpcap.result.rehearsal import Rehearsal
+from latpcap.tables.outputs import write
 from latpcap.units import counted, format_given_ms, listed
 
 __all__ = ["rehearse"]
@@ -101,11 +102,8 @@ def rehearse(
         tell(_announced(plan))
         result = run_rehearsal(plan, way, into, tell=tell, read=reading)
         if folder is not None:
-            try:
-                (into / "rehearsal.json").write_text(dump(result.parts()))
-                (into / "rehearsal.md").write_text(render_markdown(result))
-            except OSError as error:
-                raise unwritten(error.filename or into, error) from None
+            write(into / "rehearsal.json", [dump(result.parts())])
+            write(into / "rehearsal.md", [render_markdown(result)])
     return result
 
 

@@ -16,6 +16,7 @@ from latpcap import _core
 from latpcap.errors import RecordingError, UsageError, reason, unwritten
 from latpcap.live.recorder import Recorded
 from latpcap.live.server import LOOKED_UP_S, Address, Server, addresses, written
+from latpcap.tables.outputs import written as written_to
 from latpcap.units import counted
 
 __all__ = ["Relay", "Route"]
@@ -98,18 +99,19 @@ class Relay:
         _none_leads_back(self._routes)
         routes = [((each.host, each.port), (each.server.host, each.server.port)) for each in self._routes]
         try:
-            self._running = _core.Relay(
-                routes,
-                str(self._path),
-                snap_length=self._snap_length,
-                rtt_ms=self._rtt_ms,
-                jitter_ms=self._jitter_ms,
-                bits_per_second=self._bits_per_second,
-                seed=self._seed,
-            )
+            with written_to(self._path, private=True) as file:
+                self._running = _core.Relay(
+                    routes,
+                    file.name,
+                    snap_length=self._snap_length,
+                    rtt_ms=self._rtt_ms,
+                    jitter_ms=self._jitter_ms,
+                    bits_per_second=self._bits_per_second,
+                    seed=self._seed,
+                )
         except OSError as error:
             if error.filename is not None:
-                raise unwritten(error.filename, error) from None
+                raise unwritten(self._path, error) from None
             raise RecordingError(reason(error)) from None
 
     def flush(self) -> None:

@@ -8,9 +8,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from latpcap.errors import UsageError
-from latpcap.units import parse_size
+from latpcap.units import parse_size, whole_number
 
 __all__ = ["Ring", "parse_ring"]
+
+
+MOST_FILES = 99_999
+"""dumpcap numbers them with five digits."""
 
 
 class Ring(Struct, frozen=True):
@@ -40,6 +44,7 @@ def parse_ring(text: str) -> Ring:
     Ring(files_kept=10, bytes_each=100000000)
     """
     number, _, size = text.partition("x")
-    if not (number.isascii() and number.isdigit() and int(number) > 1 and size):
+    files = whole_number(number, 2, MOST_FILES)
+    if files is None or not size:
         raise UsageError(f"`{text}` is no ring of files: write 10x100MB for ten files of 100 MB")
-    return Ring(int(number), parse_size(size))
+    return Ring(files, parse_size(size))

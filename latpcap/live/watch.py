@@ -34,6 +34,8 @@ RECENT_S = 5.0
 TELLS_S = 1.0
 """In less, packets come in heaps: what is written when the watch begins was recorded before."""
 WORST = 8
+CANCEL_S = 10.0
+"""How long a cancelled reading may take to notice."""
 
 
 class Following:
@@ -93,6 +95,12 @@ class Watch:
             raise self._result
         assert self._result is not None
         return self._result
+
+    def close(self) -> None:
+        """Nobody wants the result any more: Python must not end while a thread is in the core."""
+        if not self._done.is_set():
+            self.progress.cancel()
+            self._done.wait(CANCEL_S)
 
     def seen(self) -> Seen:
         """What was seen so far."""

@@ -38,7 +38,8 @@ def watched(ports: Sequence[int] = (), servers: Sequence[str] = (), pid: int | N
             raise UsageError("--pid names the servers itself: leave --port and --server out")
         named = servers_of(pid)
         if not named:
-            return _of_usual_ports(f"the usual ports of databases, as process {pid} has no connection yet")
+            nobody = f"neither process {pid} nor a child of it has a connection yet"
+            return _of_usual_ports(f"the usual ports of databases, as {nobody}")
     if not ports and not named:
         return _of_usual_ports("the usual ports of databases")
     hosts = {server: [each.host.partition("%")[0] for each in addresses(server, RESOLVED_S)] for server in named}

@@ -21,7 +21,6 @@ from latpcap.result.rehearsal import Ends
 __all__ = ["Link", "Ran", "Relayed", "Way"]
 
 ANYWHERE = "127.0.0.1:1"
-CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
 class Ran(Struct, frozen=True):
@@ -72,9 +71,9 @@ class Link:
         self._conditions = conditions
         self.seed = seed if conditions.loss or conditions.jitter_ms else None
         self._seeds = count(seed)
-        with network.Network([ANYWHERE], self._asked(0, seed)):
+        self._congestion_control = congestion_control
+        with network.Network([ANYWHERE], self._asked(0, seed), congestion_control):
             pass
-        self._congestion_control = congestion_control or CONGESTION_CONTROL.read_text().strip()
 
     def run(self, command: Sequence[str], into: Path, servers: Sequence[str], link_ms: float | None) -> Ran:
         """Run the command, with `servers` that much farther away (`None`: as things are)."""
@@ -88,7 +87,7 @@ class Link:
             if failure := far.failure():
                 raise RecordingError(f"the link has failed: {failure}")
             there, back = far.counts()
-        ends = Ends(self._congestion_control, self._congestion_control)
+        ends = Ends(far.congestion_control, far.congestion_control)
         return replace(ran, packets=there.received + back.received, ends=ends)
 
     def _asked(self, link_ms: float, seed: int) -> network.Conditions:

@@ -62,11 +62,13 @@ def connect(recording: Recording) -> Connect:
     connections, exchanges = recording.connections, recording.exchanges
     count, rows = len(connections), _first_steps(recording)
     whose, ends = exchanges.connection[rows], exchanges.response_end[rows]
-    is_whole = (exchanges.request[rows] != MISSING) & (ends != MISSING)
+    asked = exchanges.request[rows]
+    is_whole = (asked != MISSING) & (ends != MISSING) & (ends >= asked)  # a clock that was set back tells no time
     is_tls = exchanges.command.picked(rows).where("tls".__eq__)
-    took_ms = np.where(is_whole, ends - exchanges.request[rows], 0) / 1e6
+    took_ms = np.where(is_whole, ends - asked, 0) / 1e6
     seen = (connections.syn != MISSING) & (connections.syn_ack != MISSING)
     answered = np.where(connections.ack != MISSING, connections.ack, connections.syn_ack)
+    seen &= answered >= connections.syn
     last = answered.copy()
     np.maximum.at(last, whose, np.maximum(ends, exchanges.request_end[rows]))
 

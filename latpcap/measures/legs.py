@@ -5,9 +5,7 @@ application ──request──► proxy ──the same statement──► serve
             ◄──────────        ◄──────────────────────
 ```
 
-They are joined where that is certain: the proxy's host is the server of the one and the client of the other, nearly all
-statements of either side, with their literals, are found on the other one, and each lies within its own in time. What
-an application asks of two servers, or two applications ask alike by chance, does not. See docs/proxies.md.
+Which these are: `joining.py`. See docs/proxies.md.
 """
 
 from __future__ import annotations
@@ -15,20 +13,17 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from latpcap.measures.joining import join
 from latpcap.rtt import Beyond, Estimate, estimate_recording
-from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
-from latpcap.tables.endpoints import host_of
-from latpcap.tables.passes import numbered
-from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
+from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selected import only
 from latpcap.units import counted, listed
 
 __all__ = ["Legs", "application", "joined_legs"]
 
-MIN_JOINED = 10
-NEARLY_ALL = 0.9
-"""So many of the statements on both sides have to be joined, and this part of either."""
+SAME_MACHINE_NS = 1e5
+"""A shorter RTT behind a proxy, where the way to it is longer, is no network."""
 
 
 class Proxied(Struct, frozen=True):
@@ -39,6 +34,8 @@ class Proxied(Struct, frozen=True):
     inner_round_trips: int
     proxies: tuple[str, ...]
     servers: tuple[str, ...]
+    is_far: bool = True
+    """The way from there to the servers is a network of its own."""
 
     @property
     def text(self) -> str:
@@ -62,112 +59,17 @@ class Legs(Struct, frozen=True, eq=False):
 
 def joined_legs(recording: Recording) -> Legs | None:
     """The legs of a proxy's exchanges, where some are certain."""
-    connections, exchanges = recording.connections, recording.exchanges
-    asked_by, asks = _hosts(connections)
-    if recording.period is not None or not np.isin(asks, asked_by).any():
+    joined = join(recording)
+    if joined is None:
         return None
-    statement = (exchanges.fingerprint >= 0) & exchanges.complete & (exchanges.response != MISSING)
-    outer_rows, inner_rows = _nested(recording, exchanges, asked_by, asks, statement)
-    is_inner = _certain(connections, exchanges, asks, asked_by, statement, outer_rows, inner_rows)
-    joined = is_inner[exchanges.connection[inner_rows]] & ~is_inner[exchanges.connection[outer_rows]]
-    outer_rows, inner_rows = outer_rows[joined], inner_rows[joined]
-    if not len(inner_rows):
-        return None
-    inner = np.full(len(exchanges), -1)
-    inner[outer_rows] = inner_rows
-    _join_whole(exchanges, inner)
-    proxies = connections.server.names, connections.server.codes[exchanges.connection[outer_rows]]
-    servers = connections.server.names, connections.server.codes[exchanges.connection[inner_rows]]
+    exchanges = recording.exchanges
     told = Proxied(
         round_trips=int(exchanges.round_trips.sum()),
-        inner_round_trips=int(exchanges.round_trips.sum(where=is_inner[exchanges.connection])),
-        proxies=_names(*proxies),
-        servers=_names(*servers),
+        inner_round_trips=int(exchanges.round_trips.sum(where=joined.is_inner[exchanges.connection])),
+        proxies=joined.proxies,
+        servers=joined.servers,
     )
-    return Legs(told, is_inner, inner)
-
-
-def _names(names: list[str], codes: Ints) -> tuple[str, ...]:
-    return tuple(names[code] for code in np.unique(codes).tolist())
-
-
-def _hosts(connections: Connections) -> tuple[Ints, Ints]:
-    """The host that each connection asks, and the one that does, as numbers."""
-    numbers: dict[str, int] = {}
-    servers = np.array([numbers.setdefault(host_of(name), len(numbers)) for name in connections.server.names] + [-1])
-    clients = np.array([numbers.setdefault(name, len(numbers)) for name in connections.host.names] + [-2])
-    return servers[connections.server.codes], clients[connections.host.codes]
-
-
-def _nested(
-    recording: Recording, exchanges: Exchanges, asked_by: Ints, asks: Ints, statement: Bools
-) -> tuple[Ints, Ints]:
-    """Pairs of exchanges with the same statement through the same host, of which one lies within the other."""
-    parameters = columns.column(recording.exchange_columns("parameters"), "parameters").values
-    connection = exchanges.connection
-    outer = np.flatnonzero(statement & np.isin(asked_by, asks)[connection])
-    inner = np.flatnonzero(statement & np.isin(asks, asked_by)[connection])
-    rows = np.concatenate((outer, inner))
-    through = np.concatenate((asked_by[connection[outer]], asks[connection[inner]]))
-    within = np.concatenate((np.zeros(len(outer), bool), np.ones(len(inner), bool)))
-    key = numbered(numbered(through, exchanges.fingerprint[rows]), parameters[rows])
-    order = np.lexsort((within, exchanges.request[rows], key))
-    key, rows, within = key[order], rows[order], within[order]
-    place = np.arange(len(rows))
-    last = np.maximum.accumulate(np.where(within, -1, place))  # the last one asked of the proxy before
-    found = within & (last >= 0)
-    found[found] = key[last[found]] == key[place[found]]
-    outer, inner = rows[last[found]], rows[place[found]]
-    fits = (exchanges.request[outer] <= exchanges.request[inner]) & (
-        exchanges.response[inner] <= exchanges.response[outer]
-    )
-    outer, inner = outer[fits], inner[fits]
-    _, once = np.unique(outer, return_index=True)
-    return outer[once], inner[once]
-
-
-def _certain(
-    connections: Connections,
-    exchanges: Exchanges,
-    asks: Ints,
-    asked_by: Ints,
-    statement: Bools,
-    outer: Ints,
-    inner: Ints,
-) -> Bools:
-    """The connections of proxies to servers: nearly all statements of both sides of that host are joined."""
-    of_application = statement & exchanges.kind.where(("read", "write", "other").__contains__)
-    connection = exchanges.connection
-    count = int(max(asks.max(initial=0), asked_by.max(initial=0))) + 1
-
-    def statements(hosts: Ints, rows: Ints) -> Ints:
-        return np.bincount(np.maximum(hosts[connection[rows]], 0), of_application[rows], count)
-
-    every = np.flatnonzero(of_application)
-    both = np.isin(asks, asked_by)[connection[every]], np.isin(asked_by, asks)[connection[every]]
-    sent, joined_inner = statements(asks, every[both[0]]), statements(asks, inner)
-    taken, joined_outer = statements(asked_by, every[both[1]]), statements(asked_by, outer)
-    proxies = (joined_inner >= MIN_JOINED) & (joined_inner >= NEARLY_ALL * sent) & (joined_outer >= NEARLY_ALL * taken)
-    certain: Bools = proxies[np.maximum(asks, 0)] & (asks >= 0)
-    return certain
-
-
-def _join_whole(exchanges: Exchanges, inner: Ints) -> None:
-    """Where a connection goes on as one of the proxy's, all of its exchanges do: logins, what has no statement."""
-    connection = exchanges.connection
-    outer_rows = np.flatnonzero(inner >= 0)
-    pairs = np.unique(np.stack((connection[outer_rows], connection[inner[outer_rows]])), axis=1)
-    alone = [np.bincount(side, minlength=int(connection.max()) + 1) == 1 for side in pairs]
-    first = np.searchsorted(connection, np.arange(int(connection.max()) + 2))
-    for one, other in pairs.T[alone[0][pairs[0]] & alone[1][pairs[1]]].tolist():
-        ours, theirs = np.arange(first[one], first[one + 1]), np.arange(first[other], first[other + 1])
-        if len(ours) != len(theirs):
-            continue
-        waits = (exchanges.request[ours] != MISSING) & (exchanges.response[theirs] != MISSING)
-        within = (exchanges.request[ours] <= exchanges.request[theirs]) & (
-            exchanges.response[theirs] <= exchanges.response_end[ours]
-        )
-        inner[ours[waits & within]] = theirs[waits & within]
+    return Legs(told, joined.is_inner, joined.inner)
 
 
 # --- the application's side -----------------------------------------------------------------------------------------
@@ -178,12 +80,18 @@ def application(recording: Recording, rtt: Estimate, legs: Legs, given_ms: float
     stays = ~legs.is_inner
     ours = only(recording, recording.connections.stream[stays])
     estimate = estimate_recording(ours, given_ms)
+    if rtt.has_changed or estimate.has_changed:
+        return ours, estimate
     kept = stays[recording.exchanges.connection]
     inner, trips = legs.inner[kept], recording.exchanges.round_trips
     own_trips = trips[kept]
     rows = np.flatnonzero((inner >= 0) & (own_trips > 0))
+    behind_ns, own_ns = rtt.each_baseline[inner[rows]], estimate.each_baseline[rows]
+    rows = rows[~((behind_ns < SAME_MACHINE_NS) & (behind_ns < own_ns))]
     times = trips[inner[rows]] / own_trips[rows]
     rows, times = rows[times > 0], times[times > 0]
+    if not len(rows):
+        return ours, estimate
     inner = inner[rows]
     opened, greetings, greeted = _opened(recording, np.flatnonzero(kept)[rows], inner)
     times[opened] += 1 / own_trips[rows[opened]]

@@ -37,6 +37,8 @@ Floats = NDArray[np.float64]
 
 NS = 1e9
 """Nanoseconds in a second."""
+SPANS = (1.0, 2.0, 4.0, 8.0)
+"""RTTs over which steps even out."""
 NEARLY = 1.2
 """Up to so many times what the limit of hosts or locks leaves, a runtime is limited by that."""
 WITH_HEADERS = 1500 / 1448
@@ -293,7 +295,7 @@ class Basis:
             return self._figures
         if variant not in self._known:
             over_s, longer_s = self._at_baseline(replay or self._central.of(variant))
-            seconds_per_ms = max(longer_s - over_s, 0.0)
+            seconds_per_ms = longer_s - over_s
             gone_s = self._without_network(*self._points) - self._without_network(over_s, longer_s)
             left_s = self.runtime_s + over_s - self._points[0] - seconds_per_ms * self.baseline_ms - self.think_s
             own_s = max(min(self._figures.own_s - max(gone_s, 0.0), left_s), 0.0)
@@ -322,10 +324,17 @@ class Basis:
         return self._at_baseline(self._central)
 
     def _at_baseline(self, replay: _Learned | Replay) -> tuple[float, float]:
-        """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s)."""
-        networks = (CENTRAL.network, replace(CENTRAL.network, added_ns=1e6))
-        [over_s], [longer_s] = (replay.run([None], network) for network in networks)
-        return over_s / NS, longer_s / NS
+        """When the job is over at the RTTs of the capture, and where these are a millisecond longer (s).
+
+        Windows open in steps of an RTT: where a sender meets one a step earlier, the job may even be over sooner with
+        the next millisecond, and later again with those that follow. Then it is their mean, over a longer RTT.
+        """
+        [over_ns] = replay.run([None], CENTRAL.network)
+        for added_ms in (1.0, *(max(self.baseline_ms, 1.0) * longer for longer in SPANS)):
+            [later_ns] = replay.run([None], replace(CENTRAL.network, added_ns=added_ms * 1e6))
+            if later_ns >= over_ns:
+                return over_ns / NS, (over_ns + (later_ns - over_ns) / added_ms) / NS
+        return over_ns / NS, over_ns / NS
 
     def _without_network(self, over_s: float, longer_s: float) -> float:
         """When it would be over at an RTT of zero, in a straight line."""

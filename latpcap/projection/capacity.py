@@ -187,7 +187,8 @@ class Crowd(Struct, frozen=True):
     ) -> tuple[Floats, Floats]:
         """How long a turn of each of so many is away, and how long it stays."""
         cycle_s = replayed_s * (self.workers / hosts.count)
-        others = (self.workers - 1) * min(hosts.stay_s * hosts.count / (self.runtime_s * self.workers), 1.0)
+        worked_s = self.runtime_s * self.workers  # none where the capture shows no time that went by
+        others = (self.workers - 1) * (min(hosts.stay_s * hosts.count / worked_s, 1.0) if worked_s else 0.0)
         stay_s = hosts.stay_s * work
         each_s = min(hosts.each(side) * work, stay_s / (1 + others))
         away_s = np.maximum(cycle_s - stay_s - self._waited_s / hosts.count, 0.0)

@@ -20,7 +20,7 @@ from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.report import check_capture_name
 from latpcap.report.text import printable
 from latpcap.result.analysis import Analysis
-from latpcap.tables import sources
+from latpcap.tables import outputs, sources
 from latpcap.tables.table import Table
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
@@ -84,31 +84,29 @@ def annotate(
     paths = sources.on_disk(sources.resolve(captures))
     check_output(output, paths, force=force)
     by_frame = comments(result, exchanges)
-    made = not os.path.exists(output)
     try:
-        done = _core.annotate(
-            paths,
-            by_frame,
-            os.fspath(output),
-            embed_keys=embed_keys,
-            keylog=keylog,
-            recording=recording,
-            progress=progress,
-        )
-        return Annotated(*done, embedded=embed_keys)
-    except (_core.CaptureError, OSError) as error:
-        if made:
-            Path(output).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise unwritten(output, error) from None
+        with outputs.written(output, private=embed_keys) as file:
+            done = _core.annotate(
+                paths,
+                by_frame,
+                file.name,
+                embed_keys=embed_keys,
+                keylog=keylog,
+                recording=recording,
+                progress=progress,
+            )
+    except OSError as error:
+        raise unwritten(output, error) from None
+    except _core.CaptureError as error:
         raise CaptureError(str(error)) from None
+    return Annotated(*done, embedded=embed_keys)
 
 
 def check_output(output: str | Path, paths: Sequence[str], *, force: bool = False) -> None:
     """Refuse what cannot be written, or must not be written over."""
     if not paths or "-" in paths:
         raise UsageError("the captures are read twice: give files, not a pipe or packets")
-    sources.check_output(output, paths)
+    outputs.check([output], [("capture", path) for path in paths])
     check_capture_name(output)
     if os.path.exists(output) and not force:
         raise UsageError(f"{output}: exists already; name another file, or add --force to write over it")

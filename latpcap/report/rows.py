@@ -46,6 +46,11 @@ def _clock_time(value: Any) -> str:
     return str(value.astype("datetime64[ms]")).partition("T")[2]
 
 
+def _day_and_time(value: Any) -> str:
+    """The same with the day before it."""
+    return str(value.astype("datetime64[ms]")).replace("T", " ")
+
+
 def _flag(value: Any) -> str:
     return "" if value else "part"
 
@@ -191,9 +196,16 @@ SENTENCE = "message"
 def render(rows: Table) -> Iterator[str]:
     """Yield `rows` as text, a few hundred rows at a time."""
     if rows.name in SHOWN:
-        yield from _render_some(rows, _with_sorted(rows, SHOWN[rows.name]))
+        yield from _render_some(rows, _with_sorted(rows, _with_days(rows, SHOWN[rows.name])))
     else:
         yield from _render_all(rows)
+
+
+def _with_days(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:
+    """Times of the day get their day where the rows are of several."""
+    days = {name: rows.column(name).astype("datetime64[D]") for name, _, write in shown if write is _clock_time}
+    several = {name for name, day in days.items() if len(np.unique(day[~np.isnat(day)])) > 1}
+    return tuple((name, head, _day_and_time if name in several else write) for name, head, write in shown)
 
 
 def _with_sorted(rows: Table, shown: tuple[Shown, ...]) -> tuple[Shown, ...]:

@@ -170,7 +170,7 @@ class Measures:
     @cached_property
     def legs(self) -> Legs | None:
         """Both sides of a proxy, where the capture has them."""
-        return None if self.rtt.has_changed else joined_legs(self.recording)
+        return joined_legs(self.recording)
 
     @cached_property
     def application(self) -> Measures:
@@ -215,7 +215,9 @@ class Measures:
 
     def connections(self) -> Rows[ConnectionResult]:
         """The database connections."""
-        return connection_results(self.recording, self.rtt, self.chattiness, knows_network=self.doubt is None)
+        is_inner = self.legs.is_inner if self.legs else None
+        known = self.doubt is None
+        return connection_results(self.recording, self.rtt, self.chattiness, is_inner, knows_network=known)
 
     @property
     def proxied(self) -> Proxied | None:
@@ -408,7 +410,11 @@ class _OfApplication(Measures):
     @property
     def proxied(self) -> Proxied | None:
         """The proxy."""
-        return self._legs.told
+        return replace(self._legs.told, is_far=self.rtt.beyond is not None)
+
+    @property
+    def legs(self) -> None:
+        """The other side is no part of it."""
 
     @property
     def health(self) -> tuple[HealthNote, ...]:

@@ -16,6 +16,7 @@ from latpcap.measures.tcp import TcpResult, tcp_results
 from latpcap.result.chattiness import ConnectionChattiness, connection_chattiness
 from latpcap.rtt import Baselines, Estimate
 from latpcap.tables import columns, passes
+from latpcap.tables.columns import Bools
 from latpcap.tables.recording import Recording
 from latpcap.tables.values import Fractions, Names, Numbers, Rows, Times, Truths, Values, column_of
 
@@ -117,15 +118,25 @@ class ConnectionResult(Brief, Struct, frozen=True):
     authentication_ms: float | None
     cancels: int | None
     """The stream whose statement this connection came to cancel."""
+    behind_proxy: bool
+    """A proxy's to the server: what is asked on it counts on the application's side, which was captured as well."""
     rtt: RttResult
     tcp: TcpResult
     chattiness: ConnectionChattiness
 
 
 def connection_results(
-    recording: Recording, found: Estimate, groups: ChattinessGroups, *, knows_network: bool = True
+    recording: Recording,
+    found: Estimate,
+    groups: ChattinessGroups,
+    is_inner: Bools | None = None,
+    *,
+    knows_network: bool = True,
 ) -> Rows[ConnectionResult]:
-    """The database connections, in the order of their streams; `knows_network` says that its share can be told."""
+    """The database connections, in the order of their streams; `knows_network` says that its share can be told.
+
+    `is_inner`: they are a proxy's with a server; `None` where none is.
+    """
     baselines = _over_time(recording, found)
     table, rows = recording.all_connections_table, recording.database_rows
     counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
@@ -143,6 +154,7 @@ def connection_results(
         "tls_ms": Fractions(opened.tls_ms),
         "authentication_ms": Fractions(opened.authentication_ms),
         "cancels": Numbers(cancels, cancels >= 0),
+        "behind_proxy": Truths(np.zeros(len(rows), bool) if is_inner is None else is_inner),
         **{name: Times.of(columns.column(table, name), rows) for name in ("start", "end")},
         "rtt": _rtts(baselines),
         "tcp": tcp_results(recording),

@@ -214,7 +214,8 @@ def _proxied(facts: Facts) -> str:
     if facts.proxied is None:
         return ""
     moves = facts.projection.conditions.moved
-    asked = "" if moves else f"; an RTT that is asked for is that of the way to {listed(facts.proxied.servers)}"
+    stays = moves or not facts.proxied.is_far
+    asked = "" if stays else f"; an RTT that is asked for is that of the way to {listed(facts.proxied.servers)}"
     return f"{facts.proxied.text}{asked}."
 
 

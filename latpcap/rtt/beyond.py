@@ -43,7 +43,7 @@ def further(phases: Baselines, beyond: Beyond) -> Baselines:
         baseline=baseline,
         low=both.low + beyond.trips * beyond.low,
         high=both.high + beyond.trips * beyond.high,
-        near_share=np.nan_to_num(both.near / baseline),
+        near_share=np.divide(both.near, baseline, out=np.zeros(len(baseline)), where=baseline > 0),
     )
     return Baselines(
         **{name: np.concatenate((getattr(phases, name), getattr(both, name))) for name in Baselines.__struct_fields__}

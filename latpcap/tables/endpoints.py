@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from msgspec import Struct
 
 from latpcap.errors import UsageError
+from latpcap.units import port_number
 
 __all__ = ["Endpoints", "host_of"]
 
@@ -34,9 +35,9 @@ class Endpoints(Struct, frozen=True):
         found = WRITTEN.fullmatch(text.strip())
         if not found or text.strip() in ("", ":"):
             raise _no_address(text)
-        port = int(found["port"]) if found["port"] else None
+        port = port_number(found["port"]) if found["port"] else None
         host = found["bracketed"] if found["bracketed"] is not None else (found["v6"] or found["bare"])
-        if port is not None and not 0 < port < 65536:
+        if found["port"] and port is None:
             raise _no_address(text)
         if not host and port is not None and found["bracketed"] is None:
             return cls(None, None, port)
@@ -67,7 +68,7 @@ class Endpoints(Struct, frozen=True):
 def _split(endpoint: str) -> tuple[str, int | None]:
     """Host and port of an endpoint as the tables hold it."""
     host, _, port = endpoint.rpartition(":")
-    return host.strip("[]"), int(port) if port.isdigit() else None
+    return host.strip("[]"), port_number(port)
 
 
 def host_of(endpoint: str) -> str:

@@ -26,9 +26,14 @@ class FileFormat(NamedTuple):
 def _csv(arrow: ArrowTable) -> Iterator[bytes]:
     from arro3.io import write_csv
 
-    for number, part in enumerate(_slices(_without_formulas(arrow))):
+    for number, part in enumerate(_slices(arrow)):
         buffer = io.BytesIO()
-        write_csv(part, buffer, header=number == 0, timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ")
+        write_csv(
+            _without_formulas(part.combine_chunks()),
+            buffer,
+            header=number == 0,
+            timestamp_tz_format="%Y-%m-%dT%H:%M:%S%.9fZ",
+        )
         yield buffer.getvalue()
     if arrow.num_rows == 0:
         yield (",".join(arrow.column_names) + "\n").encode()

@@ -6,6 +6,7 @@ The core reads them; of a secret nothing but whether it opened a session comes b
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ from latpcap.errors import UsageError
 from latpcap.tables.sources import shown
 from latpcap.units import DEFAULT_MEMORY
 
-__all__ = ["held", "key_file", "key_log", "reads_standard_input"]
+__all__ = ["held", "key_file", "key_log", "named"]
 
 NAMELESS = "the key log"
 
@@ -43,11 +44,11 @@ def key_log(source: Any, *, memory: int = DEFAULT_MEMORY, show_names: bool = Tru
         raise UsageError(str(error)) from None
 
 
-def reads_standard_input(source: Any) -> bool:
-    """Whether a key log is read from there."""
+def named(source: Any) -> list[str]:
+    """Return the paths among key logs; `-` is standard input."""
     if isinstance(source, list | tuple):
-        return any(map(reads_standard_input, source))
-    return isinstance(source, str) and source == "-"
+        return [path for each in source for path in named(each)]
+    return [os.fsdecode(source)] if isinstance(source, str | os.PathLike) else []
 
 
 def held(source: Any) -> list[str | bytes]:
@@ -111,3 +112,6 @@ def _check(name: str, path: str) -> None:
         raise UsageError(f"{name}: no such file: name the key log that the client writes (docs/keys.md)")
     if os.path.isdir(path):
         raise UsageError(f"{name}: is a directory; name the key log in it")
+    mode = os.stat(path).st_mode
+    if path != os.devnull and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+        raise UsageError(f"{name}: is a device; name the key log that the client writes (docs/keys.md)")

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from arro3.core import Array, ChunkedArray, Table
@@ -43,6 +44,10 @@ WORD = re.compile(r"[\w$#]+")
 TOKEN = re.compile(r"[\w$#]+|[^\w$#]")
 COMPARED_TOKENS = 64
 """A longer name is known by its beginning, so that no text takes longer than its length says."""
+ROUTE = re.compile(r"(?<=route=')[^']*")
+BETWEEN_PARTS = re.compile(r"(/|%2[fF])")
+SHOWN_OF_ROUTES = re.compile(r"/|[A-Za-z_^$-]*|v\d+|[:<{\[(*][^@]*")
+"""Words of code, versions, and places for values (`:id`, `<int:id>`, `{id}`, `(?P<id>[0-9]+)`)."""
 SUFFIX = re.compile(r"(?:\.(?:pcapng|pcap|cap|dmp|ntar))?(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
 
 
@@ -207,7 +212,9 @@ class PseudonymousTables:
 
     def tags(self) -> Table:
         """Routes of statements by id."""
-        return _mapped(Table.from_arrow(self._tables.tags()), text=self._names.in_text)
+        return _mapped(
+            Table.from_arrow(self._tables.tags()), text=lambda text: self._names.in_text(without_values(text))
+        )
 
     def rtt_samples(self) -> Any:
         """Nothing in them is a name."""
@@ -264,6 +271,21 @@ def _as_first_met(texts: Sequence[str | None], *numbers: NDArray[np.integer[Any]
     for each in numbers:
         np.minimum.at(first, each, np.arange(len(each)))
     return [text for _, text in sorted(zip(first.tolist(), (text or "" for text in texts), strict=False)) if text]
+
+
+def without_values(tags: str) -> str:
+    """Return the tags of a statement with `?` for the parts of a route that are neither words nor places for values.
+
+    >>> without_values("action='show',route='/u/anna@corp.example/v2'")
+    "action='show',route='/u/?/v2'"
+    >>> without_values("route='%2Fu%2Fanna%40corp.example%2F%3Cint:id%3E'")
+    "route='%2Fu%2F?%2F%3Cint:id%3E'"
+    """
+
+    def shown(part: str) -> str:
+        return part if SHOWN_OF_ROUTES.fullmatch(unquote(part)) else "?"
+
+    return ROUTE.sub(lambda route: "".join(map(shown, BETWEEN_PARTS.split(route[0]))), tags)
 
 
 def without_paths(message: str, paths: Iterable[str], names: Pseudonyms) -> str:

@@ -55,7 +55,8 @@ def select(recording: Recording, selection: Selection) -> Recording:
 def only(recording: Recording, streams: Ints) -> Recording:
     """The recording with these connections alone, of what was selected."""
     tables = OfStreams(_reading_only(recording, streams), streams)
-    return Recording(tables, recording.selected, scratch=recording.scratch)
+    whole = None if recording.whole is None else only(recording.whole, streams)
+    return Recording(tables, recording.selected, recording.period, whole, recording.scratch)
 
 
 def _part(recording: Recording, asked: Asked, selection: Selection) -> Recording:

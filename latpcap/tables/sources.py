@@ -29,7 +29,7 @@ from latpcap.tables.packets import as_pcapng, is_packet, link_type_of, packet
 from latpcap.tables.remote import found, is_url
 from latpcap.tables.unreachable import without_secrets
 
-__all__ = ["check_here", "check_output", "files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
+__all__ = ["files", "names", "on_disk", "packets", "paths", "resolve", "shown"]
 
 Source = str | bytes | Any
 CAPTURE_NAME = re.compile(r"\.(?:pcapng|pcap|cap|ntar|dmp)\d*(?:\.(?:gz|zst|lz4))?$", re.IGNORECASE)
@@ -38,7 +38,9 @@ CAPTURE_STARTS = {bytes.fromhex(start) for start in ("0a0d0d0a", "a1b2c3d4", "d4
 """pcapng, and pcap in both orders of bytes, with micro- and nanoseconds."""
 
 NOT_SHOWN = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff]"
 )
 """What steers a terminal, hides text or is none; the core's `visible.rs` has the same."""
 
@@ -206,28 +208,6 @@ def _is_capture(path: str) -> bool:
             return file.read(4) in CAPTURE_STARTS
     except OSError:
         return False
-
-
-def check_here(output: str | os.PathLike[str]) -> None:
-    """Refuse a URL as the place of what is written."""
-    if is_url(output):
-        raise UsageError(f"{shown(str(output))}: results are written on this machine: name a file, and copy it there")
-
-
-def check_output(output: str | os.PathLike[str] | None, captures: Iterable[str]) -> None:
-    """Refuse an output file that cannot be written, or that is one of the captures; `None` is standard output."""
-    if output is None:
-        return
-    check_here(output)
-    if os.path.isdir(output):
-        raise UsageError(f"{output}: is a directory; name a file")
-    if not os.path.isdir(os.path.dirname(output) or "."):
-        raise UsageError(f"{output}: no such directory")
-    if not os.access(output if os.path.exists(output) else os.path.dirname(output) or ".", os.W_OK):
-        raise UsageError(f"{output}: cannot be written: Permission denied")
-    there = [path for path in captures if path != "-" and not is_url(path)]
-    if any(os.path.exists(output) and os.path.samefile(path, output) for path in there):
-        raise UsageError(f"{output}: is one of the captures, and a capture is never overwritten")
 
 
 def _each(source: Iterable[Any], link_type: int | None) -> Iterator[Source]:

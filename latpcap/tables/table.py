@@ -23,6 +23,7 @@ from latpcap.display import LINE, Tidy
 from latpcap.errors import UsageError
 from latpcap.tables import columns
 from latpcap.tables.files import FILE_FORMATS
+from latpcap.tables.outputs import write
 
 if TYPE_CHECKING:
     import pandas
@@ -222,8 +223,7 @@ class Table(Tidy):
         apostrophe.
         """
         if isinstance(target, str | Path):
-            with open(target, "wb") as file:
-                self.write(file, file_format)
+            write(target, self.encode(file_format))
             return
         for part in self.encode(file_format):
             target.write(part)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
-from latpcap.verify.texts import described, is_shown_in_part, paired
+from latpcap.verify.texts import HIDDEN, described, is_masked, is_shown_in_part, paired
 from latpcap.verify.wireshark import Dissection, Query
 
 __all__ = ["COMMANDS", "measures"]
@@ -100,18 +100,15 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
     queries = [(each.stream, each.text, each) for each in theirs.queries["mysql"]]
     only_ours, only_theirs, equal = paired(own, queries)
     shown = {(query.stream, query.frame): query for query in only_theirs}
-    cut = {
-        (each.stream, each.request_end_frame)
-        for each in only_ours
-        if _ends_early(each, shown.get((each.stream, each.request_end_frame)))
-    }
+    places = {(each.stream, each.request_end_frame): each for each in only_ours}
+    known = {place: why for place, each in places.items() if (why := _known(each, shown.get(place)))}
     differences = [
         *(
             Difference(
                 f"frame {each.request_end_frame}",
                 described(each.statement or ""),
                 None,
-                NUL if (each.stream, each.request_end_frame) in cut else _why_no_query(each, ours, theirs),
+                known.get((each.stream, each.request_end_frame)) or _why_no_query(each, ours, theirs),
             )
             for each in only_ours
         ),
@@ -120,7 +117,7 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
                 f"frame {each.frame}",
                 None,
                 described(each.text, each.length),
-                NUL if (each.stream, each.frame) in cut else _why_no_statement(each, ours, theirs),
+                known.get((each.stream, each.frame)) or _why_no_statement(each, ours, theirs),
             )
             for each in only_theirs
         ),
@@ -128,10 +125,12 @@ def _statements(ours: Ours, exchanges: Iterable[Exchange], theirs: Dissection) -
     return Measure("MySQL statements", len(own), len(queries), equal, tuple(differences))
 
 
-def _ends_early(exchange: Exchange, shown: Query | None) -> bool:
-    """Wireshark shows the statement's beginning, or of one that is empty or begins so nothing."""
-    statement = exchange.statement or ""
-    return not statement or is_shown_in_part(statement, "" if shown is None else shown.text)
+def _known(exchange: Exchange, shown: Query | None) -> str | None:
+    """Why it is not what Wireshark shows at its end: its beginning, of an empty one nothing, or a secret."""
+    statement, text = exchange.statement or "", "" if shown is None else shown.text
+    if not statement or is_shown_in_part(statement, text):
+        return NUL
+    return HIDDEN if is_masked(statement, text) else None
 
 
 def _why_no_query(exchange: Exchange, ours: Ours, theirs: Dissection) -> str | None:

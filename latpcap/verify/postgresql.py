@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from latpcap.verify.ours import Exchange, Ours
 from latpcap.verify.result import Difference, Measure
-from latpcap.verify.texts import comparable, described
+from latpcap.verify.texts import HIDDEN, comparable, described, is_masked
 from latpcap.verify.wireshark import Dissection, Query
 
 __all__ = ["measures"]
@@ -43,13 +43,17 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
     preparing = [place for place in shown if place[1].lower().startswith("prepare ")]
     only_theirs = [query for query in queries if not _is_known(ours, query)]
     only_ours = [each for place, each in texts.items() if place not in shown]
+    masked = {query: each for query in only_theirs for each in _masked(ours, query)}
+    hidden = {(each.stream, comparable(each.statement or "")) for each in masked.values()}
     differences = [
         *(
             Difference(
                 f"frame {each.request_end_frame}",
                 described(each.statement or ""),
                 None,
-                _why_not_shown(each, ours, theirs, preparing),
+                HIDDEN
+                if (each.stream, comparable(each.statement or "")) in hidden
+                else _why_not_shown(each, ours, theirs, preparing),
             )
             for each in only_ours
         ),
@@ -58,7 +62,7 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
                 f"frame {each.frame}",
                 None,
                 described(each.text, each.length),
-                _why(ours, theirs, each.stream, each.frame),
+                HIDDEN if each in masked else _why(ours, theirs, each.stream, each.frame),
             )
             for each in only_theirs
         ),
@@ -70,6 +74,11 @@ def _statements(ours: Ours, theirs: Dissection) -> Measure:
 def _is_known(ours: Ours, query: Query) -> bool:
     text = comparable(query.text)
     return not text or any(comparable(each.statement or "") == text for each in ours.around(query.stream, query.frame))
+
+
+def _masked(ours: Ours, query: Query) -> Iterator[Exchange]:
+    """What it is in our eyes, where it holds a secret."""
+    return (each for each in ours.around(query.stream, query.frame) if is_masked(each.statement or "", query.text))
 
 
 def _why_not_shown(

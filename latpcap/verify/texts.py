@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-__all__ = ["COMPARED", "comparable", "described", "is_shown_in_part", "paired"]
+__all__ = ["COMPARED", "HIDDEN", "comparable", "described", "is_masked", "is_shown_in_part", "paired"]
+
+HIDDEN = "latpcap shows no secret: all else of the statement is the same"
 
 Own = TypeVar("Own")
 Other = TypeVar("Other")
@@ -16,6 +18,10 @@ COMPARED = 30_000
 
 ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
 """How tshark writes what is not printable."""
+MASKED = re.compile(r"\*\*\*|\?")
+"""What stands in the place of a secret."""
+NEXT_TO_IT = 20
+"""Characters behind one that are compared where the end of a statement is not."""
 NOT_PLAIN = re.compile(r"[^!-~]+")
 
 
@@ -37,6 +43,27 @@ def is_shown_in_part(statement: str, shown: str) -> bool:
     whole, part = comparable(statement), comparable(shown)
     begins = whole.startswith(part) and whole[len(part) : len(part) + 1] in ("", " ")
     return begins and "\N{REPLACEMENT CHARACTER}" in statement
+
+
+def is_masked(statement: str, shown: str) -> bool:
+    """Whether `statement` is what Wireshark shows but for secrets, which latpcap never shows.
+
+    >>> is_masked("set password = '***', a = 1", "set password = 'x', a = 1"), is_masked("select '***'", "select 1")
+    (True, False)
+    """
+    first, *others = MASKED.split(comparable(statement))
+    rest = comparable(shown)
+    if not others or not rest.startswith(first):
+        return False
+    rest = rest[len(first) :]
+    *between, last = others
+    for part in between:
+        found = rest.find(part)
+        if found < 0:
+            return False
+        rest = rest[found + len(part) :]
+    is_cut = max(len(comparable(statement)), len(comparable(shown))) >= COMPARED
+    return rest.endswith(last) or (is_cut and last[:NEXT_TO_IT] in rest)
 
 
 def described(statement: str, length: int | None = None) -> str:

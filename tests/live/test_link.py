@@ -8,12 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rehearsed import needs_namespaces
 
 from latpcap._core import Link
+
+pytestmark = needs_namespaces
 
 LAB = Path(__file__).resolve().parents[2] / "benchmarks/lab"
 SERVER = """
@@ -56,29 +60,22 @@ def wait_until(what: Callable[[], object], *, for_s: float = 20) -> None:
 
 
 def inside(namespace: str, *command: str) -> list[str]:
-    return ["ip", "netns", "exec", namespace, *command]
+    return ["nsenter", f"--net={namespace}", *command]
 
 
 @pytest.fixture
 def namespaces() -> Iterator[tuple[str, str]]:
-    """Two empty ones: the client's and the server's."""
-    names = (f"latpcap-c{os.getpid()}", f"latpcap-s{os.getpid()}")
-    try:
-        os.close(os.open("/dev/net/tun", os.O_RDWR))
-    except OSError as error:
-        pytest.skip(f"TUN devices are not permitted here: {error}")
-    made: list[str] = []
-    try:
-        for name in names:
-            done = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
-            if done.returncode and ("not permitted" in done.stderr or "denied" in done.stderr):
-                pytest.skip(f"network namespaces are not permitted here: {done.stderr.strip()}")
-            assert done.returncode == 0, done.stderr
-            made.append(name)
-        yield names
-    finally:
-        for name in made:
-            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+    """Two empty ones, the client's and the server's: without names, so that they go with the process that has them."""
+    keep = ["unshare", "--net", "sh", "-c", "echo made && exec sleep 1000"]
+    with ExitStack() as kept:
+        paths = []
+        for _ in range(2):
+            keeper = kept.enter_context(subprocess.Popen(keep, stdout=subprocess.PIPE, text=True))
+            kept.callback(keeper.kill)
+            assert keeper.stdout
+            assert keeper.stdout.readline() == "made\n"
+            paths.append(f"/proc/{keeper.pid}/ns/net")
+        yield paths[0], paths[1]
 
 
 def join(namespaces: tuple[str, str]) -> None:
@@ -88,8 +85,8 @@ def join(namespaces: tuple[str, str]) -> None:
         (client, "tunc", "10.77.0.1", "10.77.0.2"),
         (server, "tuns", "10.77.0.2", "10.77.0.1"),
     ):
-        run("ip", "-n", namespace, "address", "add", own, "peer", peer, "dev", device)
-        run("ip", "-n", namespace, "link", "set", device, "up")
+        run(*inside(namespace, "ip", "address", "add", own, "peer", peer, "dev", device))
+        run(*inside(namespace, "ip", "link", "set", device, "up"))
 
 
 @dataclass
@@ -195,22 +192,22 @@ def test_the_devices_go_with_the_program(lab: Lab, how: signal.Signals) -> None:
     lab.program.send_signal(how)
     lab.program.wait(20)
     for namespace in lab.namespaces:
-        shown = subprocess.run(["ip", "-n", namespace, "-o", "link"], capture_output=True, text=True, check=True)
+        shown = subprocess.run(inside(namespace, "ip", "-o", "link"), capture_output=True, text=True, check=True)
         assert "tun" not in shown.stdout
 
 
 def test_a_device_that_goes_is_told(namespaces: tuple[str, str]) -> None:
     client, server = namespaces
-    link = Link((f"/run/netns/{client}", "tunc"), (f"/run/netns/{server}", "tuns"))
+    link = Link((client, "tunc"), (server, "tuns"))
     assert link.failure is None
-    run("ip", "-n", server, "link", "del", "tuns")
+    run(*inside(server, "ip", "link", "del", "tuns"))
     wait_until(lambda: link.failure)
     assert str(link.failure).startswith("a device of the link is gone: ")
     link.stop()
 
 
 def test_what_cannot_be_opened_is_named(namespaces: tuple[str, str]) -> None:
-    here = f"/run/netns/{namespaces[0]}"
+    here = namespaces[0]
     with pytest.raises(OSError, match="network namespace /run/netns/nowhere: No such file"):
         Link(("/run/netns/nowhere", "tunc"), (here, "tuns"))
     with pytest.raises(OSError, match="TUN device a-name-that-is-too-long: a name has 1 to 15 bytes"):

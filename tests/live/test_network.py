@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from loopback import wait_until
-from rehearsed import crossed, needs_namespaces
+from rehearsed import crossed, machine, needs_namespaces
 
 from latpcap.errors import RecordingError
 from latpcap.live.network import INTERFACE, Conditions, Network
@@ -277,33 +277,39 @@ def test_an_idle_network_sends_nothing(network: Network) -> None:
     assert crossed(network) == 0
 
 
-def test_the_congestion_control_is_that_which_is_asked_for(ports: list[int]) -> None:
-    told = "tell(open('/proc/sys/net/ipv4/tcp_congestion_control').read().strip())"
-    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), "reno") as network:
-        assert job(network, told) == ["reno"]
+def congestion_controls(which: str = "") -> list[str]:
+    return Path(f"/proc/sys/net/ipv4/tcp_{which}congestion_control").read_text().split()
+
+
+CONTROLLED = """
+connections = [connect(port, host) for port in sys.argv[1:] for host in ("127.0.0.1", "::1")]
+tell(*(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\\0").decode() for each in connections))
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("asked", ["", *congestion_controls("available_")])
+def test_both_ends_have_the_congestion_control_that_is_asked_for(ports: list[int], asked: str) -> None:
+    """Whatever the host has, also what it does not let namespaces choose; without asking its own."""
+    (expected,) = [asked] if asked else congestion_controls()
+    with Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), asked) as network:
+        assert network._keeper is not None  # which is in the namespace of the far ends
+        words = [*network.prefix(), sys.executable, "-c", JOB + CONTROLLED, *map(str, ports)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as connected:
+            assert connected.stdout is not None
+            assert json.loads(connected.stdout.readline()) == [expected] * 4
+            there = ["nsenter", f"--net=/proc/{network._keeper.pid}/ns/net", "ss", "-Htin", "state", "established"]
+            far = subprocess.run(there, capture_output=True, text=True, check=True).stdout.splitlines()[1::2]
+            connected.communicate()
+        assert [line.split()[0] for line in far] == [expected] * 4
+
+
+def test_a_congestion_control_that_the_host_lacks_is_told() -> None:
     with pytest.raises(RecordingError, match=r"no congestion control nonsense here, but .*reno"):
-        Network([f"127.0.0.1:{ports[0]}"], Conditions(rtt_ms=1), "nonsense").__enter__()
+        Network(["127.0.0.1:1"], Conditions(rtt_ms=1), "nonsense").__enter__()
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------
-
-ASKED = ("link", "address", "-4 rule", "-6 rule", "-4 route show table all", "-6 route show table all", "netns")
-
-
-def settings() -> Iterator[tuple[str, str]]:
-    """All that can be set of this machine's network."""
-    for path in sorted(Path("/proc/sys/net").rglob("*")):
-        if path.is_file() and path.stat().st_mode & 0o200 and "hostname" not in path.name:
-            try:
-                yield str(path), path.read_text()
-            except OSError:
-                yield str(path), ""
-
-
-def machine() -> dict[str, str]:
-    """This machine's own network."""
-    texts = {what: subprocess.run(["ip", *what.split()], capture_output=True, text=True).stdout for what in ASKED}
-    return texts | dict(settings())
 
 
 def lives(process: int) -> bool:

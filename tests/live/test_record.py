@@ -185,6 +185,9 @@ def test_what_tls_sealed_is_read_with_the_secrets_that_the_command_logs(
     assert b"SELECT salary" not in sealed.read_bytes()
     assert asked(sealed) == asked(clear)
     assert (tls_versions(clear), tls_versions(sealed)) == ([None], ["TLSv1.3"])
+    told = latpcap("record", "--port", port, "--keylog", "--", *job(port, 5, "tls")).stderr
+    assert b"SELECT salary" in told.replace(b"select", b"SELECT")
+    assert b"holds" not in told  # nothing is kept that could hold them
     assert not list(temporary.iterdir())
 
 
@@ -219,9 +222,14 @@ def test_a_session_in_python(port: int, tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_process_that_runs_is_recorded_until_it_ends(port: int) -> None:
+PREFORK = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
+"""A master that leaves all work to a child."""
+
+
+@pytest.mark.parametrize("master", [[], PREFORK], ids=["itself", "a child of it"])
+def test_a_process_that_runs_is_recorded_until_it_ends(port: int, master: list[str]) -> None:
     asks_later = JOB.replace("for number", "sys.stdin.readline()\nfor number", 1)
-    asks = [sys.executable, "-c", asks_later, str(port), "20"]
+    asks = [*master, sys.executable, "-c", asks_later, str(port), "20"]
     record = [sys.executable, "-m", "latpcap", "record", "--pid"]
     with subprocess.Popen(asks, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as service:
         wait_until(lambda: bool(servers_of(service.pid)))
@@ -325,6 +333,21 @@ def test_a_recording_that_cannot_be_written_is_told_before_the_command_runs(latp
         done = latpcap("record", *ways, "-o", "/proc/job.pcapng", "--", "false")
         assert done.returncode == UsageError.exit_status
         assert done.stderr == b"latpcap: /proc/job.pcapng: cannot be written: No such file or directory\n"
+
+
+def test_a_recording_takes_the_place_of_a_link_and_of_what_others_may_read(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "x.pcapng"
+    precious.write_text("mine")
+    precious.chmod(0o666)
+    for make in (path.symlink_to, path.hardlink_to):
+        make(precious)
+        recorder = Capturer(path, capture_filter="tcp port 9", where="TCP port 9", interfaces=["lo"])
+        recorder.start()
+        assert (path.stat().st_mode & 0o777, path.is_symlink()) == (0o600, False)
+        recorder.stop(at_once=True)
+        assert (precious.read_text(), path.stat().st_mode & 0o777) == ("mine", 0o600)
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["precious", "x.pcapng"]
+        path.unlink()
 
 
 def test_a_full_disk_is_told_and_the_command_goes_on(port: int, latpcap: Run) -> None:

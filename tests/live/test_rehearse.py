@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 from mariadb_server import PASSWORD, SQL, free_port, mariadb, needs_server_and_capture
+from rehearsed import needs_namespaces
 
 pytest.importorskip("pymysql")
 
 import latpcap
-from latpcap.errors import RecordingError
-from latpcap.live.network import Conditions, Network
 
 RTT_MS = 5
 TIMES = 5
@@ -36,17 +35,6 @@ print("the job has", cursor.rowcount, sys.stdin.readline().strip())
 """
 
 
-def namespaces_are_denied() -> str | None:
-    """Why no link can be made here."""
-    if not Path("/dev/net/tun").exists() or shutil.which("ip") is None:
-        return "there is no /dev/net/tun, or no `ip`"
-    try:
-        with Network(["127.0.0.1:1"], Conditions(rtt_ms=1)):
-            return None
-    except RecordingError as problem:
-        return str(problem)
-
-
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     port = free_port()
@@ -55,7 +43,6 @@ def port() -> Iterator[int]:
 
 
 pytestmark = needs_server_and_capture
-needs_link = pytest.mark.skipif((why := namespaces_are_denied()) is not None, reason=str(why))
 
 
 def rehearse(*words: object, stdin: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -69,7 +56,7 @@ def job(folder: Path, *words: object) -> list[object]:
     return ["--", sys.executable, folder / "job.py", *words]
 
 
-@needs_link
+@needs_namespaces
 def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> None:
     (tmp_path / "input").write_text("read both times\n")
     kept = tmp_path / "kept"
@@ -78,6 +65,8 @@ def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> Non
     told = json.loads(done.stdout)
     assert done.stderr.count("read both times") == 2
     assert (told["way"], told["servers"]) == ("link", [f"127.0.0.1:{port}"])
+    own = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    assert told["ends"] == {"client": own, "server": own}
     (there,) = told["rtts"]
     assert there["told"]["round_trips"] == told["told_today"]["round_trips"] == ROUND_TRIPS
     assert there["told"]["handshake_ms"] >= RTT_MS * 0.95
@@ -89,7 +78,7 @@ def test_a_job_is_run_over_a_link_and_compared(port: int, tmp_path: Path) -> Non
     assert json.loads((kept / "rehearsal.json").read_text()) == told
 
 
-@needs_link
+@needs_namespaces
 def test_a_command_that_sends_nothing_over_the_link_is_not_reported(port: int, tmp_path: Path) -> None:
     """As one that reaches its server by a Unix socket; today's recording says where the database is."""
     today = rehearse("--port", port, "-o", tmp_path / "kept", *job(tmp_path, port))
@@ -99,7 +88,7 @@ def test_a_command_that_sends_nothing_over_the_link_is_not_reported(port: int, t
     assert "nothing that the command sent crossed the link at 5 ms" in done.stderr
 
 
-@needs_link
+@needs_namespaces
 def test_a_command_that_fails_ends_the_rehearsal_with_its_status(port: int) -> None:
     done = rehearse("--quiet", "--", "sh", "-c", "exit 3")
     assert (done.returncode, done.stdout) == (3, "")
@@ -116,7 +105,7 @@ def test_a_gate_that_cannot_be_judged_is_refused_before_anything_runs(tmp_path: 
     assert not (tmp_path / "ran").exists()
 
 
-@needs_link
+@needs_namespaces
 @pytest.mark.skipif(os.geteuid() != 0, reason="hiding a device needs root")
 def test_where_no_link_can_be_made_nothing_is_run(tmp_path: Path) -> None:
     hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]

@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,20 @@ def test_what_happens_is_shown_and_a_key_ends_it_with_the_report(port: int, tmp_
     assert status == 0, terminal.shown[-2000:]
     assert "Where the time went" in terminal.shown
     assert latpcap.read(str(kept)).analyze().summary.round_trips == 203
+
+
+def test_a_second_ctrl_c_ends_it_without_a_report(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.pcapng"
+    command = [sys.executable, "-m", "latpcap", "watch", "--port", str(free_port()), "-o", str(kept)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
+        assert watch.stdout is not None
+        assert watch.stderr is not None
+        assert b"Ctrl-C ends that" in watch.stderr.readline()
+        watch.send_signal(signal.SIGINT)
+        assert b"Ctrl-C again ends without a report" in watch.stderr.readline()
+        watch.send_signal(signal.SIGINT)
+        assert (watch.wait(WAITS_S), watch.stdout.read(), watch.stderr.read()) == (128 + signal.SIGINT, b"", b"")
+    assert kept.read_bytes()[:4] == b"\n\r\r\n"
 
 
 def test_what_saw_no_database_says_what_it_watched() -> None:

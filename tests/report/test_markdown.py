@@ -164,7 +164,7 @@ def test_the_suffix_says_which_report(latpcap: Run, nplus1: Path, tmp_path: Path
     assert (tmp_path / "r.md").read_text().startswith("**303 round trips")
     for arguments, message in (
         (("-o", tmp_path / "r.pdf"), b"a report is .html or .md"),
-        (("-o", nplus1), b"a report is .html or .md"),
+        (("-o", nplus1), b"a capture is never overwritten"),
         (("-o", tmp_path / "no" / "r.md"), b"no such directory"),
         ((), b"Missing option '-o'"),
     ):

@@ -115,8 +115,16 @@ impl Recognition {
         if let Some(recognised) = self.recognise() {
             return Some(Some(recognised));
         }
+        if self.turns < TURNS && self.kept_bytes > KEPT_BYTES && self.may_be_an_answer() {
+            self.start_over();
+        }
         let enough = self.turns >= TURNS || self.kept_bytes > KEPT_BYTES;
         enough.then(|| self.decide())
+    }
+
+    /// Nobody knows who the client is, and only one side has spoken: the rest of a long answer may have been captured.
+    fn may_be_an_answer(&self) -> bool {
+        !self.hints.oriented && self.hints.by_port.is_none() && self.server.is_empty()
     }
 
     /// What it keeps for the moment.
@@ -259,14 +267,17 @@ impl Recognition {
         begins_with_tls(&opening).then(|| self.recognised(protocol.name, start, false))
     }
 
-    /// Where the handshake was not captured, the client may be the one that was taken for the server.
+    /// Where the handshake was not captured, the client may be the one that was taken for the server. What the server
+    /// has said before is then the rest of an answer.
     fn recognise_swapped(&mut self, chunk: &Chunk<'_>) -> Option<Recognised> {
-        if self.hints.oriented || self.first != Some(Side::Server) {
+        if self.hints.oriented || self.server.is_empty() {
             return None;
         }
         let opening = Opening { client: &self.server, server: chunk.bytes, first: Side::Client, from_start: false };
         let protocol = certain(&opening)?;
         let start = (protocol.decoder)(&opening);
+        let asked = self.seen.iter().position(|seen| seen.side == Side::Server).unwrap_or(0);
+        self.seen.drain(..asked);
         self.keep(chunk);
         Some(self.recognised(protocol.name, start, true))
     }

@@ -147,7 +147,7 @@ impl Pairing {
     /// before the next one.
     pub fn retransmission(&mut self, silent_ns: i64) {
         if self.open.is_empty() {
-            self.held.lost_ns += silent_ns;
+            self.held.lost_ns = self.held.lost_ns.saturating_add(silent_ns);
         } else if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
             open.exchange.retransmissions += 1;
         }

@@ -86,11 +86,15 @@ fn ip(protocol: u8, flags_and_offset: u16, body: &[u8]) -> Vec<u8> {
 }
 
 fn in_vxlan(frame: &[u8]) -> Vec<u8> {
+    in_udp(4789, &[&[8, 0, 0, 0, 0, 0, 1, 0], frame].concat())
+}
+
+fn in_udp(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     PacketBuilder::ethernet2([1; 6], [2; 6])
         .ipv4([172, 16, 0, 1], [172, 16, 0, 2], 64)
-        .udp(50_000, 4789)
-        .write(&mut bytes, &[&[8, 0, 0, 0, 0, 0, 1, 0], frame].concat())
+        .udp(50_000, port)
+        .write(&mut bytes, payload)
         .unwrap();
     bytes
 }
@@ -161,6 +165,17 @@ fn tunnels_are_looked_into() {
     }
     let twice = in_vxlan(&in_vxlan(&ethernet(&inner)));
     assert_eq!(payload(ETHERNET, &twice), Some((3, b"abc".to_vec())));
+}
+
+#[test]
+fn what_an_access_point_passes_on_is_read_unless_it_is_sealed() {
+    let frame = ethernet(&tcp(b"abc"));
+    let capwap = |header: [u8; 8]| in_udp(5247, &[&header[..], &frame].concat());
+    assert_eq!(payload(ETHERNET, &capwap([0, 0x10, 0x42, 0, 0, 0, 0, 0])), Some((3, b"abc".to_vec())));
+    assert_eq!(payload(ETHERNET, &capwap([0, 0x10, 0x42, 0x80, 0, 0, 0, 0])), None, "part of a frame");
+    let sealed = in_udp(5247, &[&[1, 0, 0, 0, 23, 0xfe, 0xfd, 0, 1][..], &[7; 40]].concat());
+    let mut dissector = Dissector::new();
+    assert!(matches!(dissector.segment(packet(ETHERNET, &sealed)), Dissected::Encrypted("CAPWAP")));
 }
 
 #[test]

@@ -33,12 +33,37 @@ fn by_port(port: u16, part: Part<'_>) -> Option<Next<'_>> {
         4789 | 8472 => vxlan(part),
         4790 => vxlan_gpe(part),
         5072 => ayiya(part),
+        5247 => capwap(part),
         6081 => geneve(part),
         6635 => ethernet::mpls(part),
         37_008 => tzsp(part),
         _ => return None,
     };
     next.ok()
+}
+
+/// RFC 5415, what stations behind an access point send: preamble u8 (1: DTLS follows) | length of the header in words
+/// 5 bits | radio 5 bits | 5 bits | frame as on the air 1 bit | part of one 1 bit | …
+fn capwap(part: Part<'_>) -> Result<Next<'_>, TooShort> {
+    const PLAIN: u8 = 0;
+    const SEALED: u8 = 1;
+    const FRAGMENT: u32 = 0x80;
+    const ON_THE_AIR: u32 = 0x100;
+    let mut cursor = part.cursor();
+    let preamble = cursor.u8("CAPWAP preamble")?;
+    let fields = cursor.u24_be("CAPWAP header")?;
+    let header = (fields >> 19) as usize * 4;
+    Ok(match preamble {
+        SEALED if part.cursor().rest().get(4..7).is_some_and(is_dtls) => Next::Encrypted("CAPWAP"),
+        PLAIN if header >= 8 && fields & (FRAGMENT | ON_THE_AIR) == 0 => Next::Link(link::ETHERNET, part.after(header)),
+        PLAIN if header >= 8 && fields & FRAGMENT == 0 => Next::Link(link::WIFI, part.after(header)),
+        _ => Next::Nothing,
+    })
+}
+
+/// A record of DTLS: type and version.
+fn is_dtls(record: &[u8]) -> bool {
+    matches!(record, [20..=25, 0xfe, 0xff | 0xfd])
 }
 
 /// RFC 7348: flags u8, reserved 3, network u24, reserved u8.

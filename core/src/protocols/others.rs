@@ -7,8 +7,9 @@ use super::Opening;
 
 /// Which database is it, if it is none that latpcap reads?
 pub fn name(opening: &Opening<'_>) -> Option<&'static str> {
-    let Opening { client, server, .. } = *opening;
-    OTHERS.iter().find(|(.., speaks)| speaks(client, server)).map(|(name, ..)| *name)
+    let Opening { client, server, from_start, .. } = *opening;
+    let known = OTHERS.iter().find(|(.., speaks)| speaks(client, server)).map(|(name, ..)| *name);
+    known.or_else(|| (!from_start && asks_in_tds(client)).then_some("SQL Server or Sybase ASE"))
 }
 
 /// Does the database of this name usually listen on this port? It tells who serves where no handshake does.
@@ -107,6 +108,7 @@ const TDS_TRANSACTION: u8 = 14;
 const TDS_NORMAL: u8 = 15;
 const TDS_LOGIN: u8 = 16;
 const TDS_PRELOGIN: u8 = 18;
+const TDS_REQUESTS: [u8; 6] = [TDS_BATCH, TDS_RPC, TDS_ATTENTION, TDS_BULK, TDS_TRANSACTION, TDS_NORMAL];
 /// 7.0 to 7.4.
 const TDS_VERSIONS: [u32; 7] =
     [0x7000_0000, 0x7100_0000, 0x7100_0001, 0x7209_0002, 0x730a_0003, 0x730b_0003, 0x7400_0004];
@@ -150,14 +152,22 @@ fn is_prelogin(body: &[u8], length: usize) -> bool {
     false
 }
 
+/// In the middle of a connection an answer may have begun before the capture: whole requests, the last one with its end.
+fn asks_in_tds(client: &[u8]) -> bool {
+    const LAST: u8 = 1;
+    let length = |bytes: &[u8]| tds_length(bytes, &TDS_REQUESTS);
+    let told: usize = messages(client, length).map(<[u8]>::len).sum();
+    let Some(last) = messages(client, length).last() else { return false };
+    told == client.len() && length(last) == Some(last.len()) && last[1] & LAST != 0 && told > TDS_HEADER
+}
+
 /// Any client of TDS: an old login, or requests that a server answers in kind.
 fn tds(client: &[u8], server: &[u8]) -> bool {
-    const REQUESTS: [u8; 6] = [TDS_BATCH, TDS_RPC, TDS_ATTENTION, TDS_BULK, TDS_TRANSACTION, TDS_NORMAL];
     let answers = are_messages(server, |bytes| tds_length(bytes, &[TDS_ANSWER]));
     if tds_length(client, &[TDS_OLD_LOGIN]).is_some() {
         return is_old_login(&client[TDS_HEADER..]) && (server.is_empty() || answers);
     }
-    let asks = are_messages(client, |bytes| tds_length(bytes, &REQUESTS));
+    let asks = are_messages(client, |bytes| tds_length(bytes, &TDS_REQUESTS));
     asks && (answers || server.is_empty() && is_batch(client))
 }
 

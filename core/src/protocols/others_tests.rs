@@ -95,6 +95,18 @@ fn each_is_named_by_what_it_says() {
 }
 
 #[test]
+fn a_client_of_tds_is_known_in_the_middle_of_an_answer() {
+    let middle = |client: &[u8]| {
+        name(&Opening { client, server: b"\x05rows of before", first: Side::Server, from_start: false })
+    };
+    let asks = tds_packet(3, &[9; 30]);
+    assert_eq!(middle(&asks), Some("SQL Server or Sybase ASE"));
+    assert_eq!(middle(&[asks.clone(), asks.clone()].concat()), Some("SQL Server or Sybase ASE"));
+    assert_eq!(middle(&asks[..30]), None);
+    assert_eq!(named(&asks, b"\x05rows of before"), None);
+}
+
+#[test]
 fn none_of_them_is_taken_for_a_protocol_that_is_read() {
     for (name, client, server) in openings() {
         for from_start in [true, false] {

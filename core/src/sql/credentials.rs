@@ -4,55 +4,22 @@
 //! |---|---|
 //! | `postgresql://ann:x@db/shop`, `jdbc:mysql://…` | between the colon and the last `@` |
 //! | `scott/x@orders`, `jdbc:oracle:thin:scott/x@//db` | between the slash and the `@` |
-//! | `Server=db;Uid=ann;Pwd=x;`, `password = 'x'`, `"token": "x"`, `?password=x&…` | the value |
-//! | `--password x`, `-p x`, `-px`, `-u ann:x`, `Bearer x`, `ann:x@db` | the value |
-//! | `IDENTIFIED BY x`, `Authorization: x` | all that follows |
+//! | `-p x`, `-px`, `-u ann:x`, `Bearer x`, `ann:x@db` | the value |
+//! | a word of the family ([`super::family`]) with a value: `Server=db;Pwd=x;…`, `"token": "x"`, `--password x` | all that follows |
+//! | `IDENTIFIED BY x` | all that follows |
 //!
 //! Too much is masked rather than too little: a `/` in a password does not end it, so neither does one behind it.
 
 use std::ops::Range;
 
-/// What names of secrets end with.
-pub const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "pwd",
-    "passphrase",
-    "passcode",
-    "secret",
-    "token",
-    "credential",
-    "credentials",
-    "authentication_string",
-    "access_key",
-    "secret_key",
-    "api_key",
-    "apikey",
-    "private_key",
-    "encryption_key",
-    "session_key",
-    "signing_key",
-    "auth_key",
-    "jwt",
-    "api-key",
-    "access-key",
-    "_pass",
-    "passwort",
-    "kennwort",
-];
-
-/// A value is looked for an end of so far: texts of many values without one must not take a square of their length.
-const LONGEST_VALUE: usize = 4096;
+use super::family::{self, Reach};
 
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
-/// Does the text hold a credential?
+/// May the text hold a credential? A word of the family is enough.
 pub fn inside(text: &[u8]) -> bool {
-    let holds = |signs: fn(&u8) -> bool| text.iter().any(signs);
-    holds(|byte| b"=:@'\" ".contains(byte))
-        && holds(|byte| byte.is_ascii_alphabetic() || *byte == b'@')
-        && !places(text).is_empty()
+    family::speaks(text, Reach::Texts) || memchr::memchr2(b'@', b'-', text).is_some() && shapes(text).next().is_some()
 }
 
 /// The text with its credentials masked.
@@ -68,12 +35,8 @@ pub fn mask(text: &str) -> String {
 }
 
 /// Where the secrets stand, one behind the other. Each begins and ends beside ASCII.
-pub fn places(text: &[u8]) -> Vec<Range<usize>> {
-    let lower = text.to_ascii_lowercase();
-    let mut places: Vec<_> = addresses(text).chain(assigned(&lower)).chain(options(text)).collect();
-    places.extend(memchr::memmem::find(&lower, b"identified").map(|at| at + "identified".len()..text.len()));
-    places.extend(authorization(&lower));
-    places.retain(|place| !place.is_empty());
+fn places(text: &[u8]) -> Vec<Range<usize>> {
+    let mut places: Vec<_> = shapes(text).chain(behind_a_name(text)).filter(|place| !place.is_empty()).collect();
     places.sort_by_key(|place| place.start);
     places.dedup_by(|next, place| {
         let overlaps = next.start < place.end;
@@ -83,6 +46,11 @@ pub fn places(text: &[u8]) -> Vec<Range<usize>> {
         overlaps
     });
     places
+}
+
+/// What is no secret by a name but by its form.
+fn shapes(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    addresses(text).chain(options(text)).filter(|place| !place.is_empty())
 }
 
 /// `//user:password@host` and `user/password@host`: each ends with an `@`.
@@ -105,13 +73,6 @@ fn after_user(word: &[u8]) -> Option<usize> {
     is_user.then_some(slash + 1)
 }
 
-/// `Authorization: Basic x`
-fn authorization(lower: &[u8]) -> Option<Range<usize>> {
-    let end = memchr::memmem::find(lower, b"authorization")? + "authorization".len();
-    let sign = end + lower[end..].iter().position(|byte| !b" \t\"'\\".contains(byte))?;
-    matches!(lower[sign], b':' | b'=').then_some(sign + 1..lower.len())
-}
-
 /// The values behind options of commands: `--password x`, `-p x`, `-px`, `-u ann:x`, `Bearer x`.
 fn options(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut before: &[u8] = &[];
@@ -119,7 +80,8 @@ fn options(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
         let option = std::mem::replace(&mut before, word);
         let end = start + word.len();
         match word {
-            _ if names_a_secret(option) => Some(start..end),
+            _ if matches!(option, b"-p" | b"-P") || option.eq_ignore_ascii_case(b"bearer") => Some(start..end),
+            _ if option.starts_with(b"-") && family::speaks(option, Reach::Texts) => Some(start..text.len()),
             _ if matches!(option, b"-u" | b"-U" | b"--user") => Some(start + memchr::memchr(b':', word)? + 1..end),
             [b'-', b'p', _, ..] if !word.starts_with(b"-port") => Some(start + 2..end),
             _ => None,
@@ -127,64 +89,26 @@ fn options(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn names_a_secret(option: &[u8]) -> bool {
-    match option {
-        [b'-', b'p' | b'P'] => true,
-        [b'-', name @ ..] => NAMES.iter().chain(&["pass"]).any(|ending| ends_with(name, ending.as_bytes())),
-        _ => option.eq_ignore_ascii_case(b"bearer"),
-    }
-}
-
-/// Does the name end so, in any case?
-pub fn ends_with(name: &[u8], ending: &[u8]) -> bool {
-    name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+/// All behind the first word of the family that has a value, and behind `identified`.
+fn behind_a_name(text: &[u8]) -> Option<Range<usize>> {
+    family::places(text, Reach::Texts).find_map(|place| {
+        if family::ends_with(&text[..place.end], b"entified") {
+            return Some(place.end..text.len());
+        }
+        let sign = family::sign_of_value(text, place.end)?;
+        let leads = |byte: &&u8| b" \t\r\n=>:\\".contains(byte);
+        let value = sign + text[sign..].iter().take_while(leads).count();
+        let is_answer = [&b"yes"[..], b"no"]
+            .iter()
+            .any(|word| text[value..].get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word)));
+        (!is_answer).then_some(value..text.len())
+    })
 }
 
 /// The words of a text, and where each begins.
 fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let words = text.split(|byte| byte.is_ascii_whitespace() || b"'\"<>".contains(byte));
     words.filter(|word| !word.is_empty()).map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
-}
-
-/// The values behind names of secrets.
-fn assigned(lower: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    let ends = NAMES.iter().flat_map(|name| {
-        let more = |end: usize| if name.starts_with("pass") { rest_of_word(&lower[end..]) } else { 0 };
-        let ends = memchr::memmem::find_iter(lower, name.as_bytes()).map(|at| at + name.len());
-        ends.map(move |end| end + more(end))
-    });
-    ends.filter_map(|end| {
-        let sign = end + lower[end..].iter().position(|byte| !b" \t\n\r\"\\".contains(byte))?;
-        let from = match lower[sign] {
-            b'=' | b':' => sign + 1 + lower[sign + 1..].iter().position(|byte| !b" \t\n\r=>\\".contains(byte))?,
-            b'\'' => sign,
-            _ => return None,
-        };
-        let value = value(lower, from);
-        (!matches!(&lower[value.clone()], b"yes" | b"no")).then_some(value)
-    })
-}
-
-/// `password2`, `passwordHash`
-fn rest_of_word(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count()
-}
-
-/// The value that begins here: in quotes, in braces, or up to what separates values.
-fn value(text: &[u8], from: usize) -> Range<usize> {
-    let rest = &text[from..text.len().min(from + LONGEST_VALUE)];
-    let closing = match rest.first() {
-        Some(b'{') => Some(b'}'),
-        Some(&quote @ (b'\'' | b'"')) => Some(quote),
-        _ => None,
-    };
-    let Some(closing) = closing else {
-        let length = rest.iter().position(|byte| byte.is_ascii_whitespace() || b";,&)'\"".contains(byte));
-        return from..length.map_or(text.len(), |length| from + length);
-    };
-    let inner = rest.iter().skip(1).take_while(|&&byte| byte == closing).count(); // quotes doubled inside of a string
-    let length = rest.iter().skip(1 + inner).position(|&byte| byte == closing);
-    from..length.map_or(text.len(), |length| from + 1 + inner + length + 1)
 }
 
 #[cfg(test)]
@@ -198,22 +122,22 @@ mod tests {
             ("see mysql://ann:a/b@c@db:3306/shop now", "see mysql://ann:***@db:3306/shop now"),
             ("scott/tiger@orders", "scott/***@orders"),
             ("jdbc:oracle:thin:scott/tiger@//db:1521/x", "jdbc:oracle:thin:scott/***@//db:1521/x"),
-            ("Server=db;Uid=ann;Pwd=x y;Pooling=1", "Server=db;Uid=ann;Pwd=*** y;Pooling=1"),
-            ("Password={a;b};x=1", "Password=***;x=1"),
-            ("host=db password='a b' user=ann", "host=db password=*** user=ann"),
-            ("{\"api_key\": \"x\", \"b\": 1}", "{\"api_key\": ***, \"b\": 1}"),
-            ("db?user=ann&password=x&ssl=1", "db?user=ann&password=***&ssl=1"),
-            ("alter role ann password 'x' valid", "alter role ann password *** valid"),
-            (r#"{\"password\": \"x\", \"a\": 1}"#, r#"{\"password\": \***, \"a\": 1}"#),
+            ("Server=db;Uid=ann;Pwd=x y;Pooling=1", "Server=db;Uid=ann;Pwd=***"),
+            ("Password={a;b};x=1", "Password=***"),
+            ("host=db password='a b' user=ann", "host=db password=***"),
+            ("{\"api_key\": \"x\", \"b\": 1}", "{\"api_key\": ***"),
+            ("db?user=ann&password=x&ssl=1", "db?user=ann&password=***"),
+            ("alter role ann password 'x' valid", "alter role ann password ***"),
+            (r#"{\"password\": \"x\", \"a\": 1}"#, r#"{\"password\": \***"#),
             ("create user ann identified by x", "create user ann identified***"),
-            ("mysql --password x -u ann", "mysql --password *** -u ann"),
+            ("mysql --password x -u ann", "mysql --password ***"),
             ("mysql -h db -px shop", "mysql -h db -p*** shop"),
             ("sqlcmd -U ann -P x", "sqlcmd -U ann -P ***"),
             ("curl -u ann:x https://db", "curl -u ann:*** https://db"),
             ("till Bearer x.y.z", "till Bearer ***"),
-            ("Authorization: Basic x y", "Authorization:***"),
+            ("Authorization: Basic x y", "Authorization: ***"),
             ("ann:x@db", "ann:***@db"),
-            ("host=h password2=x passwordHash: y", "host=h password2=*** passwordHash: ***"),
+            ("host=h password2=x passwordHash: y", "host=h password2=***"),
         ] {
             assert_eq!(mask(text), masked);
             assert!(inside(text.as_bytes()));
@@ -243,14 +167,25 @@ mod tests {
             "",
         ] {
             assert_eq!(mask(text), text);
-            assert!(!inside(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn a_word_of_the_family_is_enough_to_hide_a_literal() {
+        for text in
+            ["the secret is x", "password", "AccountKey=x", "Cookie: session=x", "{\"pass\": 1}", "a/b@c", "-px"]
+        {
+            assert!(inside(text.as_bytes()), "{text}");
+        }
+        for text in ["till 3.1", "ann@db", "the session ended", "press any key", "a-b", ""] {
+            assert!(!inside(text.as_bytes()), "{text}");
         }
     }
 
     #[test]
     fn secrets_inside_of_secrets_and_letters_outside_of_ascii() {
-        assert_eq!(mask("dsn=pg://ann:password=é@db über"), "dsn=pg://ann:*** über");
+        assert_eq!(mask("dsn=pg://ann:password=é@db über"), "dsn=pg://ann:***");
         assert_eq!(mask("token='é"), "token=***");
-        assert_eq!(mask("pwd=é;é"), "pwd=***;é");
+        assert_eq!(mask("pwd=é;é"), "pwd=***");
     }
 }

@@ -49,16 +49,13 @@ const LONGEST_RAW: usize = 64 * 1024;
 /// No dialect has longer identifiers; what is longer is data.
 const LONGEST_NAME: usize = 256;
 const CUT: &str = "…";
-/// What stands in a shown text instead of a password.
-const MASKED: &str = "'***'";
 
 /// Reads statements; its buffers serve for all of them.
 #[derive(Debug, Default)]
 pub struct Fingerprinter {
     pub fingerprint: String,
-    /// The statement as it was sent, without its passwords.
+    /// The statement as it was sent.
     pub raw: String,
-    secrets: Vec<Range<usize>>,
     values: Values,
 }
 
@@ -69,6 +66,10 @@ pub struct Values {
     pub literals: Vec<Range<usize>>,
     /// It held others, too: secrets, and names that were made up.
     pub others: bool,
+    /// Something stands behind a word of the credential family, or a literal holds such a word or a connection string.
+    pub secrets: bool,
+    /// A name, a word or a comment is of that family.
+    pub names_secrets: bool,
 }
 
 /// What a reading of a statement found.
@@ -109,50 +110,39 @@ impl Fingerprinter {
 
     /// Read the statement so that all from `start` on is one literal, and a secret.
     fn up_to(&mut self, dialect: Dialect, backslash: bool, text: &[u8], start: usize) -> u64 {
-        let reading = self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start), text);
-        self.secrets.retain(|secret| secret.end <= start);
-        self.secrets.push(start..text.len());
-        reading.parameters
+        self.compose(dialect, Lexer::new(dialect, backslash, text).giving_up_at(start), text);
+        self.values.secrets = true;
+        0
     }
 
     /// Write the statement that was read last into `raw`.
     pub fn keep_raw(&mut self, text: &[u8]) {
         self.raw.clear();
-        let mut at = 0;
-        for secret in &self.secrets {
-            append_up_to(&mut self.raw, text, at..secret.start);
-            self.raw.push_str(MASKED);
-            at = secret.end;
-        }
-        append_up_to(&mut self.raw, text, at..text.len());
+        visible::append(&mut self.raw, &text[..text.len().min(LONGEST_RAW + 1)]);
         cut(&mut self.raw, LONGEST_RAW);
     }
 
-    /// Did the statement that was read last hold a password?
+    /// Did the statement that was read last hold a secret?
     pub fn holds_secrets(&self) -> bool {
-        !self.secrets.is_empty()
+        self.values.secrets
+    }
+
+    /// Did it hold or name one? Then none of its literals may be shown.
+    pub fn speaks_of_secrets(&self) -> bool {
+        self.values.secrets || self.values.names_secrets
     }
 
     /// The places of its literals, if nothing else was removed from it.
     pub fn only_literals(&self) -> Option<&[Range<usize>]> {
-        let others = self.values.others || self.holds_secrets();
-        (!others).then_some(&self.values.literals)
+        (!self.values.others && !self.values.secrets).then_some(&self.values.literals)
     }
 
     fn compose(&mut self, dialect: Dialect, lexer: Lexer<'_>, text: &[u8]) -> Reading {
         self.fingerprint.clear();
-        self.secrets.clear();
         self.values.literals.clear();
-        self.values.others = false;
-        let mut composer = Composer::new(dialect, &mut self.fingerprint, &mut self.secrets, &mut self.values);
-        composer.all(lexer, text)
+        (self.values.others, self.values.secrets, self.values.names_secrets) = (false, false, false);
+        Composer::new(dialect, &mut self.fingerprint, &mut self.values).all(lexer, text)
     }
-}
-
-/// Append a part of `text`, but not more than is needed to see that `raw` is too long.
-fn append_up_to(raw: &mut String, text: &[u8], part: Range<usize>) {
-    let room = (LONGEST_RAW + 1).saturating_sub(raw.len());
-    visible::append(raw, &text[part.start..part.end.min(part.start + room)]);
 }
 
 /// Cut `text` between two characters, and show it.
@@ -227,8 +217,6 @@ fn apart(left: Class, right: Class, gap: bool) -> bool {
 struct Composer<'a> {
     dialect: Dialect,
     text: &'a mut String,
-    /// Where the passwords stand, as far as the statement can be shown.
-    places: &'a mut Vec<Range<usize>>,
     values: &'a mut Values,
     secrets: Secrets,
     made_up: MadeUp,
@@ -247,16 +235,10 @@ struct Composer<'a> {
 }
 
 impl<'a> Composer<'a> {
-    fn new(
-        dialect: Dialect,
-        text: &'a mut String,
-        places: &'a mut Vec<Range<usize>>,
-        values: &'a mut Values,
-    ) -> Composer<'a> {
+    fn new(dialect: Dialect, text: &'a mut String, values: &'a mut Values) -> Composer<'a> {
         Composer {
             dialect,
             text,
-            places,
             values,
             secrets: Secrets::default(),
             made_up: MadeUp::default(),
@@ -279,10 +261,12 @@ impl<'a> Composer<'a> {
             self.comment(text, end..token.start);
             end = token.end();
             let kind = self.kind_of(&token, &lexer);
-            if self.secrets.holds(&token, kind, lexer.follows()) {
-                let secret = whole_secret(&mut lexer, token);
+            let is_shown = !self.rows.passes_over(&token, kind);
+            let told = if self.rows.more(&token) { Kind::Comma } else { kind };
+            if is_shown && self.secrets.hold(&token, told, &lexer, self.text) {
+                let secret = if self.secrets.hides_all() { token } else { whole_secret(&mut lexer, token) };
                 end = secret.end();
-                self.secret(&secret);
+                self.values.secrets = true;
                 self.token(&secret, Kind::Literal);
                 if self.previous == Class::Value {
                     self.previous = Class::Secret;
@@ -295,8 +279,11 @@ impl<'a> Composer<'a> {
             }
         }
         self.comment(text, end..text.len());
+        self.values.names_secrets |= self.secrets.named;
         let doubtful_from = lexer.ambiguous.filter(|_| lexer.doubtful);
-        Reading { parameters: self.literals.value(), doubtful_from, stray_from: lexer.stray }
+        // Of a secret there is no trace, so that nobody can tell equal ones: its parameters are not known.
+        let parameters = if self.values.secrets { 0 } else { self.literals.value() };
+        Reading { parameters, doubtful_from, stray_from: lexer.stray }
     }
 
     /// What a token is, once it is known what stands around it. A name that was made up is no more than a placeholder.
@@ -336,19 +323,8 @@ impl<'a> Composer<'a> {
 
     /// What stands between two tokens: a comment may hold a connection string.
     fn comment(&mut self, text: &[u8], place: Range<usize>) {
-        let Range { start, end } = place;
-        if end > start + 1 && start <= LONGEST_RAW {
-            let comment = &text[start..end.min(start + LONGEST_RAW)];
-            self.places.extend(credentials::places(comment).into_iter().map(|at| start + at.start..start + at.end));
-        }
-    }
-
-    fn secret(&mut self, token: &Token<'_>) {
-        self.literals.add(MASKED.as_bytes());
-        self.values.others = true;
-        if token.start <= LONGEST_RAW {
-            self.places.push(token.start..token.end());
-        }
+        let comment = &text[place.start..place.end.min(place.start + LONGEST_RAW)];
+        self.values.names_secrets |= comment.len() > 1 && credentials::inside(comment);
     }
 
     fn literal(&mut self, token: &Token<'_>) {
@@ -356,10 +332,9 @@ impl<'a> Composer<'a> {
         if token.end() <= template::LONGEST {
             self.values.literals.push(token.start..token.end());
         }
-        let shown = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
-        if token.start <= LONGEST_RAW && credentials::inside(without_quotes(shown)) {
-            self.places.push(token.start..token.end());
-        }
+        let is_text = token.bytes.last().is_some_and(|last| !last.is_ascii_alphanumeric());
+        let looked_at = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
+        self.values.secrets |= is_text && credentials::inside(looked_at);
     }
 
     fn token(&mut self, token: &Token<'_>, kind: Kind) {
@@ -476,13 +451,6 @@ impl<'a> Composer<'a> {
 /// Unless it stands in quotes, a secret may hold signs that end a token.
 fn whole_secret<'a>(lexer: &mut Lexer<'a>, token: Token<'a>) -> Token<'a> {
     if token.bytes.last().is_some_and(|byte| is_quote(*byte)) { token } else { lexer.extend(token) }
-}
-
-pub fn without_quotes(literal: &[u8]) -> &[u8] {
-    match literal {
-        [first, inside @ .., last] if is_quote(*first) && first == last => inside,
-        _ => literal,
-    }
 }
 
 fn is_quote(byte: u8) -> bool {

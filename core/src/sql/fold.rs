@@ -52,6 +52,20 @@ impl Rows {
         }
     }
 
+    /// Is the token of a row that an earlier one stands for? No clause begins or ends in it.
+    pub fn passes_over(self, token: &Token<'_>, kind: Kind) -> bool {
+        match self {
+            Rows::Later { .. } => true,
+            Rows::Comma => kind == Kind::Open || kind == Kind::Word && token.is("row"),
+            _ => false,
+        }
+    }
+
+    /// Is it the sign that more rows followed?
+    pub fn more(self, token: &Token<'_>) -> bool {
+        self == Rows::Between && token.is_operator("+")
+    }
+
     fn afresh(token: &Token<'_>, kind: Kind) -> Rows {
         if opens_rows(token, kind) { Rows::Awaited } else { Rows::Outside }
     }

@@ -57,7 +57,7 @@ const SESSION_BEGINNINGS: &[&str] = &[
     "call sys.dbms_session.",
     "call sys.dbms_application_info.",
 ];
-const SESSION_FUNCTIONS: &[&str] = &["version", "set_config", "current_setting", "pg_backend_pid"];
+const SESSION_FUNCTIONS: &[&str] = &["set_config", "current_setting", "pg_backend_pid"];
 const BEGINS: &[&str] = &["work", "transaction", "read", "isolation", "immediate", "deferred", "exclusive"];
 const ENDS: &[&str] = &["commit", "rollback", "end", "abort"];
 const END_WORDS: &[&str] = &["work", "transaction", "and", "prepared", "retain"];
@@ -157,7 +157,9 @@ fn is_session(text: &str) -> bool {
     let called = |function: &str| function.trim_start().starts_with('(');
     let asks = text.strip_prefix("select ").is_some_and(|rest| {
         let rest = rest.strip_prefix("pg_catalog.").unwrap_or(rest);
-        SESSION_FUNCTIONS.iter().any(|name| rest.strip_prefix(name).is_some_and(called))
+        // Drivers ask for the version alone; who asks for more with it is a program that wants to know.
+        let asks_version = rest.strip_prefix("version").is_some_and(|rest| called(rest) && !rest.contains(','));
+        asks_version || SESSION_FUNCTIONS.iter().any(|name| rest.strip_prefix(name).is_some_and(called))
     });
     asks || starts_with_any(text, SESSION) || SESSION_BEGINNINGS.iter().any(|words| text.starts_with(words))
 }
@@ -201,6 +203,12 @@ mod tests {
         assert_eq!(kinds(&texts), ["read", "write", "ping", "end"]);
         let texts = ["start transaction", "set names utf8", "fetch all from c", "call p(?)"];
         assert_eq!(kinds(&texts), ["begin", "session", "fetch", "other"]);
+    }
+
+    #[test]
+    fn a_version_that_is_asked_for_with_other_things_is_read() {
+        let texts = ["select version()", "select pg_catalog.version() as v", "select version(), database(), user()"];
+        assert_eq!(kinds(&texts), ["session", "session", "read"]);
     }
 
     #[test]

@@ -198,7 +198,7 @@ enum Behind {
 }
 
 /// What may stand directly before a string beside the words after which a value may stand: types, units and functions.
-const BEFORE_STRINGS: &[&[u8]] = &[
+pub const BEFORE_STRINGS: &[&[u8]] = &[
     b"binary",
     b"bytea",
     b"call",
@@ -240,7 +240,7 @@ const BEFORE_STRINGS: &[&[u8]] = &[
     b"zone",
 ];
 /// What may stand directly behind one.
-const AFTER_STRINGS: &[&[u8]] = &[
+pub const AFTER_STRINGS: &[&[u8]] = &[
     b"after",
     b"asc",
     b"at",
@@ -321,12 +321,37 @@ impl<'a> Lexer<'a> {
         Lexer { gives_up_at: at, ..self }
     }
 
-    /// A token that turns out to hold a secret goes on to the next blank, bracket, comma or semicolon.
+    /// A word that turns out to be a secret goes on to the next blank, bracket, quote or comment; a number to a comma.
     pub fn extend(&mut self, token: Token<'a>) -> Token<'a> {
-        let is_end = |byte: &u8| is_blank(*byte) || b",;()[]".contains(byte);
-        let more = self.bytes[self.at..].iter().position(is_end);
-        self.at = more.map_or(self.bytes.len(), |more| self.at + more);
+        while let Some(byte) = self.peek(0) {
+            let ends = match byte {
+                b'(' | b')' | b'[' | b']' | b'\'' | b'"' | b'`' => true,
+                b',' | b';' => token.kind == Kind::Literal || !self.goes_on_behind(1),
+                b'/' => self.peek(1) == Some(b'*'),
+                b'-' => self.peek(1) == Some(b'-'),
+                _ => is_blank(byte),
+            };
+            if ends {
+                break;
+            }
+            self.at += 1;
+        }
         Token { bytes: &self.bytes[token.start..self.at], ..token }
+    }
+
+    /// Does more follow without a blank?
+    pub fn goes_on(&self) -> bool {
+        self.goes_on_behind(0)
+    }
+
+    fn goes_on_behind(&self, ahead: usize) -> bool {
+        self.peek(ahead).is_some_and(|byte| !is_blank(byte))
+    }
+
+    /// Do `=>` or `:=` follow?
+    pub fn arrow_follows(&self) -> bool {
+        let rest = self.bytes[self.at..].trim_ascii_start();
+        rest.starts_with(b"=>") || rest.starts_with(b":=")
     }
 
     /// The next sign.
@@ -736,7 +761,7 @@ static WORD: [bool; 256] = {
     word
 };
 
-fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
+pub fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
     words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 

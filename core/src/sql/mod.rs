@@ -4,6 +4,7 @@
 //! literals, so it groups what the program wrote once and sent many times, and it can be shown to anybody.
 
 mod credentials;
+mod family;
 pub mod fingerprint;
 mod fold;
 mod kind;
@@ -56,8 +57,10 @@ pub struct Statements {
     reader: Fingerprinter,
     templates: Templates,
     texts: Texts,
-    /// Fingerprints of statements that held a password.
+    /// Fingerprints of statements that held a secret.
     secretive: HashSet<u32>,
+    /// Where literals are shown: those of statements that held or named one, of which none are.
+    speaking: HashSet<u32>,
     tags: Texts,
     /// What texts may take.
     most: usize,
@@ -65,7 +68,7 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// With `show_literals` the text of a statement keeps its literals (but never its passwords).
+    /// With `show_literals` the text of a statement keeps its literals, unless it speaks of secrets.
     pub fn new(show_literals: bool) -> Statements {
         Statements::within(show_literals, Limits::default().statements)
     }
@@ -99,9 +102,14 @@ impl Statements {
         if self.reader.holds_secrets() {
             self.secretive.insert(fingerprint);
         }
-        let tags = self.tags_of(text);
-        if self.show_literals {
+        let shows = self.show_literals && !self.reader.speaks_of_secrets();
+        let tags = self.tags_of(text, shows);
+        if shows {
             return Sql { fingerprint, text: self.raw(text, fingerprint), parameters, tags };
+        }
+        if self.show_literals {
+            self.speaking.insert(fingerprint);
+            return Sql { fingerprint, text: fingerprint, parameters, tags };
         }
         if self.overflowed == overflowed {
             self.learn(dialect, text, Meant { fingerprint, tags });
@@ -147,8 +155,8 @@ impl Statements {
         self.tags.list.iter().map(|text| &**text)
     }
 
-    fn tags_of(&mut self, text: &[u8]) -> u32 {
-        let tags = tags::tags(text, self.show_literals);
+    fn tags_of(&mut self, text: &[u8], all: bool) -> u32 {
+        let tags = tags::tags(text, all);
         if tags.is_empty() { NO_TAGS } else { self.tags.number(&tags, OVERHEAD, self.most / TAGS).unwrap_or(NO_TAGS) }
     }
 
@@ -175,10 +183,10 @@ impl Statements {
     /// The error that `sql` was answered with, as it may be shown: a server repeats parts of what it was sent, and words
     /// without quotes may be a password where the statement holds one.
     pub fn error(&self, sql: Option<Sql>, code: &str, message: &str) -> String {
-        let secretive = sql.is_some_and(|sql| self.secretive.contains(&sql.fingerprint));
-        let message = if secretive || redact::repeats_a_password(message) {
+        let of = |statements: &HashSet<u32>| sql.is_some_and(|sql| statements.contains(&sql.fingerprint));
+        let message = if of(&self.secretive) || redact::repeats_a_password(message) {
             "?".to_owned()
-        } else if self.show_literals {
+        } else if self.show_literals && !of(&self.speaking) {
             credentials::mask(message)
         } else if redact::is_of_the_application(code) {
             "?".to_owned()

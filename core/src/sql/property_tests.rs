@@ -6,7 +6,7 @@ use super::fingerprint::Fingerprinter;
 use super::{Dialect, Statements};
 use crate::protocols::{firebird, mysql, oracle, postgresql};
 
-const DIALECTS: [Dialect; 5] =
+pub const DIALECTS: [Dialect; 5] =
     [Dialect::UNKNOWN, mysql::DIALECT, postgresql::DIALECT, oracle::DIALECT, firebird::DIALECT];
 
 const PARTS: &[&str] = &[
@@ -98,6 +98,15 @@ const PARTS: &[&str] = &[
     "identified by ",
     "password",
     "set password",
+    "token ",
+    "create ",
+    "options (",
+    " default ",
+    "between ",
+    " and ",
+    " where ",
+    "case ",
+    " end",
     " replace ",
     "savepoint ",
     "fetch ",

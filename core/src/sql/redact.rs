@@ -60,7 +60,7 @@ pub fn keep(message: &str) -> String {
 /// The message with everything replaced by `?` that is neither a known word nor one of `shown`, the statement's fingerprint.
 pub fn redact(message: &str, shown: &str) -> String {
     let mut template = Template { text: String::with_capacity(message.len()), shown: words(shown).collect() };
-    let mut rest = message;
+    let (mut rest, value) = message.split_at(told_value(message).unwrap_or(message.len()));
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\'' | '"' | '`' if opens(rest) => template.quoted(rest, first),
@@ -70,7 +70,25 @@ pub fn redact(message: &str, shown: &str) -> String {
         };
         rest = &rest[length..];
     }
+    if !value.is_empty() {
+        template.text.push(' ');
+        template.hide();
+    }
     template.text
+}
+
+/// What names a value before the colon behind which a server repeats it.
+const VALUES: &[&str] = &["argument", "data", "input", "literal", "number", "range", "string", "text", "value"];
+
+/// Where a value without quotes is repeated, to the end of the message: `invalid string value: not-a-number`. Its words
+/// may be ones that servers use.
+fn told_value(message: &str) -> Option<usize> {
+    let colons = message.match_indices(':').map(|(at, _)| at);
+    let mut told = colons.filter(|at| {
+        let word = message[..*at].rsplit(|letter| !is_word(letter)).next().unwrap_or_default();
+        VALUES.contains(&word) && !message[at + 1..].trim_start().starts_with(['\'', '"', '`', '«', '»', '„', '“', '‘'])
+    });
+    told.next().map(|at| at + 1)
 }
 
 struct Template<'a> {
@@ -228,6 +246,10 @@ mod tests {
             &[
                 ("ORA-00001: unique constraint (SCOTT.PK_EMP) violated", "ORA-00001: unique constraint (?) violated"),
                 ("ORA-00904: \"FOO\": invalid identifier", "ORA-00904: \"FOO\": invalid identifier"),
+                (
+                    "ORA-03302: (ORA-01722 details) invalid string value: not-a-number",
+                    "ORA-03302: (ORA-01722 details) invalid string value: ?",
+                ),
                 ("ORA-hidden: no", "?: no"),
                 ("SQL error code = -104", "SQL error code = ?"),
                 ("conversion error from string \"smith\"", "conversion error from string ?"),

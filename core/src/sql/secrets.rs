@@ -1,238 +1,498 @@
-//! Where passwords stand in a statement: they are never kept, whatever the user asked for.
+//! What of a statement stands behind a word of the credential family ([`super::family`]): it is not shown.
 //!
-//! ```text
-//! IDENTIFIED BY 'x' | BY x | BY PASSWORD 'x' | BY VALUES 'x' | WITH plugin AS 'x' | VIA plugin USING 'x' [OR …]
-//!                                                                                  … REPLACE 'x'
-//! PASSWORD 'x' | PASSWORD = 'x' | PASSWORD('x') | any_password = 'x' | "password" = md5('x')
-//! any_password = x | SET my.api_key TO x                               a bare word that is no column for sure
-//! ALTER ROLE bob PASSWORD "x"                                          a mistake, and a password
-//! set_config('my.api_key', 'x')
-//! SET PASSWORD …                                                       all that follows
-//! pgp_sym_encrypt(a, 'x')                                              every literal inside
-//! ```
+//! Behind such a word nothing new is shown until its clause ends, whatever form it has. What a clause is, follows from
+//! what the statement does:
 //!
-//! Literals that hold a connection string or a statement with a password are secrets as a whole: [`super::credentials`].
+//! | statement | where its clause begins | what is not shown | where it ends |
+//! |---|---|---|---|
+//! | a command: it manages users, keys or settings, or its verb is not known | at the word | all, as one `?` | with the bracket around it, or with the statement |
+//! | a query or a change of rows, a call | at a sign or word behind it that compares or assigns; inside of its own brackets; at what follows it where no alias may stand | literals, and words that the statement has not shown before | at a comma, `AND`, `WHERE`, … |
+//! | a definition of tables or routines | at a sign that assigns, at `DEFAULT` | the same | the same |
+//!
+//! So tables and columns may be called `tokens` and `password`, and statements that only name them stay as they are.
+//! Signs, calls, words of SQL's grammar and columns of tables that were named before stay in queries: `password =
+//! md5(?)`, `a.token = b.token`. `IDENTIFIED BY` and its like make a command of any statement.
 
-use super::credentials::{NAMES, ends_with};
-use super::fingerprint::without_quotes;
-use super::lexer::{Kind, Token};
+use memchr::memmem;
 
-/// Functions that take a key or a password.
-const FUNCTIONS: &[&str] = &[
-    "pgp_sym_encrypt",
-    "pgp_sym_decrypt",
-    "pgp_sym_encrypt_bytea",
-    "pgp_sym_decrypt_bytea",
-    "aes_encrypt",
-    "aes_decrypt",
-    "des_encrypt",
-    "des_decrypt",
-    "crypt",
-    "hmac",
+use super::family::{Reach, speaks};
+use super::lexer::{AFTER_STRINGS, BEFORE_STRINGS, Kind, Lexer, Token, is_one_of};
+
+/// Verbs of statements that name columns, where a bare word is hardly ever a value.
+const OF_ROWS: &[&str] =
+    &["select", "insert", "update", "delete", "merge", "replace", "upsert", "with", "values", "call"];
+/// Likewise, but behind a column stands its type.
+const DEFINING: &[&str] = &[
+    "show", "describe", "desc", "lock", "truncate", "drop", "comment", "vacuum", "rename", "table", "fetch", "refresh",
 ];
-
-/// `CREATE OR REPLACE USER`
-const USER_STANDS: usize = 3;
-
-/// What follows `PASSWORD` where no password does.
-const POLICY: &[&str] = &[
-    "as",
-    "by",
-    "default",
-    "encrypted",
-    "expire",
-    "for",
-    "history",
-    "identified",
-    "lock",
-    "never",
-    "null",
-    "optional",
-    "password",
-    "policy",
-    "require",
-    "reuse",
-    "set",
-    "to",
-    "unlock",
-    "using",
-    "valid",
-];
-
-/// What may stand behind `password =` and is no password.
-const NO_SECRETS: &[&str] = &[
-    "binary",
-    "cast",
-    "coalesce",
+const CREATING: &[&str] = &["create", "alter", "recreate"];
+/// What is defined so by `CREATE` and `ALTER`; all else (users, links, secrets, …) by commands.
+const DEFINED: &[&str] =
+    &["table", "index", "view", "sequence", "trigger", "procedure", "function", "package", "type", "domain", "policy"];
+/// `CREATE OR REPLACE GLOBAL TEMPORARY TABLE`
+const OBJECT_STANDS: usize = 6;
+/// Words before a verb.
+const BEFORE_VERBS: &[&str] = &["explain", "analyze", "analyse", "verbose", "extended", "plan", "begin"];
+/// Words behind which a statement may begin inside of another one.
+const VERB_MAY_FOLLOW: &[&str] = &["as", "for", "begin", "then", "else", "loop", "do", "is"];
+/// What may stand between a word of the family and its value.
+const LEADS_TO_VALUE: &[&str] = &["for", "password", "to", "via"];
+/// Words of queries that are neither columns nor values anybody chose, beside those that the lexer knows.
+const OF_GRAMMAR: &[&str] = &[
+    "array",
+    "current_date",
+    "current_time",
+    "current_timestamp",
     "current_user",
-    "default",
+    "deleted",
+    "excluded",
     "false",
-    "if",
-    "null",
-    "off",
+    "inserted",
+    "localtimestamp",
+    "new",
+    "old",
+    "precision",
+    "prior",
     "row",
+    "sysdate",
+    "systimestamp",
     "true",
-    "unhex",
     "unknown",
     "user",
 ];
+/// Keywords that do not end a clause.
+const INSIDE_OF_CLAUSES: &[&str] = &[
+    "all", "any", "as", "between", "by", "distinct", "exists", "ilike", "in", "is", "like", "not", "over", "regexp",
+    "rlike", "some", "value", "values",
+];
+const COMPARING: &[&str] = &[
+    "between",
+    "containing",
+    "ilike",
+    "in",
+    "is",
+    "like",
+    "regexp",
+    "rlike",
+    "similar",
+    "starting",
+    "value",
+    "values",
+];
+/// What the name of a table follows, and what may stand before it.
+const BEFORE_TABLE: &[&str] = &["from", "join", "into", "update"];
+const BESIDE_TABLE: &[&str] = &["if", "not", "exists", "only", "lateral", "ignore", "low_priority", "delayed"];
 
 /// Follows a statement token by token.
 #[derive(Debug, Default)]
 pub struct Secrets {
+    /// A word of the family stands somewhere.
+    pub named: bool,
+    what: What,
     state: State,
-    /// Tokens of the statement so far, of which the first ones matter.
-    position: usize,
-    begins_with_set: bool,
-    /// Where `CREATE` or `ALTER` stands: a block or an event may hold it.
-    changes: Option<usize>,
-    /// `CREATE USER`, `ALTER ROLE`: a bare word after `PASSWORD` is a mistake, and a password.
-    of_user: bool,
+    place: Place,
+    /// Words of the statement so far.
+    words: usize,
+    creates: bool,
+    /// Behind the token before a statement may begin.
+    verb_may_follow: bool,
+    /// In a hint: what the statement does, and its words before.
+    hinted: Option<(What, usize)>,
+    /// Behind a dot, or the `@` of a variable.
+    after_sign: bool,
+    depth: usize,
+    /// How deep the clause began.
+    base: usize,
+    /// The clause stands in the brackets of a call, so a comma does not end it.
+    in_call: bool,
+    /// In these brackets stands a word of the family: `(name, password) = (…)`.
+    marked: Option<usize>,
+    /// In these brackets are the arguments of a function that takes a key.
+    keyed: Option<usize>,
+    /// A keyword that does not end the clause although it does elsewhere: `BETWEEN … AND`, `DISTINCT FROM`.
+    passes: &'static str,
+    cases: usize,
+}
+
+/// What a statement does, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum What {
+    #[default]
+    Commands,
+    Rows,
+    Defines,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum State {
     #[default]
-    Nothing,
+    Free,
+    /// Behind a word of the family that names a column, an argument or a function.
+    Named { directly: bool },
+    /// Behind one that names a table.
+    Table,
+    /// Behind a function that takes a key.
+    Keyed,
     /// `IDENTIFIED`
     Identified,
-    /// `IDENTIFIED WITH plugin`
-    Plugin,
-    /// The next value is a secret, even a bare word: Oracle's passwords are.
-    Expected,
-    /// A secret was given; another may follow.
-    Given,
-    /// `password`: the next literal is a secret.
-    Named,
-    /// `password =`: so is a bare word.
-    Assigned,
-    /// A literal that names a secret, and the comma behind it: `'my.api_key',`
-    NamedInText { comma: bool },
-    /// `password = function(`: the literals inside are secrets.
-    Function { depth: usize },
-    /// `SET PASSWORD`: every literal is one, and what is assigned.
-    Everything,
+    /// In a clause of a query.
+    Value,
+    /// In a command, before the value.
+    Opening,
+    /// In a command, in its clause.
+    Hidden,
+}
+
+/// What a name is, where it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Place {
+    /// One of a list of columns or tables; an alias may follow.
+    Names,
+    /// A table.
+    Table,
+    /// Part of a condition or an assignment.
+    #[default]
+    Values,
 }
 
 impl Secrets {
-    /// Is this token a secret? `kind` is what it turned out to be, `follows` the sign behind it.
-    pub fn holds(&mut self, token: &Token<'_>, kind: Kind, follows: Option<u8>) -> bool {
-        if kind == Kind::Semicolon {
-            *self = Secrets::default();
+    /// Is this token not to be shown? `kind` is what it turned out to be, `lexer` stands behind it, and `shown` is the
+    /// fingerprint up to here.
+    pub fn hold(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        if kind == Kind::Semicolon && !(self.hides_all() && lexer.goes_on()) {
+            *self = Secrets { named: self.named, ..Secrets::default() };
             return false;
         }
-        let (state, secret) = self.next(token, kind, follows);
-        self.state = state;
-        if self.position == 0 {
-            self.begins_with_set = token.is("set");
+        if kind == Kind::Open {
+            self.depth += 1;
         }
-        if token.is_any(&["create", "alter", "recreate"]) {
-            self.changes = Some(self.position);
+        let hidden = match self.state {
+            State::Opening | State::Hidden => self.command(token, kind),
+            State::Value => self.value(token, kind, lexer, shown),
+            _ => self.names(token, kind, lexer, shown),
+        };
+        if kind == Kind::Close {
+            self.close();
         }
-        self.of_user |= self.changes.is_some_and(|at| self.position - at <= USER_STANDS)
-            && token.is_any(&["user", "role", "login", "group"]);
-        self.position += 1;
-        secret
+        self.verb_may_follow = self.what == What::Commands && (kind == Kind::Open || token.is_any(VERB_MAY_FOLLOW));
+        self.after_sign = kind == Kind::Operator && matches!(token.bytes, b"." | b"@" | b"@@");
+        hidden
     }
 
-    fn next(&self, token: &Token<'_>, kind: Kind, follows: Option<u8>) -> (State, bool) {
-        let afresh = (self.afresh(token, kind), false);
-        match (self.state, kind) {
-            (State::Everything, Kind::Operator) if token.is_operator("=") => (State::Assigned, false),
-            (State::Everything, Kind::Word) if token.is("to") => (State::Assigned, false),
-            (State::Everything, _) => (State::Everything, kind == Kind::Literal),
-            (State::Expected, _) => expected(token, kind),
-            (State::Named | State::Assigned | State::Given, Kind::Literal) => (State::Given, true),
-            (State::NamedInText { comma: true }, Kind::Literal) => (State::Nothing, true),
-            (State::NamedInText { comma: false }, Kind::Comma) => (State::NamedInText { comma: true }, false),
-            (State::Named | State::Assigned, Kind::Word | Kind::Name) if self.of_user && !token.is_any(POLICY) => {
-                (State::Given, true)
+    /// Is nothing shown to the end of the clause, whatever it is?
+    pub fn hides_all(&self) -> bool {
+        matches!(self.state, State::Opening | State::Hidden)
+    }
+
+    /// All is hidden up to the bracket that was open before.
+    fn command(&mut self, token: &Token<'_>, kind: Kind) -> bool {
+        let ends = self.depth == self.base && self.base > 0;
+        let leads = match kind {
+            Kind::Close if ends => {
+                self.state = State::Free;
+                return false;
             }
-            (State::Assigned, Kind::Word | Kind::Name) if is_bare(token, kind, follows) => (State::Given, true),
-            (State::Named, Kind::Word) if self.begins_with_set && token.is("to") => (State::Assigned, false),
-            (State::Named | State::Assigned, _) => named(token, kind).map_or(afresh, |state| (state, false)),
-            (State::Function { depth }, _) => inside_function(depth, kind).unwrap_or(afresh),
-            (State::Identified, Kind::Word) if token.is("by") => (State::Expected, false),
-            (State::Identified, Kind::Word) if token.is_any(&["with", "via"]) => (State::Plugin, false),
-            (State::Plugin, Kind::Word) if token.is_any(&["as", "by", "using"]) => (State::Expected, false),
-            (State::Plugin, Kind::Word | Kind::Name | Kind::Literal) => (State::Plugin, false),
-            (State::Given, Kind::Placeholder) => (State::Given, false),
-            (State::Given, Kind::Word) if token.is("replace") => (State::Expected, false),
-            (State::Given, Kind::Word) if token.is("or") => (State::Plugin, false),
-            _ => afresh,
+            Kind::HintClose if self.hinted.is_some() => {
+                self.hint_ends();
+                return false;
+            }
+            Kind::Comma if ends && self.state == State::Opening => {
+                self.state = State::Free;
+                return false;
+            }
+            Kind::Word => token.keyword || token.is_any(LEADS_TO_VALUE),
+            Kind::Operator => matches!(token.bytes, b"=" | b":=" | b"=>"),
+            _ => false,
+        };
+        if self.state == State::Opening && leads {
+            return false;
         }
+        self.state = State::Hidden;
+        true
     }
 
-    fn afresh(&self, token: &Token<'_>, kind: Kind) -> State {
-        if token.is_any(&["identified", "authenticated"]) {
-            State::Identified
-        } else if kind == Kind::Word && token.is_any(FUNCTIONS) {
-            State::Function { depth: 0 }
-        } else if kind == Kind::Literal && names_one(without_quotes(token.bytes)) {
-            State::NamedInText { comma: false }
-        } else if !names_a_secret(token, kind) {
-            State::Nothing
-        } else if self.begins_with_set && self.position == 1 {
-            State::Everything
+    /// Outside of clauses.
+    fn names(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        let state = self.state;
+        match kind {
+            Kind::Word | Kind::Name => return self.word(token, kind, lexer, shown),
+            Kind::Operator if compares(token.bytes) && matches!(state, State::Named { .. } | State::Table) => {
+                self.begins(self.depth);
+            }
+            Kind::Operator => self.goes_on(),
+            Kind::Open => match state {
+                State::Named { directly: true } if self.what != What::Defines => {
+                    self.begins(self.depth);
+                    self.in_call = true;
+                }
+                State::Table => self.marked = Some(self.depth),
+                State::Keyed => self.keyed = Some(self.depth),
+                State::Named { .. } => self.goes_on(),
+                _ => {}
+            },
+            Kind::Comma if self.keyed == Some(self.depth) => {
+                self.begins(self.depth);
+                self.in_call = true;
+            }
+            Kind::Comma => self.state = State::Free,
+            Kind::Literal if matches!(state, State::Named { directly: true }) => {
+                self.state = State::Free;
+                return true;
+            }
+            Kind::Literal | Kind::Placeholder => self.state = State::Free,
+            // Whoever writes a hint may write anything.
+            Kind::HintOpen if token.bytes == b"/*+" => {
+                self.hinted.get_or_insert((self.what, self.words));
+                self.what = What::Commands;
+            }
+            Kind::HintClose => self.hint_ends(),
+            _ => {}
+        }
+        false
+    }
+
+    fn goes_on(&mut self) {
+        let is_named = matches!(self.state, State::Named { .. });
+        self.state = if is_named { State::Named { directly: false } } else { State::Free };
+    }
+
+    fn word(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        if self.state == State::Identified && token.is_any(&["as", "by", "using", "via", "with"]) {
+            self.opens();
+            return false;
+        }
+        if kind == Kind::Word {
+            self.verb(token);
+        }
+        if token.is("options") && self.what == What::Defines {
+            self.what = What::Commands;
+        }
+        let place = self.place_of(token);
+        if token.keyword || self.state != State::Free && is_grammar(token) {
+            return self.keyword(token);
+        }
+        let name = unquoted(token, kind);
+        let of_commands = speaks(name, Reach::Commands);
+        let is_one = of_commands && (self.what == What::Commands || speaks(name, Reach::Names));
+        let is_named = is_one || self.is_other_word(token, name, lexer);
+        self.named |= is_named;
+        let is_qualifier = lexer.dot_follows();
+        if self.after_sign && !is_named && self.state == State::Free || is_qualifier && self.what != What::Commands {
+            self.leave();
+            return false;
+        }
+        match (is_named, place) {
+            (true, Place::Table) if self.what == What::Commands => {}
+            (true, _) if self.what == What::Commands && lexer.follows() != Some(b'(') => self.opens(),
+            (true, Place::Table) => self.state = if self.what == What::Rows { State::Table } else { State::Free },
+            (true, _) => {
+                self.mark();
+                (self.state, self.base) = (State::Named { directly: true }, self.depth);
+            }
+            (false, _) if of_commands => {
+                self.named = true;
+                self.state = if lexer.follows() == Some(b'(') { State::Keyed } else { State::Identified };
+            }
+            (false, _) => return self.other(token, kind, lexer, shown),
+        }
+        false
+    }
+
+    /// A word that is not of the family: an alias or a type behind one that is, or its value.
+    fn other(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        match self.state {
+            State::Named { directly: true } if self.what == What::Rows && self.place == Place::Values => {
+                self.begins(self.depth);
+                return self.value(token, kind, lexer, shown);
+            }
+            _ => self.goes_on(),
+        }
+        false
+    }
+
+    /// `CONNECT`, `ADMINISTER KEY MANAGEMENT`, and `key` where a value is assigned to it.
+    fn is_other_word(&self, token: &Token<'_>, name: &[u8], lexer: &Lexer<'_>) -> bool {
+        let is_command = self.what == What::Commands;
+        is_command && (self.words == 1 && token.is_any(&["conn", "connect"]) || token.is("management"))
+            || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows()
+    }
+
+    fn keyword(&mut self, token: &Token<'_>) -> bool {
+        let is_named = matches!(self.state, State::Named { .. } | State::Table);
+        if is_named && (token.is_any(COMPARING) || self.what == What::Defines && token.is("default")) {
+            self.begins(self.depth);
+            self.passes = if token.is("between") { "and" } else { "" };
+        } else if token.is_any(&["not", "collate", "at"])
+            || is_one_of(token.bytes, BEFORE_STRINGS)
+            || self.what == What::Defines && (!token.keyword || token.is("set"))
+        {
+            self.goes_on();
         } else {
-            State::Named
+            self.leave();
+        }
+        false
+    }
+
+    /// In a clause of a query: words that the statement has shown, calls and grammar stay.
+    fn value(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        match kind {
+            Kind::Word | Kind::Name => return self.word_of_value(token, kind, lexer, shown),
+            Kind::Comma if self.depth == self.base && !self.in_call => self.leave(),
+            _ => {}
+        }
+        kind == Kind::Literal
+    }
+
+    fn word_of_value(&mut self, token: &Token<'_>, kind: Kind, lexer: &Lexer<'_>, shown: &str) -> bool {
+        if token.keyword || is_grammar(token) {
+            return self.keyword_of_value(token);
+        }
+        let name = unquoted(token, kind);
+        self.named |= speaks(name, Reach::Commands);
+        let stays = self.after_sign || lexer.follows() == Some(b'(') || is_any(name, OF_GRAMMAR);
+        let is_known = || self.what != What::Commands && (names_a_column(name) || is_shown(shown, token.bytes));
+        !(stays || is_known())
+    }
+
+    fn keyword_of_value(&mut self, token: &Token<'_>) -> bool {
+        let ends_case = token.is_any(&["then", "else", "when", "end"]);
+        if token.is("case") {
+            self.cases += 1;
+        } else if token.is("end") && self.cases > 0 {
+            self.cases -= 1;
+        } else if token.is("between") {
+            self.passes = "and";
+        } else if token.is("distinct") {
+            self.passes = "from";
+        } else if token.is(self.passes) {
+            self.passes = "";
+        } else if !(ends_case && self.cases > 0 || token.is_any(INSIDE_OF_CLAUSES) || stays_inside(token)) {
+            self.place_of(token);
+            self.leave();
+        }
+        false
+    }
+
+    fn hint_ends(&mut self) {
+        if let Some(before) = self.hinted.take() {
+            (self.what, self.words) = before;
+            self.leave();
         }
     }
-}
 
-fn expected(token: &Token<'_>, kind: Kind) -> (State, bool) {
-    match kind {
-        Kind::Word if token.is_any(&["password", "values"]) => (State::Expected, false),
-        Kind::Open => (State::Expected, false),
-        Kind::Operator if matches!(token.bytes, b"=" | b":=") => (State::Expected, false),
-        Kind::Close | Kind::Comma | Kind::Semicolon | Kind::HintOpen | Kind::HintClose => (State::Nothing, false),
-        _ => (State::Given, true),
+    fn begins(&mut self, base: usize) {
+        (self.state, self.base) = (State::Value, base);
+        (self.in_call, self.passes, self.cases) = (false, "", 0);
     }
-}
 
-fn named(token: &Token<'_>, kind: Kind) -> Option<State> {
-    match kind {
-        Kind::Operator if matches!(token.bytes, b"=" | b":=" | b"=>" | b"<>" | b"!=" | b"<=>" | b"==") => {
-            Some(State::Assigned)
+    fn opens(&mut self) {
+        (self.state, self.base, self.named) = (State::Opening, self.depth, true);
+    }
+
+    fn leave(&mut self) {
+        self.state = State::Free;
+    }
+
+    fn mark(&mut self) {
+        if self.depth > 0 && self.what != What::Defines {
+            self.marked = Some(self.depth);
         }
-        Kind::Operator | Kind::Open => Some(State::Named),
-        Kind::Word if token.is_any(&["as", "by", "for", "like", "to"]) => Some(State::Named),
-        Kind::Word if token.is("identified") || names_a_secret(token, kind) => None,
-        Kind::Word => Some(State::Function { depth: 0 }),
-        _ => None,
+    }
+
+    /// What a bracket held is behind its end still: `lower(password) = …`, `(name, password) = …`.
+    fn close(&mut self) {
+        let ends_clause = self.state == State::Value && self.depth <= self.base && self.base > 0;
+        if self.keyed == Some(self.depth) {
+            self.keyed = None;
+        }
+        let was_marked = self.marked.take_if(|marked| *marked >= self.depth).is_some();
+        let ends_definition = self.what == What::Defines && self.depth == self.base && self.state != State::Value;
+        self.depth = self.depth.saturating_sub(1);
+        if ends_definition && !self.hides_all() {
+            self.leave();
+        } else if ends_clause && self.what == What::Commands {
+            self.opens();
+        } else if ends_clause || was_marked && self.state != State::Value && !self.hides_all() {
+            self.state = State::Named { directly: false };
+            self.mark();
+        }
+    }
+
+    /// What does the statement do? Its verb says so, or what it creates.
+    fn verb(&mut self, token: &Token<'_>) {
+        let first = self.words == 0;
+        if first && token.is_any(BEFORE_VERBS) || self.what != What::Commands {
+            return;
+        }
+        if (first || self.verb_may_follow) && token.is_any(OF_ROWS) {
+            self.what = What::Rows;
+        } else if first && token.is_any(DEFINING) || self.creates && token.is_any(DEFINED) {
+            self.what = What::Defines;
+        }
+        self.creates = if first { token.is_any(CREATING) } else { self.creates && self.words < OBJECT_STANDS };
+        self.words += 1;
+    }
+
+    /// Where this word stands; and where the next one will.
+    fn place_of(&mut self, token: &Token<'_>) -> Place {
+        let here = self.place;
+        let is_rows = self.what == What::Rows;
+        self.place = if token.is("table")
+            || if is_rows { token.is_any(BEFORE_TABLE) } else { token.is_any(&["on", "references"]) }
+        {
+            Place::Table
+        } else if token.is_any(&["select", "distinct", "by", "returning"]) {
+            Place::Names
+        } else if token.keyword && !token.is_any(&["as", "not", "exists"]) {
+            Place::Values
+        } else if here == Place::Table && !token.is_any(BESIDE_TABLE) {
+            Place::Names
+        } else {
+            here
+        };
+        here
     }
 }
 
-/// Is a word behind `password =` no column, variable, function or keyword for sure? Then it may be the password.
-fn is_bare(token: &Token<'_>, kind: Kind, follows: Option<u8>) -> bool {
-    !token.keyword && !names_a_secret(token, kind) && !token.is_any(NO_SECRETS) && !matches!(follows, Some(b'.' | b'('))
+fn unquoted<'a>(token: &Token<'a>, kind: Kind) -> &'a [u8] {
+    if kind == Kind::Name { token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default() } else { token.bytes }
 }
 
-fn inside_function(depth: usize, kind: Kind) -> Option<(State, bool)> {
-    match (kind, depth) {
-        (Kind::Open, _) => Some((State::Function { depth: depth + 1 }, false)),
-        (_, 0) => None,
-        (Kind::Close, 1) => Some((State::Nothing, false)),
-        (Kind::Close, _) => Some((State::Function { depth: depth - 1 }, false)),
-        _ => Some((State::Function { depth }, kind == Kind::Literal)),
-    }
+/// Does the sign compare or assign?
+fn compares(sign: &[u8]) -> bool {
+    sign.iter().any(|byte| b"=<>~:".contains(byte))
+        && !matches!(sign, b"::" | b"->" | b"->>" | b"#>" | b"#>>" | b"@>" | b"<@")
 }
 
-fn names_a_secret(token: &Token<'_>, kind: Kind) -> bool {
-    let name = match kind {
-        Kind::Word => token.bytes,
-        Kind::Name => token.bytes.get(1..token.bytes.len() - 1).unwrap_or_default(),
-        _ => return false,
+/// A word that may stand beside a value in any statement.
+fn is_grammar(token: &Token<'_>) -> bool {
+    token.kind == Kind::Word && (is_one_of(token.bytes, BEFORE_STRINGS) || is_one_of(token.bytes, AFTER_STRINGS))
+}
+
+fn stays_inside(token: &Token<'_>) -> bool {
+    is_one_of(token.bytes, BEFORE_STRINGS) || token.is_any(&["null", "collate", "escape", "at", "end"])
+}
+
+fn is_any(name: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// `password_hash`, `p_password`: the family's own names, of letters alone, as programs call columns and variables.
+fn names_a_column(name: &[u8]) -> bool {
+    let part = |part: &[u8]| is_any(part, &["password", "passwd", "pwd", "pass", "secret", "token", "credential"]);
+    name.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_') && name.split(|byte| *byte == b'_').any(part)
+}
+
+/// Has the statement shown this word before, as a whole?
+fn is_shown(shown: &str, word: &[u8]) -> bool {
+    let lower = if word.first().is_some_and(|first| b"`\"".contains(first)) {
+        word.to_vec()
+    } else {
+        word.to_ascii_lowercase()
     };
-    names_one(name) || begins_with(name, b"password_") || name.eq_ignore_ascii_case(b"pass")
-}
-
-/// Does the inside of a literal name a secret?
-pub fn names_one(inside: &[u8]) -> bool {
-    let may_end_one = inside.last().is_some_and(|last| b"delnstyg".contains(&last.to_ascii_lowercase()));
-    may_end_one && NAMES.iter().any(|name| ends_with(inside, name.as_bytes()))
-}
-
-fn begins_with(name: &[u8], beginning: &[u8]) -> bool {
-    name.get(..beginning.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(beginning))
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#' | 0x80..);
+    memmem::find_iter(shown.as_bytes(), &lower).any(|at| {
+        let (before, behind) = (&shown.as_bytes()[..at], &shown.as_bytes()[at + lower.len()..]);
+        !before.last().is_some_and(is_part) && !behind.first().is_some_and(is_part)
+    })
 }

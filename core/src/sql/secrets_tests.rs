@@ -1,7 +1,8 @@
-//! Passwords are never shown, not even with literals.
+//! Secrets are never shown, not even with literals.
 
-use super::Statements;
-use super::{credentials, secrets};
+use proptest::prelude::*;
+
+use super::{Dialect, Statements};
 use crate::protocols::mysql;
 
 fn shown(statement: &str) -> String {
@@ -11,13 +12,17 @@ fn shown(statement: &str) -> String {
 }
 
 fn hidden(statement: &str) -> String {
+    hidden_in(Dialect::UNKNOWN, statement)
+}
+
+fn hidden_in(dialect: Dialect, statement: &str) -> String {
     let mut statements = Statements::new(false);
-    let sql = statements.sql(statement.as_bytes());
+    let sql = statements.sql_in(dialect, statement.as_bytes());
     statements.text(sql.text).to_owned()
 }
 
 #[test]
-fn passwords_are_masked_where_they_are_set() {
+fn passwords_are_not_shown_where_they_are_set() {
     for statement in [
         "CREATE USER 'bob'@'%' IDENTIFIED BY 'Tiger#1'",
         "create user a identified by 'x', b identified by 'Tiger#1'",
@@ -84,42 +89,151 @@ fn passwords_are_masked_where_they_are_set() {
         "select 1 -- password=Tiger#1",
     ] {
         assert!(!shown(statement).contains("Tiger#1"), "{}", shown(statement));
-        assert!(shown(statement).contains("'***'"), "{}", shown(statement));
+        assert_eq!(shown(statement), hidden(statement));
         assert!(!hidden(statement).to_lowercase().contains("tiger"), "{}", hidden(statement));
     }
 }
 
 #[test]
-fn only_the_password_is_masked() {
-    let statement = "CREATE USER 'bob'@'%' IDENTIFIED BY 'x' REQUIRE SSL COMMENT 'a'";
-    assert_eq!(shown(statement), "CREATE USER 'bob'@'%' IDENTIFIED BY '***' REQUIRE SSL COMMENT 'a'");
-    assert_eq!(shown("ALTER ROLE a PASSWORD 'x' VALID UNTIL '2030'"), "ALTER ROLE a PASSWORD '***' VALID UNTIL '2030'");
-    assert_eq!(shown("where password = 'x' and name = 'y'"), "where password = '***' and name = 'y'");
-    assert_eq!(shown("select password, 'x' from t"), "select password, 'x' from t");
-    assert_eq!(shown("ALTER USER a PASSWORD EXPIRE NEVER"), "ALTER USER a PASSWORD EXPIRE NEVER");
-    assert_eq!(shown("ALTER ROLE a PASSWORD NULL"), "ALTER ROLE a PASSWORD NULL");
-    for clean in [
-        "update t set token = null, secret = default, password = upper(name) where id = 1",
-        "select * from a join b on a.token = b.token and a.x = b.y",
-        "insert into t (token) values (?) on conflict (id) do update set token = excluded.token",
-        "update u set password = password_hash, \"token\" = \"new\".\"token\"",
-        "select password as p, token t from u order by password desc",
-        "create table t (password text, token text not null)",
-        "select 'x'left join t on b='y'lock in share mode",
-        "create table t(a char default'x'not null, b text default'y'check(b<>'z'))",
-        "select 'a'as b, 'x'from t where c='y'and d='z'order by date'2024-01-01'",
+fn with_literals_a_statement_that_speaks_of_a_secret_shows_none() {
+    for statement in [
+        "select a from users where (password) = 'hush'",
+        "select a from users u where trim(u.password) = 'hush'",
+        "select a from users where 'hush' = password",
+        "select a from users where password between 'hush' and 'hush'",
+        "select a from users where password not like 'hush%'",
+        "select a from users where password in ('hush')",
+        "select a from users where password = 'a' or password = 'hush'",
+        "select a from users where password::text = 'hush'",
+        "select a from users where a->>'password' = 'hush'",
+        "select a from users where (name, password) = ('bob', 'hush')",
+        "insert into users select 'hush' as password",
+        "select case when password = 'a' then 'hush' end from users",
+        "update users set password = 'a' || 'hush'",
+        "declare p_password varchar2(30) := 'hush'; begin null; end;",
+        "begin dbms_x.put(key => 'hush'); end;",
+        "insert into t values ('{\"secretKey\": \"hush\"}')",
+        "select connect('AccountName=a;AccountKey=hush')",
+        "select get('https://h', 'Cookie: session=hush')",
+        "select run('mysqldump --pass=hush')",
+        "select set_config('my.api_key'::text, 'hush'::text, false)",
+        "select a from t where b = 'hush' /* token */",
+        "select 'scott/hush@orders'",
+        "select 'run -u bob:hush'",
     ] {
-        assert_eq!(shown(clean), clean);
+        let text = shown(statement);
+        assert!(!text.contains("hush") && text == hidden(statement), "{text}");
+    }
+    assert_eq!(shown("select 'bob' from users where id = 5"), "select 'bob' from users where id = 5");
+    assert_eq!(shown("select id from authors where name = 'x'"), "select id from authors where name = 'x'");
+}
+
+#[test]
+fn statements_that_only_name_credentials_keep_their_fingerprints() {
+    for clean in [
+        "select password from users where id = ?",
+        "select u.password as p, u.token t from users u order by u.token desc limit ?",
+        "select a.id, a.token from tokens a join sessions b on a.token = b.token and a.x = b.y",
+        "select max(token) m, count(*) c from tokens group by token having count(token) > ?",
+        "select * from tokens t, users u where t.user_id = u.id",
+        "select * from users where token is not null and password is null order by id",
+        "select * from users where password = md5(?) and name = ?",
+        "select * from tokens where tokens.id = user_id and token_expires < current_timestamp",
+        "select * from t where token = any (array[?+]) and x = y",
+        "select case when token = ? then id else x end from users",
+        "select * from t where id in (select id from u where token = ?) and x = y",
+        "select \"u\".\"password\" from \"users\" \"u\" where \"u\".\"token\" = \"u\".\"password\"",
+        "select aes_decrypt(name, @k) from t where id = ?",
+        "insert into tokens (user_id, token) values (?, ?)",
+        "insert into tokens (user_id, token) select id, name from users",
+        "insert into t (token) values (?) on conflict (token) do update set token = excluded.token returning id",
+        "insert into t (token) values (?) on duplicate key update token = values (token), n = n + ?",
+        "update tokens set a = b, token = null, secret = default where id = ?",
+        "update u set password = password_hash, token = ? where id = u.x",
+        "delete from password_resets where token = ? and created < now() - interval ?",
+        "create table tokens (id int primary key, token varchar(?) not null, created timestamp default now())",
+        "create table s (password text, primary key (password)) engine = aria comment = ?",
+        "create index idx_token on tokens (token, user_id)",
+        "alter table users add column password text",
+        "drop table if exists tokens",
+        "lock tables tokens write, users read",
+        "show create table tokens",
+        "explain select token from tokens where id = ?",
+        "begin pkg.check_token(?, ?); end",
+        "call check_password(?, ?)",
+        "grant select, insert on tokens to bob",
+        "grant select (id, password) on users to bob",
+        "set session transaction isolation level read committed",
+        "set search_path to app, public",
+        "alter user bob account lock",
+        "create user bob",
+        "copy users (id, password, name) from stdin",
+        "with t as (select token from tokens) select token from t",
+        "select /*+ index(t idx) */ password from t where id = ?",
+    ] {
+        assert_eq!(hidden(clean), clean);
     }
 }
 
 #[test]
-fn a_password_without_quotes_is_no_word_of_the_fingerprint() {
-    assert_eq!(
-        hidden("create user bob identified by Tiger account unlock"),
-        "create user bob identified by ? account unlock"
-    );
-    assert_eq!(hidden("alter user bob identified by a@b replace c@d;"), "alter user bob identified by ? replace ?");
+fn behind_a_word_of_the_family_nothing_is_shown_until_the_clause_ends() {
+    for (statement, left) in [
+        ("create user bob identified by Tiger account unlock", "create user bob identified by ?"),
+        ("alter user bob identified by a@b replace c@d;", "alter user bob identified by ?"),
+        ("alter user bob identified by a;b", "alter user bob identified by ?"),
+        ("grant connect to a, b identified by \"x\", \"y\"", "grant connect to a, b identified by ?"),
+        ("connect scott/x@orcl", "connect ?"),
+        ("administer key management set key identified by x", "administer key management set ?"),
+        ("alter pluggable database p open encrypt using x", "alter pluggable database p open encrypt using ?"),
+        ("set session authorization u password x", "set session authorization u password ?"),
+        ("create secret (type s3, secret x)", "create secret (?, ?)"),
+        ("create persistent secret s (type s3, secret x)", "create persistent secret ?"),
+        (
+            "create server s options (user bob, password X, host h) version v",
+            "create server s options (user bob, password ?) version v",
+        ),
+        ("set my.api_key to x y", "set my.api_key to ?"),
+        ("set password = x; select a from b", "set password = ?; select a from b"),
+        ("select a from t where token = x or token = Y", "select a from t where token = ? or token = ?"),
+        ("select a from t where lower(password) = x and b = c", "select a from t where lower(password) = ? and b = c"),
+        (
+            "select a from t where password = correct horse battery order by a",
+            "select a from t where password = ? order by a",
+        ),
+        (
+            "select a from t where password between x and y and b = c",
+            "select a from t where password between ? and ? and b = c",
+        ),
+        ("select a from t where (name, password) = (bob, x)", "select a from t where (name, password) = (?, ?)"),
+        ("select set_password(bob, x), b from t", "select set_password(?, ?), b from t"),
+        ("select aes_encrypt(a, x) from t", "select aes_encrypt(a, ?) from t"),
+        ("update t set password x where a = b", "update t set password ? where a = b"),
+        ("update t set password = md5(x), a = b", "update t set password = md5(?), a = b"),
+        ("insert into users (password, name) values (x, bob)", "insert into users (password, name) values (?, ?)"),
+        ("begin login(name => bob, p_password => x); end", "begin login(name => bob, p_password => ?); end"),
+        ("select /*+ index(t) password x */ a from t", "select /*+ index(t) password ? */ a from t"),
+        (
+            "create table t (a int, password text default x, b int default c)",
+            "create table t (a int, password text default ?, b int default c)",
+        ),
+        ("alter table t alter column password set default x", "alter table t alter column password set default ?"),
+        (
+            "create foreign table t (a int) server s options (password x)",
+            "create foreign table t (a int) server s options (password ?)",
+        ),
+        (
+            "select a from t where password is distinct from x and b = c",
+            "select a from t where password is distinct from ? and b = c",
+        ),
+        (
+            "select a from t where password::text = x or token collate c = y",
+            "select a from t where password::text = ? or token collate c = ?",
+        ),
+        ("create table t (a int encrypt identified by x)", "create table t (a int encrypt identified by ?)"),
+    ] {
+        assert_eq!(hidden(statement), left);
+        assert_eq!(hidden(left), left);
+    }
 }
 
 #[test]
@@ -143,8 +257,8 @@ fn a_shown_text_is_cut_at_64_kib() {
 }
 
 #[test]
-fn where_nobody_knows_how_strings_end_the_rest_is_masked() {
-    assert_eq!(shown("select a, 'C:\\', 'it\\'s secret', 'a"), "select a, '***'");
+fn where_nobody_knows_how_strings_end_no_literal_is_shown() {
+    assert_eq!(shown("select a, 'C:\\', 'it\\'s secret', 'a"), "select a, ?");
 }
 
 #[test]
@@ -158,13 +272,14 @@ fn messages_stay_as_they_are_where_literals_are_shown() {
 fn a_string_in_double_quotes_is_masked_in_mysql_too() {
     let mut statements = Statements::new(true);
     let sql = statements.sql_in(mysql::DIALECT, b"create user bob identified by \"Tiger\"");
-    assert_eq!(statements.text(sql.text), "create user bob identified by '***'");
+    assert_eq!(statements.text(sql.text), "create user bob identified by ?");
 }
 
 #[test]
-fn a_comment_keeps_what_is_no_password() {
-    assert_eq!(shown("select a -- password=Tiger, told by Ann"), "select a -- password='***', told by Ann");
-    assert_eq!(shown("select a /* pg://u:Tiger@h/db */ from t"), "select a /* pg://u:'***'@h/db */ from t");
+fn with_literals_an_error_of_a_statement_that_names_a_secret_is_told_as_without() {
+    let mut statements = Statements::new(true);
+    let sql = statements.sql(b"select 'hush' as password from users");
+    assert_eq!(statements.error(Some(sql), "1064", "near 'hush' of users"), "1064: near ? of users");
 }
 
 #[test]
@@ -197,9 +312,106 @@ fn a_name_may_be_a_connection_string() {
     assert_eq!(Statements::name("pg://u:x@h\x1b"), "pg://u:***@h\u{fffd}");
 }
 
-#[test]
-fn every_name_of_a_secret_is_one() {
-    assert!(credentials::NAMES.iter().all(|name| secrets::names_one(name.as_bytes())));
-    assert!(["MY_TOKEN", "Passwort"].iter().all(|name| secrets::names_one(name.as_bytes())));
-    assert!(!["tokens", "", "pass"].iter().any(|name| secrets::names_one(name.as_bytes())));
+/// Words of the family, and some that only end or begin like one.
+const WORDS: &[&str] = &[
+    "password",
+    "user_password",
+    "PASSWD",
+    "pwd",
+    "db_pass",
+    "secretKey",
+    "client_secret",
+    "access_token",
+    "api_key",
+    "apikey",
+    "credentials",
+    "passphrase",
+    "private_key",
+    "passwrd",
+];
+/// Statements with `{n}` for a word of the family and `{v}` for what stands behind it.
+const CONTEXTS: &[&str] = &[
+    "create user u identified by {v}",
+    "create user u identified by {v}, v identified by {v}",
+    "create user u {n} {v}",
+    "alter role u with login {n} {v} valid until x",
+    "grant connect to a, b identified by {v}, {v}",
+    "alter system set encryption wallet open identified by {v}",
+    "administer key management create keystore x identified by {v}",
+    "alter pluggable database p encrypt using {v}",
+    "set {n} {v}",
+    "set my.{n} = {v}",
+    "set session authorization u {n} {v}",
+    "create secret s (type x, {n} {v})",
+    "create server s foreign data wrapper w options (user u, {n} {v})",
+    "copy t from x {n} {v}",
+    "backup database d with {n} {v}",
+    "connect u/{v}@h",
+    "select a from users where {n} = {v}",
+    "select a from users where {n} = x or {n} = {v}",
+    "select a from users where lower(u.{n}) <> {v}",
+    "select a from users where {n} in ({v}, {v})",
+    "select a from users where {n} like {v} and a = 1",
+    "select a from users where (a, {n}) = (1, {v})",
+    "select {n}({v}) from users",
+    "update users set {n} = {v} where a = 1",
+    "update users set a = 1, {n}={v}",
+    "insert into users (a, {n}) values (1, {v})",
+    "insert into users (a, {n}) values (1, 2), (3, {v})",
+    "call login(a => 1, {n} => {v})",
+    "begin login({n} => {v}); end;",
+    "declare {n} varchar2(30) := {v}; begin null; end;",
+    "create table t (a int, {n} text default {v})",
+    "merge into users using x on (a = b) when matched then update set {n} = {v}",
+    "select /*+ {n} {v} */ a from t",
+    "/*!50000 set {n} = {v} */",
+];
+/// Ways to write a value `{s}`.
+const VALUES: &[&str] = &[
+    "{s}",
+    "{s}!1",
+    "{s}#x",
+    "{s}$",
+    "\"{s}\"",
+    "'{s}'",
+    "N'{s}'",
+    "q'[{s}]'",
+    "$${s}$$",
+    "$t${s}$t$",
+    "x'{s}'",
+    "'a' || '{s}'",
+    "('{s}')",
+    "(({s}))",
+    "md5({s})",
+    "/* c */ {s}",
+    "-- c\n {s}",
+    "{s} {s}",
+    "'{s}",
+    "\"{s}",
+    "'it''s {s}'",
+    "_utf8'{s}'",
+    "cast({s} as char)",
+    "a {s}",
+];
+
+proptest! {
+    #[test]
+    fn no_value_behind_a_word_of_the_family_is_shown(
+        context in prop::sample::select(CONTEXTS),
+        word in prop::sample::select(WORDS),
+        value in prop::sample::select(VALUES),
+        secret in "zq[a-f0-9]{8}",
+        cut in any::<Option<prop::sample::Index>>(),
+        dialect in prop::sample::select(&super::property_tests::DIALECTS[..]),
+    ) {
+        let text = context.replace("{v}", value).replace("{n}", word).replace("{s}", &secret);
+        let end = cut.map_or(text.len(), |cut| cut.index(text.len() + 1));
+        let mut statements = Statements::new(false);
+        let sql = statements.sql_in(dialect, &text.as_bytes()[..end]);
+        let hidden = statements.text(sql.text).to_owned();
+        prop_assert!(!hidden.contains("zq"), "{} -> {}", &text[..end], hidden);
+        let mut statements = Statements::new(true);
+        let sql = statements.sql_in(dialect, &text.as_bytes()[..end]);
+        prop_assert!(!statements.text(sql.text).contains("zq"), "with literals: {}", &text[..end]);
+    }
 }

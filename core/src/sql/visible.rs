@@ -54,16 +54,21 @@ fn visible(character: char) -> char {
     }
 }
 
-/// Control characters (C0, DEL, C1), and those that reorder, hide or break a line of text.
+/// Control characters (C0, DEL, C1), and those that reorder, hide or break a line of text: what Unicode says to ignore
+/// where it cannot be displayed, and blanks that are no spaces. Joiners and variants stay: words and emoji are made of them.
 fn is_dangerous(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}' | '\u{200e}' | '\u{200f}'
             | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
+            | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -84,6 +89,17 @@ mod tests {
     #[test]
     fn c1_controls_and_text_that_changes_direction_become_visible() {
         assert_eq!(shown("a\u{9b}b\u{202e}c\u{2066}d".as_bytes()), "a\u{fffd}b\u{fffd}c\u{fffd}d");
+    }
+
+    #[test]
+    fn what_nobody_sees_becomes_visible() {
+        for hidden in ['\u{ad}', '\u{3164}', '\u{115f}', '\u{2800}', '\u{180e}', '\u{ffa0}', '\u{e0100}'] {
+            assert_eq!(shown(format!("a{hidden}b").as_bytes()), "a\u{fffd}b");
+        }
+        assert_eq!(
+            shown("\u{646}\u{200c}\u{647} \u{2764}\u{fe0f}".as_bytes()),
+            "\u{646}\u{200c}\u{647} \u{2764}\u{fe0f}"
+        );
     }
 
     #[test]

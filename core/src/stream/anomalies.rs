@@ -79,15 +79,18 @@ impl Anomalies {
     /// A side sends again after so long a silence: as much of that as was not counted yet.
     pub fn timed_out(&mut self, frame: u64, time_ns: i64, silent_ns: i64) -> i64 {
         let before_ns = self.timeout_ns;
-        let fell_silent_ns = time_ns - silent_ns;
+        let fell_silent_ns = time_ns.saturating_sub(silent_ns);
         let (began_ns, ended_ns) = self.timed_out.unwrap_or((fell_silent_ns, fell_silent_ns));
         // The other side's time-out for the same loss began about when this one did; the next one where that ended.
-        if fell_silent_ns >= began_ns + (ended_ns - began_ns) / 2 {
+        if fell_silent_ns >= began_ns.saturating_add(ended_ns.saturating_sub(began_ns) / 2) {
             self.timeouts.add(frame);
-            self.timeout_ns += time_ns - fell_silent_ns.max(ended_ns);
+            let more_ns = time_ns.saturating_sub(fell_silent_ns.max(ended_ns));
+            self.timeout_ns = self.timeout_ns.saturating_add(more_ns);
             self.timed_out = Some((fell_silent_ns, time_ns));
         } else {
-            self.timeout_ns += (time_ns - ended_ns).max(0) + (began_ns - fell_silent_ns).max(0);
+            for more_ns in [time_ns.saturating_sub(ended_ns), began_ns.saturating_sub(fell_silent_ns)] {
+                self.timeout_ns = self.timeout_ns.saturating_add(more_ns.max(0));
+            }
             self.timed_out = Some((began_ns.min(fell_silent_ns), ended_ns.max(time_ns)));
         }
         self.timeout_ns - before_ns
@@ -138,7 +141,7 @@ impl Anomalies {
 
     pub fn stalled(&mut self, frame: u64, stalled_ns: i64) {
         self.stalls.add(frame);
-        self.stalled_ns += stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(stalled_ns);
     }
 
     pub fn clock_stepped(&mut self, frame: u64, more_ns: i64) {
@@ -153,7 +156,7 @@ impl Anomalies {
         self.duplicate_acks.join(other.duplicate_acks);
         self.timeouts.join(other.timeouts);
         self.timeout_ns = self.timeout_ns.saturating_add(other.timeout_ns);
-        self.spurious += other.spurious;
+        self.spurious = self.spurious.saturating_add(other.spurious);
         self.stalls.join(other.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(other.stalled_ns);
         self.offloaded.join(other.offloaded);

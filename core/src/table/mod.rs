@@ -188,6 +188,7 @@ impl Tables {
             ("client_window_limit_bytes", window_limit(Side::Client)),
             ("server_window_limit_bytes", window_limit(Side::Server)),
             ("cancels", optional::<UInt32Type>(self.cancelled_connections())),
+            ("same_session", optional::<UInt32Type>(self.same_sessions())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()?))),
             ("round_trips", numbers(self.round_trips_per_connection()?)),
@@ -258,6 +259,15 @@ impl Tables {
             .filter_map(|(key, stream)| Some((key?, stream)))
             .collect();
         keys(|dialogue| dialogue.session.cancels).map(move |key| victims.get(&key?).copied())
+    }
+
+    /// The first connection of the same session, which somebody passed on: of all others of these.
+    fn same_sessions(&self) -> impl Iterator<Item = Option<u32>> {
+        let mut first: HashMap<u64, u32> = HashMap::new();
+        self.conversations.iter().zip(self.streams()).map(move |(conversation, stream)| {
+            let identity = conversation.dialogue()?.session.identity()?;
+            Some(*first.entry(identity).or_insert(stream)).filter(|&known| known != stream)
+        })
     }
 
     /// What Wireshark calls each connection.

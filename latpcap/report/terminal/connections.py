@@ -39,6 +39,7 @@ def _connection_row(connection: ConnectionResult, *, names_protocol: bool) -> tu
     hidden = (
         f", {connection.tls_version}" if connection.tls_version else ""
     ) + ", timing only" * connection.timing_only
+    hidden += ", behind the proxy" * connection.behind_proxy
     return (
         f"{connection.stream}",
         f"{connection.round_trips:,}",

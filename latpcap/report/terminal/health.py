@@ -13,6 +13,9 @@ from latpcap.report.text import printable
 
 __all__ = ["health"]
 
+MOST = 50
+"""Notes that are shown: of thousands of damaged files nobody reads one each."""
+
 
 def health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
     """The notes; what to do about those that are no mere information."""
@@ -20,7 +23,9 @@ def health(notes: Iterable[HealthNote]) -> Iterator[RenderableType]:
     shown = list(notes)
     if shown:
         yield heading("Health")
-    for note in shown:
+    for note in shown[:MOST]:
         yield Text.assemble((f"{note.severity}: ", styles[note.severity]), printable(note.message), f" [{note.code}]")
         if note.effect and note.severity != "info":
             yield Text(f"  {note.effect}; to do: {note.advice}", style="dim")
+    if len(shown) > MOST:
+        yield Text(f"and {len(shown) - MOST:,} more: `latpcap health` lists all", style="dim")

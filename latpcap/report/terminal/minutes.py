@@ -19,7 +19,9 @@ def minutes(result: MinutesResult | None) -> Iterator[RenderableType]:
     """Lines over the time of the recording, where it is long enough to tell."""
     if result is None:
         return
-    yield heading(f"Over time ({format_given_ms(result.every_s * 1000)} each, from {result.rows[0].start[11:19]} UTC)")
+    first, last = result.rows[0].start, result.rows[-1].start
+    begin = first[11:19] if first[:10] == last[:10] else first[:19].replace("T", " ")
+    yield heading(f"Over time ({format_given_ms(result.every_s * 1000)} each, from {begin} UTC)")
     rows = [row for row in _lines(result) if row[1]]
     yield Grid((Heading("what", "left"), Heading("least"), Heading("most"), Heading("over time", "left")), rows)
 

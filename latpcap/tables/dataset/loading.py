@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from latpcap.tables.dataset import manifest
 from latpcap.tables.dataset.layout import RENAMED, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
 from latpcap.tables.notes import together
+from latpcap.tables.sources import NOT_SHOWN
 
 __all__ = ["SavedTables"]
 
@@ -34,6 +35,10 @@ PANIC = "PanicException"
 """What arro3 raises where a file that was written so ends in no Parquet footer."""
 NULL = np.iinfo(np.int64).min
 CONTENTS = ("size_bytes", "sha256")
+NO_PACKET = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+"""A pcap of Ethernet."""
+AS_THE_CORE = ("captures", "notes", "cases", "taps", "connections", "rtt_samples", "clock_readings")
+"""Tables that are called as in the core."""
 OF_CONNECTIONS = ("exchanges", "rtt_samples", "clock_readings")
 """Tables whose rows are each of a connection."""
 EVERYWHERE = {"exchanges": ("stream", "command", "purpose"), "connections": ("stream", "client", "protocol")}
@@ -193,7 +198,10 @@ class SavedTables:
             return [np.ascontiguousarray(columns.column(batch, name).ints(NULL)) for name in SAMPLE]
 
         batches = (columns_of(batch) for file in self._needed("rtt_samples") for batch in self._batches(file))
-        return _core.saved_samples(batches, self._memory, self._disk)
+        try:
+            return _core.saved_samples(batches, self._memory, self._disk)
+        except (ValueError, OverflowError) as error:
+            raise CaptureError(f"{self._parts[0][0]}: is damaged: of `rtt_samples` {error}") from None
 
     def taps(self) -> Table:
         """What each two taps show; nothing where an earlier latpcap made the dataset."""
@@ -243,9 +251,12 @@ class SavedTables:
         file, checked = place.file, manifest.checked(place.folder, place.file)
         try:
             reader = read_parquet(checked, batch_size=at_once)
+            _check_columns(reader.schema, file)
             tables = (self._narrowed(Table.from_batches([batch]), place) for batch in reader)
             for table in tables if file.rows else [_empty(reader.schema)]:
                 _check_times(table)
+                if file.table != "exchanges":  # of which `_Words` knows the words, and no other text is read
+                    _check_texts(table)
                 _check_there(table, EVERYWHERE.get(file.table, ()))
                 if "/server=" in file.path:
                     server = Array([place.server], DataType.string())
@@ -322,6 +333,7 @@ class _Words:
         self._numbers: dict[str, dict[str, int]] = {name: {} for name in WORDS}
         for known in parts:
             for name, numbers in self._numbers.items():
+                _check_visible(known.get(name, []), name)
                 for word in known.get(name, []):
                     numbers.setdefault(word, len(numbers))
 
@@ -329,6 +341,7 @@ class _Words:
         """A column of the core as it keeps it: numbers, of which texts have the next that is free."""
         if name in WORDS:
             coded, known = columns.codes(batch, name), self._numbers[name]
+            _check_visible(coded.names, name)
             numbers = [known.setdefault(text, len(known)) for text in coded.names]
             of_code = np.array([*numbers, NULL], np.int64)
             words: Ints = of_code[coded.codes]
@@ -348,6 +361,45 @@ class _Words:
     def known(self) -> list[tuple[str, list[str]]]:
         """All of them, column by column."""
         return [(name, list(known)) for name, known in self._numbers.items()]
+
+
+@cache
+def _schemas() -> dict[str, Schema]:
+    """The columns of the core's tables, of no capture at all."""
+    none: Any = _core.read([NO_PACKET], names=[""])
+    of_connections = Table.from_arrow(none.connections()).schema
+    made = {name: Table.from_arrow(getattr(none, name)()).schema for name in AS_THE_CORE}
+    return {**made, "statement_texts": Table.from_arrow(none.statements()).schema, "other_connections": of_connections}
+
+
+def _check_columns(schema: Schema, file: DataFile) -> None:
+    """Refuse a file that lacks a column, or has one of another type."""
+    there = set(schema.names)
+    for name, expected in _expected(file):
+        if name not in there or schema.field(name).type != expected:
+            raise CaptureError(f"`{name}` is missing, or of another type than this latpcap writes")
+
+
+def _expected(file: DataFile) -> Iterator[tuple[str, DataType]]:
+    known = _schemas().get(file.table)
+    for field in [] if known is None else [known.field(name) for name in known.names]:
+        if field.name != "server" or "/server=" not in file.path:
+            yield field.name, field.type
+    if file.table == "tag_texts":
+        yield "text", DataType.string()
+    if file.table == "captures":
+        yield from zip(CONTENTS, (DataType.uint64(), DataType.string()), strict=True)
+
+
+def _check_texts(table: Table) -> None:
+    """Refuse what could steer a terminal: latpcap writes no such text."""
+    for name in (name for name in table.column_names if columns.is_text(table.column(name))):
+        _check_visible(columns.codes(table, name).names, name)
+
+
+def _check_visible(texts: Iterable[str | None], name: str) -> None:
+    if any(text and NOT_SHOWN.search(text) for text in texts):
+        raise CaptureError(f"a text of `{name}` has characters that latpcap never writes")
 
 
 def _check_times(table: Table) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -14,12 +15,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from latpcap.errors import CaptureError
-from latpcap.tables.dataset.layout import MANIFEST, TABLES
+from latpcap.tables.dataset.layout import MANIFEST, TABLES, server_of
 from latpcap.units import counted
 
 __all__ = ["DataFile", "Manifest", "Part", "ReadWith", "checked", "data_file", "of_folder", "write"]
 
 SCHEMA = "latpcap.dataset/1"
+SERVER = re.compile(r"[!-~]{1,255}:[0-9]{1,5}")
+"""An address or a pseudonym, and a port."""
 COUNTED = ("exchanges", "connections")
 IN_EACH_PART = ("notes", "cases", "statement_texts", "tag_texts", "other_connections")
 MOST = 1 << 30
@@ -126,6 +129,8 @@ def _wrong(manifest: Manifest) -> Iterator[str]:
         for path in (each.path for each in part.files):
             if path.split("/", 1)[0] not in TABLES or ".." in path.split("/") or not path.isprintable():
                 yield f"names `{path[:80]}` as a file"
+            if "/server=" in path and not SERVER.fullmatch(server_of(path)):
+                yield f"names no server in `{path[:80]}`"
             if path in known:
                 yield f"names `{path[:80]}` twice"
             known.add(path)

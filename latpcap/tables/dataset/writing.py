@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import hashlib
 import io
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,14 +21,15 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap import _core
-from latpcap.errors import UsageError, unwritten
+from latpcap.errors import CaptureError, UsageError, unwritten
 from latpcap.tables import columns
 from latpcap.tables.columns import Codes, Ints, nullable, rows_of, take
 from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import RENAMED, TEXTS, WORDS, day_of, is_dataset, part_path
+from latpcap.tables.dataset.layout import MANIFEST, RENAMED, TEXTS, WORDS, day_of, is_dataset, part_path
 from latpcap.tables.dataset.manifest import DataFile, Part, ReadWith
+from latpcap.tables.outputs import check_here
 from latpcap.tables.recording import Recording
-from latpcap.tables.sources import check_here
+from latpcap.tables.sources import shown
 from latpcap.tables.window import begins_of
 
 __all__ = ["check_place", "new_folder", "save", "write_part"]
@@ -54,7 +55,7 @@ def new_folder(folder: str | os.PathLike[str], *, force: bool = False) -> Iterat
 
     Whatever ends the program before leaves `folder` as it was.
     """
-    place = Path(os.path.abspath(folder))
+    place = Path(os.path.realpath(folder))
     check_place(folder, force=force)
     try:
         _forget_abandoned(place)
@@ -83,25 +84,46 @@ def _held(making: Path) -> Iterator[None]:
 
 def _forget_abandoned(place: Path) -> None:
     """Remove what programs have left that were killed while they wrote to the same place."""
-    for left in place.parent.glob(f".{glob.escape(place.name)}.*{MAKING}"):
-        with suppress(OSError), _held(left):
-            shutil.rmtree(left, ignore_errors=True)
+    called = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}(\.gone)?{re.escape(MAKING)}")
+    for left in place.parent.iterdir():
+        if called.fullmatch(left.name) and not left.is_symlink():
+            with suppress(OSError), _held(left):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def check_place(folder: str | os.PathLike[str], *, force: bool = False) -> None:
     """Refuse what is no place for a new dataset."""
     check_here(folder)
-    place = Path(os.path.abspath(folder))
+    place = Path(os.path.realpath(folder))
     if place.is_dir():
         if is_dataset(place):
             if not force:
                 raise UsageError(f"{folder}: is there already: name another folder, or replace it with --force")
+            _check_replaceable(place)
         elif any(place.iterdir()):
             raise UsageError(f"{folder}: holds other files: name a new folder")
     elif place.exists():
         raise UsageError(f"{folder}: is a file: name a folder")
     elif not place.parent.is_dir():
         raise UsageError(f"{folder}: no such directory: {place.parent}")
+
+
+def _check_replaceable(place: Path) -> None:
+    """Refuse a folder with a `dataset.json` that is none of latpcap's, or with more in it than that names."""
+    try:
+        own = _own(place)
+    except CaptureError as error:
+        raise UsageError(f"{error}; --force replaces datasets only: remove it yourself, or name a new folder") from None
+    for at, folders, files in os.walk(place):
+        links = (name for name in folders if os.path.islink(os.path.join(at, name)))
+        for path in (os.path.relpath(os.path.join(at, name), place) for name in (*links, *files)):
+            if path not in own:
+                raise UsageError(f"{place}: holds {shown(path)}, which is none of the dataset's files: move it first")
+
+
+def _own(place: Path) -> set[str]:
+    """The files of a dataset; raises `CaptureError` where it is none."""
+    return {MANIFEST, *(file.path for part in manifest.of_folder(str(place)).parts for file in part.files)}
 
 
 def _put(making: Path, place: Path, force: bool) -> None:
@@ -113,7 +135,17 @@ def _put(making: Path, place: Path, force: bool) -> None:
     old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
     os.rename(place, old)
     os.rename(making, place)
-    shutil.rmtree(old, ignore_errors=True)
+    _remove_own(old)
+
+
+def _remove_own(place: Path) -> None:
+    """Remove the files of a dataset and folders that are empty then: what somebody has put there meanwhile stays."""
+    for path in _own(place):
+        with suppress(OSError):
+            os.unlink(place / path)
+    for at, _, _ in os.walk(place, topdown=False):
+        with suppress(OSError):
+            os.rmdir(at)
 
 
 def _remove(making: Path) -> None:

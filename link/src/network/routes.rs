@@ -46,21 +46,24 @@ pub fn devices(machine: &Machine) -> String {
 }
 
 /// The job's namespace: servers by the delayed way, all else by the direct, this machine's loopback ports among it.
-pub fn job(family: Family, servers: &[SocketAddr], machine: &Machine) -> String {
+///
+/// Each route names the congestion control of connections along it: a namespace's own setting takes only what the host
+/// allows its ordinary users, a route whatever the host has.
+pub fn job(family: Family, servers: &[SocketAddr], machine: &Machine, congestion_control: &str) -> String {
     let [delayed, direct] = JOB[family as usize];
     let loopback = LOOPBACK[family as usize];
     let (length, nodad) = if family == Family::V6 { (128, " nodad") } else { (32, "") };
     let mut lines = vec![
         format!("address add {delayed}/{length} dev {DELAYED}{nodad}"),
         format!("address add {direct}/{length} dev {DIRECT}{nodad}"),
-        format!("route add default dev {DELAYED} src {delayed} table {DELAYED_TABLE}"),
-        format!("route add default dev {DIRECT} src {direct} table {DIRECT_TABLE}"),
+        format!("route add default dev {DELAYED} src {delayed} table {DELAYED_TABLE} congctl {congestion_control}"),
+        format!("route add default dev {DIRECT} src {direct} table {DIRECT_TABLE} congctl {congestion_control}"),
         // What is local is looked up after the rules below.
         "rule add pref 32765 lookup local".into(),
         "rule del pref 0".into(),
     ];
     if family == Family::V4 || machine.has_ipv6_outside() {
-        lines.push(format!("route add default dev {DIRECT} src {direct}"));
+        lines.push(format!("route add default dev {DIRECT} src {direct} congctl {congestion_control}"));
     }
     let rule = |pref: u32, to: &str, protocol: &str, port: u16, table: u8| {
         format!("rule add pref {pref} iif lo to {to} ipproto {protocol} dport {port} lookup {table}")
@@ -75,11 +78,11 @@ pub fn job(family: Family, servers: &[SocketAddr], machine: &Machine) -> String 
 }
 
 /// The far namespace: whatever it is sent is for itself, but for what goes back to the job.
-pub fn far(family: Family) -> String {
+pub fn far(family: Family, congestion_control: &str) -> String {
     let [delayed, direct] = JOB[family as usize];
     format!(
-        "route add {delayed} dev {DELAYED} table main\n\
-         route add {direct} dev {DIRECT} table main\n\
+        "route add {delayed} dev {DELAYED} table main congctl {congestion_control}\n\
+         route add {direct} dev {DIRECT} table main congctl {congestion_control}\n\
          route add local default dev lo table main\n"
     )
 }
@@ -118,7 +121,7 @@ mod tests {
 
     fn rules(family: Family, server: &str) -> Vec<String> {
         let server: SocketAddr = server.parse().expect("an address");
-        let job = job(family, &[server], &machine());
+        let job = job(family, &[server], &machine(), "reno");
         job.lines().filter(|line| line.starts_with("rule add pref 10 ")).map(str::to_owned).collect()
     }
 
@@ -144,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_listens_here_is_reached_by_the_direct_way() {
-        let job = job(Family::V4, &[], &machine());
+        let job = job(Family::V4, &[], &machine(), "reno");
         for rule in ["tcp dport 5432", "tcp dport 6379", "udp dport 53"] {
             assert!(job.contains(&format!("rule add pref 20 iif lo to 127.0.0.0/8 ipproto {rule} lookup 101\n")));
         }
@@ -153,7 +156,7 @@ mod tests {
     #[test]
     fn without_ipv6_outside_there_is_none_in_the_job() {
         let machine = Machine { addresses: vec!["192.0.2.1".parse().expect("an address")], ..Default::default() };
-        assert!(!job(Family::V6, &[], &machine).contains("route add default dev direct src 2001:2::2\n"));
-        assert!(job(Family::V4, &[], &machine).contains("route add default dev direct src 198.18.0.2\n"));
+        assert!(!job(Family::V6, &[], &machine, "reno").contains("route add default dev direct src 2001:2::2 congctl"));
+        assert!(job(Family::V4, &[], &machine, "reno").contains("route add default dev direct src 198.18.0.2 congctl"));
     }
 }

@@ -80,10 +80,11 @@ fn serve(socket: &OwnedFd) -> io::Result<()> {
 fn make(servers: &[SocketAddr], congestion_control: &str) -> io::Result<(Option<File>, [Space; 2])> {
     let machine = Machine::look()?;
     let user = enter_new_namespaces()?;
-    let job = space(&machine, congestion_control, |family| routes::job(family, servers, &machine))?;
+    let job = space(&machine, |family| routes::job(family, servers, &machine, congestion_control))
+        .map_err(|why| without(congestion_control, why))?;
     reserve_ports(&machine)?;
     unshare(UnshareFlags::NEWNET)?;
-    let far = space(&machine, congestion_control, routes::far)?;
+    let far = space(&machine, |family| routes::far(family, congestion_control))?;
     Ok((user, [job, far]))
 }
 
@@ -144,7 +145,7 @@ pub fn keep_network_rights() -> Result<(), Errno> {
     rights.iter().try_for_each(|right| configure_capability_in_ambient_set(right, true))
 }
 
-fn space(machine: &Machine, congestion_control: &str, routes: impl Fn(Family) -> String) -> io::Result<Space> {
+fn space(machine: &Machine, routes: impl Fn(Family) -> String) -> io::Result<Space> {
     let namespace = File::open("/proc/self/ns/net")?;
     let open = |name| Tun::open(name).map_err(without_tun);
     let (delayed, direct) = (open(DELAYED)?, open(DIRECT)?);
@@ -153,7 +154,7 @@ fn space(machine: &Machine, congestion_control: &str, routes: impl Fn(Family) ->
             set(&name.replace("DEVICE", device), value)?;
         }
     }
-    set_tcp(machine, congestion_control)?;
+    set_tcp(machine)?;
     ip(Family::V4, &routes::devices(machine))?;
     ip(Family::V4, &routes(Family::V4))?;
     if machine.has_ipv6 {
@@ -163,16 +164,22 @@ fn space(machine: &Machine, congestion_control: &str, routes: impl Fn(Family) ->
     Ok(Space { namespace, delayed, direct, loopback: device_socket("lo")? })
 }
 
-/// TCP as on this machine, but with the congestion control that is asked for, and without a memory of earlier runs.
-fn set_tcp(machine: &Machine, congestion_control: &str) -> io::Result<()> {
+/// TCP as on this machine, but without a memory of earlier runs.
+fn set_tcp(machine: &Machine) -> io::Result<()> {
     for (name, value) in &machine.tcp_settings {
         let _ = set(&format!("ipv4/{name}"), value);
     }
-    set("ipv4/tcp_no_metrics_save", "1")?;
-    set("ipv4/tcp_congestion_control", congestion_control).map_err(|why| {
-        let available = read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-        Error::new(why.kind(), format!("no congestion control {congestion_control} here, but {}", available.trim()))
-    })
+    set("ipv4/tcp_no_metrics_save", "1")
+}
+
+/// The reason, if it is that this machine has no such congestion control; the kernel has looked for a module by then.
+fn without(congestion_control: &str, why: Error) -> Error {
+    match read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control") {
+        Ok(available) if available.split_whitespace().all(|name| name != congestion_control) => {
+            Error::other(format!("no congestion control {congestion_control} here, but {}", available.trim()))
+        }
+        _ => why,
+    }
 }
 
 /// What this machine listens on is reached by its port, so the job's own sockets take others.

@@ -23,6 +23,8 @@ pub struct TlsFacts {
     pub resumed: Option<bool>,
     /// By this the client's key log names its secrets.
     pub client_random: Option<Random>,
+    /// No other session has it.
+    pub server_random: Option<Random>,
     pub reading: Reading,
 }
 
@@ -146,6 +148,7 @@ impl Handshake {
                     self.retry_request = Some(hello);
                 } else {
                     facts.resumed = (hello.version == TLS_1_3).then_some(hello.pre_shared_key);
+                    facts.server_random = Some(hello.random);
                     self.server_hello = Some(hello);
                 }
             }

@@ -12,6 +12,9 @@ use crate::sql::Statements;
 /// Of the answer to `prepare_statement`: it is a SELECT.
 const SELECT: u16 = 4;
 
+/// A server that makes up no key for a login says no more than this.
+const WITHOUT_KEY: usize = 128;
+
 /// A part of a blob that is the last one says so in place of a handle.
 const LAST_SEGMENT: u16 = 2;
 
@@ -64,8 +67,12 @@ impl Firebird {
         self.scanned.set(0);
         let estimated = self.asked().format.is_none();
         let (answer, _) = responses::read(bytes, &self.asked())?;
-        if matches!(answer, Answer::Dummy) {
-            return Ok(Meaning::Unrelated);
+        match answer {
+            Answer::Dummy => return Ok(Meaning::Unrelated),
+            Answer::Accept { .. } | Answer::Dialogue if bytes.len() > WITHOUT_KEY => {
+                context.session.knows_by(bytes, false);
+            }
+            _ => {}
         }
         let Some(first) = self.queue.first() else {
             return self.stray();

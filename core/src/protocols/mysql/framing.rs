@@ -3,7 +3,7 @@
 //! ```text
 //! length u24 | sequence u8 | payload                            every packet
 //! 00 | affected lenenc | insert id lenenc | status u16 | …      OK (FE in its place: the end of rows)
-//! FE | warnings u16 | status u16                                EOF, which newer servers no longer send
+//! FE | warnings u16 | status u16                                EOF, which newer servers no longer send; FE alone before 4.1
 //! FF | code u16 | '#' state [5] | message                       ERR (before the login without '#' and state)
 //! FF | FF FF | stage | stages | progress u24 | text             MariaDB reports its progress; no error and no end
 //! ```
@@ -20,6 +20,7 @@ pub const OK: u8 = 0x00;
 pub const EOF: u8 = 0xfe;
 pub const ERR: u8 = 0xff;
 const EOF_LENGTH: u32 = 5;
+const BARE_EOF_LENGTH: u32 = 1;
 const PROGRESS: u16 = 0xffff;
 
 /// Bits of the server status in OK and EOF.
@@ -80,9 +81,10 @@ impl<'a> Packet<'a> {
         self.first() == Some(ERR)
     }
 
-    /// The five-byte EOF, which OK packets replace where DEPRECATE_EOF was agreed (those have seven bytes or more).
+    /// The five-byte EOF, which OK packets replace where DEPRECATE_EOF was agreed (those have seven bytes or more). Before
+    /// 4.1, and to clients from before it, it is a bare byte.
     pub fn is_eof(&self) -> bool {
-        self.first() == Some(EOF) && self.length == EOF_LENGTH
+        self.first() == Some(EOF) && matches!(self.length, EOF_LENGTH | BARE_EOF_LENGTH)
     }
 
     /// A row that begins with FE has a first column of 16 MB or more, so it does not fit in its first packet.

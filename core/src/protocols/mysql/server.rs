@@ -83,6 +83,7 @@ impl Mysql {
             Ok(greeting) => {
                 self.capabilities.server = greeting.capabilities;
                 context.session.server_version = Some(greeting.version);
+                context.session.knows_by(packet.payload, !packet.is_whole());
             }
             Err(missing) if packet.is_whole() => return Err(missing.into()),
             Err(_) => {}

@@ -29,6 +29,7 @@ pub const EXECUTE_V7: u8 = 71;
 pub const OTHER_PARSE_V7: u8 = 74;
 pub const REEXECUTE_AND_FETCH: u8 = 78;
 pub const EXECUTE: u8 = 94;
+pub const VERSION: u8 = 59;
 pub const LOB: u8 = 96;
 pub const CLOSE_CURSORS: u8 = 105;
 pub const PIPELINE_BEGIN: u8 = 199;
@@ -60,7 +61,7 @@ pub fn command(function: u8) -> Option<(&'static str, Purpose)> {
         15 => ("rollback", Purpose::End),
         20 | 120 => ("cancel", Purpose::Cancel),
         PARSE_AND_EXECUTE | EXECUTE_V7 | EXECUTE => ("execute", Purpose::Execute),
-        59 => ("version", Purpose::Setup),
+        VERSION => ("version", Purpose::Setup),
         76 => ("procedure", Purpose::Other),
         REEXECUTE_AND_FETCH => ("reexecute_fetch", Purpose::Execute),
         1 | 81 | 82 | 115 | 118 => ("authenticate", Purpose::Setup),

@@ -221,6 +221,7 @@ impl Oracle {
                 None => self.forget_statements(),
             },
             calls::PIPELINE_END => begun.ends_pipeline = true,
+            calls::VERSION => begun.call.answer = Answer::Version,
             _ if command == "authenticate" => {
                 begun.call.answer = Answer::Logon;
                 logon::learn_request(context.session, found.bytes);

@@ -86,6 +86,8 @@ pub struct Expected {
     pub cursor: u32,
     /// Nothing more can come: the end may be recognised by less.
     pub certain: bool,
+    /// A logon has none.
+    pub without_cursor: bool,
 }
 
 impl Expected {
@@ -344,7 +346,7 @@ fn before_message<'a>(response: &'a [u8], expected: &Expected) -> Option<EndOfCa
     whole.then_some(())?;
     let head = |at: usize| {
         let start = Start::read(&response[at + 1..])?;
-        let fits = |end: &EndOfCall<'_>| end.error == error && end.cursor > 0;
+        let fits = |end: &EndOfCall<'_>| end.error == error && (end.cursor > 0 || expected.without_cursor);
         [false, true].into_iter().find_map(|end_to_end| start.head(end_to_end).map(|(end, _)| end).filter(fits))
     };
     let end = candidates(response).filter(|&candidate| candidate < at).find_map(head)?;
@@ -360,7 +362,7 @@ mod tests {
         \x02\x03\xae\x00\x28ORA-00942: table or view does not exist\n";
 
     fn expected(sequence: u8, certain: bool) -> Expected {
-        Expected { sequence: Some(sequence), cursor: 0, certain }
+        Expected { sequence: Some(sequence), cursor: 0, certain, without_cursor: false }
     }
 
     fn end_of(response: &[u8], sequence: u8) -> Option<EndOfCall<'_>> {
@@ -398,12 +400,24 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_logon_has_neither_a_cursor_nor_a_type() {
+        let end = b"\x04\x01\x01\0\x02\x03\xf9\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+        let response = [&end[..], b"\x33ORA-01017: invalid username/password; logon denied\n"].concat();
+        let find = |without_cursor| {
+            let expected = Expected { sequence: Some(0), cursor: 0, certain: true, without_cursor };
+            super::find(&response, &expected, &mut Shape::default()).map(|end| (end.error, end.cursor))
+        };
+        assert_eq!(find(true), Some((1017, 0)));
+        assert_eq!(find(false), None);
+    }
+
+    #[test]
     fn the_short_form_of_old_drivers_is_told_by_its_cursor() {
         let end =
             b"\x08\x01\x02\0\x04\x02\x19\x67\x01\x03\0\0\0\x01\x02\0\x06\0\0\x01\x08\0\0\x02\xff\xb8\x01\x56\0\x02\
             \xb8\xce\x01\x01\0\0\0\0\x01\x01";
         let find = |cursor| {
-            let expected = Expected { sequence: Some(0), cursor, certain: true };
+            let expected = Expected { sequence: Some(0), cursor, certain: true, without_cursor: false };
             super::find(end, &expected, &mut Shape::default()).map(|end| (end.rows, end.cursor, end.sql_type))
         };
         assert_eq!(find(2), Some((3, 2, 6)));

@@ -13,6 +13,7 @@ use crate::session::Session;
 
 const KEY_PREFIXES: [&[u8]; 2] = [b"AUTH_", b"SESSION_CLIENT_"];
 const LONGEST_USER: usize = 128;
+const LONGEST_VERSION: usize = 24;
 
 /// The first or second half of a logon, as the client sends it.
 pub fn learn_request(session: &mut Session, message: &[u8]) {
@@ -30,8 +31,25 @@ pub fn learn_response(session: &mut Session, message: &[u8]) {
     if let Some(number) = number {
         session.server_version.get_or_insert_with(|| version(number));
     }
+    if let Some(key) = value(message, b"AUTH_SESSKEY") {
+        session.knows_by(key.as_bytes(), false);
+    }
     if let Some(service) = value(message, b"AUTH_SC_SERVICE_NAME") {
         session.database.get_or_insert(service);
+    }
+}
+
+/// What the server answers to a call for its version: `Oracle Database 10g Release 10.2.0.1.0 - Production`, and since
+/// 18c a line more, `Version 19.22.0.0.0`.
+pub fn learn_version(session: &mut Session, message: &[u8]) {
+    let behind = |word: &[u8]| {
+        let at = memchr::memmem::find(message, word)? + word.len();
+        let version = message.get(at..)?.iter().take(LONGEST_VERSION).take_while(|byte| b"0123456789.".contains(byte));
+        let version: String = version.map(|&byte| char::from(byte)).collect();
+        version.contains('.').then_some(version)
+    };
+    if let Some(version) = behind(b"Version ").or_else(|| behind(b"Release ")) {
+        session.server_version.get_or_insert(version);
     }
 }
 
@@ -114,6 +132,21 @@ mod tests {
         assert_eq!(version(150_999_297), "9.0.1.1.1");
         assert_eq!(version(186_647_552), "11.2.0.4.0");
         assert_eq!(version(387_588_096), "23.26.2.0.0");
+    }
+
+    #[test]
+    fn the_answer_to_version_tells_it_in_words() {
+        let told = |message: &[u8]| {
+            let mut session = Session::default();
+            learn_version(&mut session, message);
+            session.server_version
+        };
+        let old =
+            b"\x08\x01\x33\x33Oracle9i Enterprise Edition Release 9.2.0.1.0 - Production\x04\x09\x20\x01\0\x09\x01";
+        assert_eq!(told(old).as_deref(), Some("9.2.0.1.0"));
+        let new = b"\x08Oracle Database 19c Release 19.0.0.0.0 - Production\nVersion 19.22.0.0.0\x04";
+        assert_eq!(told(new).as_deref(), Some("19.22.0.0.0"));
+        assert_eq!(told(b"\x08Release of nothing"), None);
     }
 
     #[test]

@@ -84,6 +84,8 @@ enum Answer {
     /// A message of its own kind, which is over with its last packet.
     Negotiation,
     Logon,
+    /// The server's version, in words.
+    Version,
     /// Perhaps rows, always with an end of call.
     Rows,
     /// An end of call or a bare status.

@@ -175,7 +175,9 @@ impl Oracle {
             Answer::Connect => None,
             Answer::Native => native::is_whole(&self.response).then(|| self.agree_on_services(context)),
             Answer::Negotiation => (marked || !full).then(Outcome::default),
-            Answer::Logon | Answer::Rows | Answer::Plain => self.end_of_call(call, marked, full, context),
+            Answer::Logon | Answer::Version | Answer::Rows | Answer::Plain => {
+                self.end_of_call(call, marked, full, context)
+            }
         }
     }
 
@@ -195,12 +197,15 @@ impl Oracle {
             response.pop();
         }
         let certain = marked || !full && !self.marks_ends;
-        let expected = Expected { sequence: call.sequence, cursor: call.cursor, certain };
+        let without_cursor = call.answer == Answer::Logon;
+        let expected = Expected { sequence: call.sequence, cursor: call.cursor, certain, without_cursor };
         let end = end_of_call::find(&response, &expected, &mut self.shape);
         let status = call.answer != Answer::Rows && end_of_call::ends_with_status(&response);
         let over = end.is_some() || status || marked;
-        if over && call.answer == Answer::Logon {
-            logon::learn_response(context.session, &response);
+        match call.answer {
+            Answer::Logon if over => logon::learn_response(context.session, &response),
+            Answer::Version if over => logon::learn_version(context.session, &response),
+            _ => {}
         }
         let outcome = match end {
             Some(end) => Some(self.outcome_of(call, &end, context)),

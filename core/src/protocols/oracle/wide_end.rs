@@ -166,7 +166,7 @@ pub mod tests {
         [b"\x06\x02\x01\0\0\0\0\0\x0f\x07\x03SYS\x04ICOL\x15\x01\0\x02\x07\x04USER", &end[..]].concat()
     }
 
-    const FETCH: Expected = Expected { sequence: Some(0x13), cursor: 3, certain: true };
+    const FETCH: Expected = Expected { sequence: Some(0x13), cursor: 3, certain: true, without_cursor: false };
 
     #[test]
     fn each_layout_is_told_by_where_its_call_number_is() {

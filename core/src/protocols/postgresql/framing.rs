@@ -122,7 +122,7 @@ fn head_of(side: Side, tag: u8) -> usize {
         (Side::Server, b'S') => STATUS_HEAD,
         (Side::Server, b'C') => TAG_HEAD,
         (Side::Server, b'Z') => READY_HEAD,
-        (Side::Server, b'K') => KEY_HEAD,
+        (Side::Server, b'K' | b'R') => KEY_HEAD,
         _ => HEADER,
     }
 }

@@ -21,8 +21,6 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{DefaultHasher, Hasher};
-
 use super::opaque::Opaque;
 use super::{
     Awaits, Context, Decoder, Frame, Layer, Meaning, Message, Opening, Outcome, Passed, Protocol, Purpose, Request,
@@ -30,6 +28,7 @@ use super::{
 };
 use crate::cursor::Lost;
 use crate::layers::tls::record;
+use crate::session::hash;
 use crate::side::Side;
 use crate::sql::{Dialect, DoubleQuotes, HashSign};
 use client::Requests;
@@ -65,12 +64,18 @@ fn decoder(opening: &Opening<'_>) -> Start {
 /// Where a CancelRequest holds the process and its key, which BackendKeyData told.
 const CANCEL_KEY: usize = 8;
 
+/// Kinds of authentication of which the server makes up a salt or a nonce.
+const MD5_PASSWORD: u8 = 5;
+const SASL_CONTINUE: u8 = 11;
+
 #[derive(Debug)]
 enum Phase {
     /// The client's next message has no tag.
     Startup,
     /// The server's next byte says whether TLS (or GSS encryption) follows.
     Asked(Layer),
+    /// Part of the beginning was lost: the client's next message shows whether it has introduced itself.
+    Begun,
     Session,
     /// Protocol 2.0, whose messages have no length.
     Version2(Opaque),
@@ -145,11 +150,26 @@ impl Postgresql {
         }
         match message.bytes {
             [b'Z', _, _, _, _, status, ..] => context.session.transaction = transaction(*status),
-            [b'K', _, _, _, _, key @ ..] => context.session.cancel_key = Some(hash(key)),
+            [b'K', _, _, _, _, key @ ..] => {
+                context.session.cancel_key = Some(hash(key));
+                context.session.knows_by(key, message.cut);
+            }
+            [b'R', _, _, _, _, 0, 0, 0, MD5_PASSWORD | SASL_CONTINUE, made_up @ ..] => {
+                context.session.knows_by(made_up, message.cut);
+            }
             [b'E', ..] => self.answers.oldest_exchange().into_iter().for_each(|refused| self.requests.refused(refused)),
             _ => {}
         }
         self.answers.message(message, context)
+    }
+
+    /// The client's next message has no tag.
+    fn is_first(&self, bytes: &[u8]) -> bool {
+        match self.phase {
+            Phase::Startup | Phase::Asked(_) => true,
+            Phase::Begun => startup::recognise(bytes) == Verdict::Certain,
+            Phase::Session | Phase::Version2(_) => false,
+        }
     }
 
     fn may_be_old_error(&self, bytes: &[u8]) -> bool {
@@ -167,13 +187,6 @@ fn transaction(status: u8) -> Option<&'static str> {
     }
 }
 
-/// The secret of a connection is only ever compared, so it is not kept.
-fn hash(key: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(key);
-    hasher.finish()
-}
-
 /// An error of either protocol version, as it may come before a session has begun.
 fn any_error(message: &Message<'_>) -> Box<super::Error> {
     if error::is_old(message.bytes) {
@@ -184,12 +197,12 @@ fn any_error(message: &Message<'_>) -> Box<super::Error> {
 
 impl Decoder for Postgresql {
     fn frame(&mut self, side: Side, bytes: &[u8]) -> Result<Frame, Lost> {
-        let may_be_old_error = self.may_be_old_error(bytes);
+        let (may_be_old_error, is_first) = (self.may_be_old_error(bytes), self.is_first(bytes));
         match (side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.frame(side, bytes),
             // The server's `S` was not captured.
             (Side::Client, Phase::Asked(_)) if record::is_handshake(bytes) => Ok(Frame::Becomes(Layer::Tls)),
-            (Side::Client, Phase::Startup | Phase::Asked(_)) => startup::frame(bytes),
+            (Side::Client, _) if is_first => startup::frame(bytes),
             (Side::Server, Phase::Asked(_)) if bytes.first() != Some(&b'E') => {
                 Ok(Frame::Message { head: 1, length: 1 })
             }
@@ -200,14 +213,18 @@ impl Decoder for Postgresql {
     }
 
     fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        let is_first = self.is_first(message.bytes);
         match (message.side, &mut self.phase) {
             (_, Phase::Version2(turns)) => turns.message(message, context),
-            (Side::Client, Phase::Startup | Phase::Asked(_)) => self.first(message, context),
+            (Side::Client, _) if is_first => self.first(message, context),
             (Side::Server, Phase::Asked(layer)) => {
                 let layer = *layer;
                 self.encryption_answer(layer, message, context)
             }
-            (Side::Client, Phase::Session) => self.requests.message(message, &mut self.answers, context),
+            (Side::Client, _) => {
+                self.phase = Phase::Session;
+                self.requests.message(message, &mut self.answers, context)
+            }
             (Side::Server, _) => self.server(message, context),
         }
     }
@@ -223,7 +240,8 @@ impl Decoder for Postgresql {
     fn resumes(&self, bytes: &[u8]) -> bool {
         match &self.phase {
             Phase::Version2(_) => true,
-            _ => framing::begins_request(bytes),
+            Phase::Session => framing::begins_request(bytes),
+            _ => framing::begins_request(bytes) || startup::recognise(bytes) == Verdict::Certain,
         }
     }
 
@@ -235,7 +253,9 @@ impl Decoder for Postgresql {
         if let Phase::Version2(turns) = &mut self.phase {
             return turns.resume();
         }
-        self.phase = Phase::Session;
+        if !matches!(self.phase, Phase::Session) {
+            self.phase = Phase::Begun;
+        }
         self.requests.resume();
         self.answers = Answers::default();
     }

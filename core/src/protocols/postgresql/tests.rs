@@ -480,6 +480,17 @@ fn a_sync_that_ends_nothing_is_a_ping() {
 }
 
 #[test]
+fn behind_a_lost_answer_to_an_ssl_request_the_startup_message_is_read() {
+    let mut fed = Fed::new(Phase::Startup);
+    fed.client(&untagged(80_877_103, b""));
+    assert!(fed.decoder.resumes(&startup()));
+    assert!(fed.decoder.resumes(&query("select 1")), "or it has introduced itself in what was lost");
+    fed.decoder.resume();
+    assert_eq!(fed.client(&startup()), ["authenticate Answer"]);
+    assert_eq!(fed.session.user.as_deref(), Some("ann"));
+}
+
+#[test]
 fn after_a_loss_the_unnamed_statement_may_be_another() {
     let mut fed = Fed::in_session();
     fed.client(&[parse("", "select 1"), parse("s1", "select 2"), sync()].concat());

@@ -11,6 +11,14 @@ fn rows_stand_between_two_eofs() {
 }
 
 #[test]
+fn before_4_1_an_eof_is_a_bare_byte() {
+    let mut talk = Talk::logged_in(BASE & !login::PROTOCOL_41);
+    let result = packets(1, &[b"\x01", DEFINITION, b"\xfe", b"\x011", b"\x012", b"\xfe"]);
+    let told = talk.ask(&query("select a"), &result);
+    assert_eq!(told, ["query: select a", "more", "more", "more", "row 1", "row 1", "done rows+0"]);
+}
+
+#[test]
 fn without_eof_rows_follow_the_definitions_at_once() {
     let mut talk = Talk::logged_in(MODERN);
     let result = packets(1, &[b"\x01", DEFINITION, b"\x011", b"\xfb", OK_FE]);

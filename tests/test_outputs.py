@@ -1,0 +1,294 @@
+"""What is written: never over what is read, whole or not at all, and for nobody else where it holds secrets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from conftest import FIXTURES
+
+import latpcap as package
+from latpcap.cli import COMMANDS
+from latpcap.cli.files import FOLDER, OUTPUT, OUTPUT_FOLDER, _Input
+from latpcap.errors import UsageError
+from latpcap.tables import outputs
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+CAPTURE = FIXTURES / "mysql/prepared-each.pcapng"
+GATE = ("--fail-if", "round_trips > 5000")
+COMPARED = ("--fail-if", "round_trips > baseline + 10%")
+KEYS = f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# --- never over what is read -----------------------------------------------------------------------------------------
+
+
+def test_every_file_that_a_command_names_is_known_as_read_or_written() -> None:
+    unknown = [
+        (command.name, param.name)
+        for command in COMMANDS
+        for param in command.params
+        if isinstance(param.type, click.Path)
+        and not (isinstance(param.type, _Input) or param.type in (OUTPUT, OUTPUT_FOLDER, FOLDER))
+    ]
+    assert unknown == []
+
+
+READS = {
+    "analyze": ("{}", "-o", "{out}"),
+    "project": ("{}", "-o", "{out}"),
+    "rank": (".", "-o", "{out}"),
+    "findings": ("{}", "--sarif", "{out}"),
+    "compare": ("{}", "{}", *GATE, "--junit-xml", "{out}"),
+    "validate": (str(CAPTURE), "--against", "{}", "-o", "{out}"),
+    "report": ("{}", "-o", "{out}"),
+    "exchanges": ("{}", "-o", "{out}"),
+    "connections": ("*.pcapng", "-o", "{out}"),
+    "statements": ("{}", *GATE, "--junit-xml", "{out}"),
+    "errors": ("{}", "-o", "{out}"),
+    "tasks": ("{}", "-o", "{out}"),
+    "minutes": ("{}", "-o", "{out}"),
+    "health": ("{}", "-o", "{out}"),
+    "captures": ("{}", "-o", "{out}"),
+    "sql": ("{}", "select 1", "-o", "{out}"),
+    "verify": ("{}", "-o", "{out}"),
+    "annotate": ("{}", "{out}", "--force"),
+    "watch": ("{}", "--report", "{out}"),
+    "rehearse": ("--rtt", "1ms", "--from", "{}", *GATE, "--junit-xml", "{out}", "--", "true"),
+}
+"""Of each command that reads a capture and writes a file."""
+
+
+def test_of_each_command_that_reads_and_writes_files_that_is_tried() -> None:
+    kinds = {command.name: {param.type for param in command.params} for command in COMMANDS}
+    both = {
+        name for name, types in kinds.items() if OUTPUT in types and any(isinstance(each, _Input) for each in types)
+    }
+    assert both - {"record"} == set(READS)  # `record` reads a baseline and nothing else
+
+
+@pytest.mark.parametrize("way", ["same", "relative", "symlink", "hard link"])
+@pytest.mark.parametrize("command", READS)
+def test_no_output_is_written_over_a_capture(
+    latpcap: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, way: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    capture, other = tmp_path / "x.pcapng", tmp_path / "other.pcapng"
+    shutil.copy(CAPTURE, capture)
+    if way == "symlink":
+        other.symlink_to(capture)
+    elif way == "hard link":
+        other.hardlink_to(capture)
+    out = {"same": str(capture), "relative": "./x.pcapng"}.get(way, str(other))
+    done = latpcap(command, *(word.format(capture, out=out) for word in READS[command]))
+    told = f"latpcap: {out}: is one of the captures, and a capture is never overwritten\n"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", told)
+    assert capture.read_bytes() == CAPTURE.read_bytes()
+
+
+def test_no_output_is_written_over_a_key_log_or_a_baseline(latpcap: Run, tmp_path: Path) -> None:
+    keys, baseline = tmp_path / "keys.txt", tmp_path / "baseline.json"
+    keys.write_text(KEYS)
+    assert latpcap("analyze", CAPTURE, "-o", baseline, "--quiet").returncode == 0
+    before = baseline.read_bytes()
+    done = latpcap("analyze", CAPTURE, "--keylog", keys, "-o", keys)
+    assert (done.returncode, keys.read_text()) == (2, KEYS)
+    assert b"a key log is never overwritten" in done.stderr
+    done = latpcap("analyze", CAPTURE, "--baseline", baseline, *COMPARED, "--junit-xml", baseline)
+    assert (done.returncode, baseline.read_bytes()) == (2, before)
+    assert b"a baseline is never overwritten" in done.stderr
+
+
+def test_standard_input_is_a_capture_like_others(process: Run, tmp_path: Path) -> None:
+    capture = tmp_path / "x.csv"
+    shutil.copy(CAPTURE, capture)
+    with capture.open("rb") as file:
+        done = process("exchanges", "-", "-o", capture, stdin=file)
+    assert (done.returncode, capture.read_bytes()) == (2, CAPTURE.read_bytes())
+
+
+def test_no_file_of_a_dataset_that_is_read_is_overwritten(latpcap: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    package.read(CAPTURE).save(saved)
+    before = (saved / "dataset.json").read_bytes()
+    done = latpcap("analyze", saved, "-o", saved / "dataset.json")
+    assert (done.returncode, (saved / "dataset.json").read_bytes()) == (2, before)
+    assert latpcap("scan", saved, "-o", saved, "--force").returncode == 2
+    with pytest.raises(UsageError, match="never overwritten"):
+        package.read(saved).save(saved, force=True)
+
+
+def test_python_overwrites_nothing_that_it_has_read(tmp_path: Path) -> None:
+    first, second, keys = tmp_path / "a.md", tmp_path / "b.md", tmp_path / "keys.md"
+    for path in (first, second):
+        shutil.copy(CAPTURE, path)
+    keys.write_text(KEYS)
+    for output in (first, keys):
+        with pytest.raises(UsageError, match="never overwritten"):
+            package.read(first, keylog=keys).report(output)
+    with pytest.raises(UsageError, match="never overwritten"):
+        package.compare(first, second, report=second)
+    assert first.read_bytes() == second.read_bytes() == CAPTURE.read_bytes()
+
+
+def test_an_output_is_no_other_output(latpcap: Run, tmp_path: Path) -> None:
+    same = os.path.join(tmp_path, ".", "x.json")
+    done = latpcap("analyze", CAPTURE, *GATE, "-o", tmp_path / "x.json", "--sarif", same)
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert done.stderr.endswith(b"x.json: each output needs a file of its own\n")
+
+
+# --- whole or not at all ---------------------------------------------------------------------------------------------
+
+
+def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+
+    def fails() -> object:
+        yield "half"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outputs.write(path, fails())  # type: ignore[arg-type]
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("x.txt", "old")]
+
+
+def test_whoever_reads_the_old_file_goes_on_with_it(tmp_path: Path) -> None:
+    path, other = tmp_path / "x.txt", tmp_path / "y.txt"
+    path.write_text("old")
+    other.hardlink_to(path)
+    with path.open() as reader:
+        outputs.write(path, ["new"])
+        assert reader.read() == "old"
+    assert (path.read_text(), other.read_text()) == ("new", "old")
+
+
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    path, precious = tmp_path / "x.txt", tmp_path / "precious"
+    precious.write_text("mine")
+    path.symlink_to(precious)
+    outputs.write(path, ["new"])
+    assert (path.read_text(), path.is_symlink(), precious.read_text()) == ("new", False, "mine")
+
+
+def test_a_result_keeps_the_mode_of_the_one_before(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
+    old.touch()
+    old.chmod(0o640)
+    before = os.umask(0o027)
+    try:
+        for path in (old, new):
+            outputs.write(path, ["text"])
+        with outputs.written(old, private=True) as file:
+            assert mode(Path(file.name)) == 0o600
+    finally:
+        os.umask(before)
+    assert (mode(old), mode(new)) == (0o600, 0o640)
+
+
+def test_pipes_and_what_the_shell_has_opened_are_written_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    command = [sys.executable, "-m", "latpcap", "captures", str(CAPTURE), "--quiet", "-o"]
+    with path.open("wb") as file:
+        subprocess.run([*command, f"/dev/fd/{file.fileno()}"], check=True, pass_fds=[file.fileno()])
+    piped = subprocess.run([*command, "/dev/stdout"], check=True, capture_output=True)
+    assert path.read_bytes() == piped.stdout != b""
+    assert Path("/dev/stdout").is_symlink()
+
+
+# --- a dataset in the place of another --------------------------------------------------------------------------------
+
+
+def test_a_folder_is_no_dataset_because_a_file_is_called_so(latpcap: Run, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "dataset.json").write_text('{"rows": 1}')
+    (mine / "letter.txt").write_text("mine")
+    done = latpcap("scan", CAPTURE, "-o", mine, "--force")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"--force replaces datasets only" in done.stderr
+    assert sorted(each.name for each in mine.iterdir()) == ["dataset.json", "letter.txt"]
+
+
+@pytest.mark.parametrize("inside", ["", "exchanges"])
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_a_dataset_with_other_files_in_it_is_not_replaced(latpcap: Run, tmp_path: Path, inside: str, kind: str) -> None:
+    saved, elsewhere = tmp_path / "saved", tmp_path / "elsewhere"
+    package.read(CAPTURE).save(saved)
+    elsewhere.mkdir()
+    other = saved / inside / "other"
+    if kind == "file":
+        other.write_text("mine")
+    else:
+        other.symlink_to(elsewhere)
+    done = latpcap("scan", CAPTURE, "-o", saved, "--force")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"other, which is none of the dataset's files" in done.stderr
+    assert other.exists()
+    other.unlink()
+    assert latpcap("scan", CAPTURE, "-o", saved, "--force").returncode == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["elsewhere", "saved"]
+
+
+def test_a_link_to_a_dataset_stays_one(latpcap: Run, tmp_path: Path) -> None:
+    saved, link = tmp_path / "saved", tmp_path / "current"
+    package.read(CAPTURE).save(saved)
+    link.symlink_to(saved)
+    assert latpcap("scan", CAPTURE, "-o", link, "--force").returncode == 0
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["current", "saved"]
+
+
+def test_of_hidden_folders_a_scan_removes_only_its_own(tmp_path: Path) -> None:
+    others = [tmp_path / name for name in (".saved.my-notes.part", ".saved.part", ".saved.x.part")]
+    for each in others:
+        each.mkdir()
+    (left := tmp_path / ".saved.abcd_123.part").mkdir()
+    package.read(CAPTURE).save(tmp_path / "saved")
+    assert [each.exists() for each in (*others, left)] == [True, True, True, False]
+
+
+# --- for nobody else -------------------------------------------------------------------------------------------------
+
+
+def test_a_capture_with_keys_in_it_is_its_owners_alone(latpcap: Run, tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    path.touch(0o666)
+    assert latpcap("annotate", CAPTURE, path, "--embed-keys", "--force", "--quiet").returncode == 0
+    assert mode(path) == 0o600
+
+
+def test_a_recording_follows_no_link_and_takes_over_no_mode(tmp_path: Path) -> None:
+    precious, path = tmp_path / "precious", tmp_path / "x.pcapng"
+    for make in (path.symlink_to, path.hardlink_to):
+        precious.write_text("mine")
+        precious.chmod(0o666)
+        make(precious)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            route = f"0:127.0.0.1:{server.getsockname()[1]}"
+            with package.record(relay=route, output=path):
+                assert (mode(path), path.is_symlink()) == (0o600, False)
+        assert (precious.read_text(), mode(path)) == ("mine", 0o600)
+        path.unlink()
+
+
+def test_what_cannot_be_recorded_leaves_the_recording_before(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    path.write_text("the one before")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(package.LatpcapError):
+        package.record(relay=f"{taken.getsockname()[1]}:127.0.0.2:1", output=path).__enter__()
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("x.pcapng", "the one before")]
