@@ -327,7 +327,7 @@ def _ns(told: float | None, unit_ns: float = 1e9) -> int | None:
 # --- statements -------------------------------------------------------------------------------------------------------
 
 SUMS = ("executions", "exchanges", "round_trips", "rows", "affected_rows", "request_bytes", "response_bytes")
-WAITED = ("network_ns", "service_ns")
+WAITED = ("network_ns", "service_ns", "loss_ns")
 STATEMENT_COLUMNS = {
     **dict.fromkeys(("protocol", "fingerprint", "command"), _TEXT),
     **dict.fromkeys(SUMS, _COUNT),
@@ -351,6 +351,7 @@ def _statements(measures: Measures) -> Iterator[dict[str, Any]]:
             **{name: None if counts[name][row] is None else int(counts[name][row]) for name in SUMS},
             "network_ns": _ns(float(told.network_s[row])),
             "service_ns": _ns(float(told.service_s[row])),
+            "loss_ns": _ns(float(told.loss_s[row])),
             "first_seen": seen[0],
             "last_seen": seen[1],
         }

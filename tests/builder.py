@@ -21,7 +21,8 @@ TIME = DataType.timestamp("ns", tz="UTC")
 U8, U32, U64, I64 = DataType.uint8(), DataType.uint32(), DataType.uint64(), DataType.int64()
 TEXT, BOOL = DataType.string(), DataType.bool()
 TROUBLES = (
-    *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
+    *("client_packets", "server_packets", "data_packets", "spurious_retransmissions"),
+    *("duplicate_packets", "cut_packets", "offloaded_packets", "reordered_packets"),
     *("duplicate_acks", "zero_windows", "timeouts", "timeout_ns", "stalls", "stalled_ns", "clock_steps"),
     "clock_stepped_ns",
 )
@@ -74,6 +75,7 @@ class Ex:
     """As many where there are none."""
     error: str | None = None
     retransmissions: int = 0
+    lost_before_ms: float = 0.0
     stalled_ms: float = 0.0
     silent_ms: float = 0.0
     request_silent_ms: float = 0.0
@@ -331,6 +333,7 @@ class Tables:
             "delta_ns": delta,
             "client_ns": client,
             "retransmissions": ex.retransmissions,
+            "lost_before_ns": _ns(ex.lost_before_ms),
             "stalled_ns": _ns(ex.stalled_ms),
             "silent_ns": _ns(ex.silent_ms),
             "request_silent_ns": _ns(ex.request_silent_ms),
@@ -406,7 +409,8 @@ class Tables:
         types |= dict.fromkeys(("request_time", "request_end_time", "response_time", "response_end_time"), TIME)
         types |= {"request_wire_bytes": U64, "response_wire_bytes": U64, "streamed_bytes": U64}
         types |= dict.fromkeys(
-            ("silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"), I64
+            ("lost_before_ns", "silent_ns", "request_silent_ns", "request_paced_ns", "response_paced_ns", "told_ns"),
+            I64,
         )
         types |= {"request_bytes": U64, "response_bytes": U64, "round_trips": U32, "wait": TEXT, "waited_ns": I64}
         types |= {

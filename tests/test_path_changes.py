@@ -158,3 +158,10 @@ def test_a_window_has_the_rtt_of_its_time(capture: latpcap.Capture) -> None:
     after = capture.select(start="2026-11-22T03:31:10").analyze()
     assert after.summary.baseline_rtt_ms == pytest.approx(20.1, abs=0.05)
     assert not [note for note in after.health if note.code == "path-changed"]
+
+
+def test_a_connection_through_the_change_has_the_rtt_that_it_had_on_average(capture: latpcap.Capture) -> None:
+    [connection] = capture.analyze().connections
+    assert connection.rtt.baseline_ms == pytest.approx(8.84, abs=0.1)  # as in the first line of the verdict
+    assert (connection.rtt.low_ms or 0) < 5.1
+    assert (connection.rtt.high_ms or 0) > 20

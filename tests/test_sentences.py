@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from builder import Conn, Ex, build
 from conftest import SHARED, load_fixture, read_fixture
 from golden import fixtures, path_of
+from msgspec import Struct
 
 import latpcap
+from latpcap.findings.what_if import _answer
 from latpcap.report import FORMATS, html
 from latpcap.result.analysis import Analysis, Measures
 from latpcap.result.comparison import compare
@@ -54,14 +58,22 @@ def analysed(path: Path) -> Analysis | str:
 
 
 @pytest.mark.parametrize("path", captures(), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_the_first_line_is_a_product_that_is_its_time(path: Path) -> None:
+def test_what_is_said_of_a_capture_agrees_with_its_numbers(path: Path) -> None:
     result = analysed(path)
     if isinstance(result, str):
         assert path.name in result  # why there is nothing to multiply
         return
+    first_line(result)
+    for sentence, said, off, truth in told(result):
+        assert abs(said - truth) <= off, f"{sentence}: {said} is {truth}"
+
+
+def first_line(result: Analysis) -> None:
+    """It is a product that is its time."""
     first = next(line for line in result.summary.verdict.split("\n") if "login" not in line)
     if " at " not in first:
         assert "%" not in first  # where nothing is multiplied, nothing is claimed
+        assert "this takes about" not in result.summary.verdict, "what cannot be told is not projected"
         return
     found = FIRST.fullmatch(first)
     assert found, first
@@ -72,6 +84,301 @@ def test_the_first_line_is_a_product_that_is_its_time(path: Path) -> None:
     assert abs(trips * each - product) <= trips * each_off + off, first
     shared, runtime = seconds(found[6], found[7])[0], seconds(found[8], found[9])[0]
     assert shared / runtime == pytest.approx(result.summary.network_share, rel=0.02, abs=1e-6), first
+
+
+# --- every other sentence -------------------------------------------------------------------------------------------
+
+Claim = tuple[str, float, float, float]
+"""A sentence, a number in it, by how much that may be off, and what it is."""
+AMOUNT = rf"{NUMBER} (µs|ms|s|%)(?: \([0-9][^)]*\))?"
+
+
+def told(result: Analysis) -> Iterator[Claim]:
+    """Every number of the verdict, the findings, the projection and the notes that stands in the JSON as well."""
+    verdict = result.summary.verdict.replace("\n", " ")
+    notes = " ".join(f"{note.message}." for note in result.health)
+    projected = " ".join(saving.text(result.projection.told_rtt_ms or 0) for saving in result.projection.fetches)
+    for pattern, claims in VERDICT.items():
+        for match in re.finditer(pattern, verdict):
+            yield from ((match[0], *claim) for claim in claims(result, match))
+    for pattern, claims in NOTES.items():
+        for match in re.finditer(pattern, notes):
+            yield from ((match[0], *claim) for claim in claims(result, match))
+    for match in re.finditer(FETCHED, projected):
+        yield from ((match[0], *claim) for claim in _fetched(match))
+    yield from _of_findings(result)
+    titles = " ".join(f"{finding.title}. {finding.why} {finding.fix}" for finding in result.findings)
+    for text in (verdict, notes, titles):
+        yield from _parts_of_wholes(text)
+
+
+def amount(text: str) -> tuple[float, float]:
+    """`0.203 s`, `1,283 s (21 min)` or `33%` as it was written, in seconds or as a share, and by how much it is off."""
+    found = re.match(rf"{NUMBER} ?(µs|ms|s|%)", text)
+    assert found, text
+    if found[2] != "%":
+        return seconds(found[1], found[2])
+    decimals = len(found[1].partition(".")[2])
+    return float(found[1]) / 100, 0.501 * 10.0 ** -(decimals + 2)
+
+
+def count(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+Checked = Iterator[tuple[float, float, float]]
+
+
+def _is(text: str, truth: float | None) -> tuple[float, float, float]:
+    said, off = amount(text)
+    assert truth is not None, text
+    return said, off + 1e-9, truth
+
+
+def _holds(claim: bool) -> tuple[float, float, float]:
+    return float(claim), 0.0, 1.0
+
+
+def _projection(result: Analysis, match: re.Match[str]) -> Checked:
+    point = next(point for point in result.projection.points if point.rtt_ms == result.projection.told_rtt_ms)
+    yield _is(match["rtt"], point.rtt_ms / 1000)
+    for name in ("runtime", "optimistic", "pessimistic"):
+        yield _is(match[name], getattr(point, f"{name}_s"))
+    yield _is(match["more"], result.projection.seconds_per_ms)
+    yield _holds((point.optimistic_s or 0) <= (point.runtime_s or 0) <= (point.pessimistic_s or 0))
+
+
+def _most_time(result: Analysis, match: re.Match[str]) -> Checked:
+    parts = result.budget.parts()
+    within_setup = (result.summary.network_s or 0) - parts["network_s"]
+    parts |= {"network_s": result.summary.network_s or 0, "setup_s": parts["setup_s"] - within_setup}
+    ordered = sorted(parts.values(), reverse=True)
+    for place, share in enumerate(re.findall(r"\(([0-9.]+%)\)", match[0])):
+        yield _is(share, ordered[place] / sum(parts.values()))
+
+
+def _failed(result: Analysis, match: re.Match[str]) -> Checked:
+    failed, of = count(match[1]), count(match[2])
+    errors = result.errors
+    of_logins = "login" in match[3]
+    yield failed, 0, errors.failed_logins if of_logins else errors.failed_statements
+    yield of, 0, errors.logins if of_logins else errors.statements
+    each = [count(number) for number in re.findall(r"× ([0-9,]*[0-9])", match[4])]
+    yield _holds(sum(each) <= failed if "…" in match[4] else sum(each) == failed)
+
+
+def _of_the_round_trips(result: Analysis, match: re.Match[str]) -> Checked:
+    yield count(match[1]), 0, result.purposes[0].round_trips
+    yield _holds(result.purposes[0].round_trips <= result.summary.round_trips)
+
+
+def _per_row(result: Analysis, match: re.Match[str]) -> Checked:
+    yield (
+        float(match[1].replace(",", "")),
+        0.01 * float(match[1].replace(",", "")),
+        1 / _known(result.chattiness.round_trips_per_row),
+    )
+
+
+def _per_transaction(result: Analysis, match: re.Match[str]) -> Checked:
+    said = float(match[1].replace(",", ""))
+    yield said, 0.01 * said, _known(result.chattiness.round_trips_per_transaction)
+
+
+def _known(value: float | None) -> float:
+    assert value is not None
+    return value
+
+
+def _extra(result: Analysis, match: re.Match[str]) -> Checked:
+    yield _is(match[1], result.projection.seconds_per_ms)
+
+
+def _lost(result: Analysis, match: re.Match[str]) -> Checked:
+    yield _is(match[1], result.budget.loss_s)
+    yield _is(match[2], result.budget.loss_s / result.summary.runtime_s)
+    if match[3]:
+        yield _holds(amount(match[3])[0] <= amount(match[1])[0])
+
+
+def _sent_again(result: Analysis, match: re.Match[str]) -> Checked:
+    again, spurious, lost, of, share = match.groups()
+    told = [each.tcp for each in result.connections]
+    yield count(again), 0, sum(each.retransmissions for each in result.connections)
+    needless = sum(each.spurious_retransmissions for each in told)
+    if result.selection is None:
+        yield count(lost or "0"), 0, count(again) - needless
+    if spurious:
+        yield count(again) if spurious == "all" else count(spurious), 0, needless
+    if lost:
+        yield count(of), 0, sum(each.data_packets for each in told)
+        yield _is(share, count(lost) / count(of))
+
+
+def _timed_out(result: Analysis, match: re.Match[str]) -> Checked:
+    yield count(match[1]), 0, sum(each.tcp.timeouts for each in result.connections)
+    yield _is(match[2], sum(each.tcp.timeout_ms for each in result.connections) / 1000)
+    spans = sum(_span_s(each.start, each.end) for each in result.connections)
+    yield _holds(amount(match[2])[0] <= spans + 1e-3)
+
+
+def _span_s(start: str, end: str) -> float:
+    begin, over = (np.datetime64(time.removesuffix("Z"), "ns") for time in (start, end))
+    return float((over - begin).astype(np.int64)) / 1e9
+
+
+def _unknown(result: Analysis, match: re.Match[str]) -> Checked:
+    yield _is(match[1], result.budget.unknown_s / result.summary.runtime_s)
+
+
+def _fetched(match: re.Match[str]) -> Checked:
+    fetches, rows, usually, then, saved = (count(number) for number in match.groups())
+    yield _holds(saved <= fetches)
+    yield _holds(usually < then)
+    yield _holds(rows <= (fetches - saved + 1) * max(then, 1))
+
+
+def _of_findings(result: Analysis) -> Iterator[Claim]:
+    """No fix saves more than there is, nor do all of them."""
+    runtime_s = {f"{point.rtt_ms:g}": point.runtime_s or 0 for point in result.projection.points}
+    for finding in result.findings:
+        yield finding.title, finding.round_trips_saved, 0.5, min(finding.round_trips_saved, result.waits.count + 0.5)
+        for rtt, saved_s in finding.saved_s.items():
+            yield finding.title, saved_s, 1e-6, min(max(saved_s, 0), runtime_s[rtt])
+        for pattern, claims in TITLES.items():
+            if match := re.search(pattern, finding.title):
+                yield from ((finding.title, *claim) for claim in claims(result, match))
+    together = result.fixes_together
+    for rtt, saved_s in together.saved_s.items() if together else ():
+        yield "together", saved_s, 1e-6, min(max(saved_s, 0), runtime_s[rtt])
+
+
+def _dominates(part: str) -> Callable[[Analysis, re.Match[str]], Checked]:
+    def claims(result: Analysis, match: re.Match[str]) -> Checked:
+        parts = result.budget.parts()
+        share, of_total = parts[part] / sum(parts.values()), parts[part] / (sum(parts.values()) - parts["think_s"])
+        said, off = amount(match[1])
+        yield said, max(off, 0.00501), share
+        yield _holds(said > 0)
+        yield _holds(of_total >= 0.5)
+        if match[2]:
+            yield _is(match[2], of_total)
+
+    return claims
+
+
+def _yet_network(result: Analysis, match: re.Match[str]) -> Checked:
+    yield _is(match[1], result.summary.network_share)
+
+
+def _parts_of_wholes(text: str) -> Iterator[Claim]:
+    """`7 of 8 statements`: a part is no more than its whole."""
+    for match in re.finditer(r"(?<![0-9.,:])([0-9][0-9,]*) of (?:the )?([0-9][0-9,]*)(?: [a-z]|\b)", text):
+        yield match[0], count(match[1]), 0, min(count(match[1]), count(match[2]))
+
+
+FETCHED = (
+    r"([0-9,]+) fetch(?:es)? brings? ([0-9,]+) rows, usually ([0-9,]+) each; "
+    r"([0-9,]+) rows a fetch would save ([0-9,]+)"
+)
+VERDICT: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
+    rf"At (?P<rtt>{AMOUNT}) this takes about (?P<runtime>{AMOUNT}) \(optimistic (?P<optimistic>{AMOUNT}), "
+    rf"pessimistic (?P<pessimistic>{AMOUNT})\); each extra millisecond adds (?P<more>{AMOUNT})": _projection,
+    r"Most time goes to .*?%\)\.": _most_time,
+    r"([0-9,]+) of ([0-9,]+) (statement|login)s? failed: ((?:[^.]|\.[0-9])*)": _failed,
+    r"([0-9,]+) of the round trips": _of_the_round_trips,
+    rf"A round trip brings {NUMBER} rows on average": _per_row,
+    rf"A transaction takes {NUMBER} round trips on average": _per_transaction,
+    rf"Each extra millisecond of RTT adds ({AMOUNT})": _extra,
+}
+NOTES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
+    rf"lost packets took ({NUMBER} (?:µs|ms|s))(?: \([^)]*min\))? \(({NUMBER}%) of the runtime\)"
+    rf"(?:, ({NUMBER} (?:µs|ms|s)) of it probably)?": lambda result, match: _lost(
+        result,
+        re.match(r"(.*)\n(.*)\n(.*)", f"{match[1]}\n{match[3]}\n{match[5] or ''}"),  # type: ignore[arg-type]
+    ),
+    r"([0-9,]+) packets? w(?:as|ere) sent again(?:, ([0-9,]+|all) of them though the first copy had arrived)?"
+    r"(?:: at least ([0-9,]+) of ([0-9,]+) packets? with data w(?:as|ere) lost \(([0-9.]+%)\))?": _sent_again,
+    r"senders waited for ([0-9,]+) time-outs? before they sent again, ([0-9.,]+ s) in all": _timed_out,
+    r"([0-9.]+%) of the runtime cannot be divided": _unknown,
+}
+TITLES: dict[str, Callable[[Analysis, re.Match[str]], Checked]] = {
+    r"^The server takes ([0-9.]+%) of the time(?: \(([0-9.]+%) without think time\))?": _dominates("service_s"),
+    r"^Moving data takes ([0-9.]+%) of the time(?: \(([0-9.]+%) without think time\))?": _dominates("transfer_s"),
+    r"^No pattern wastes round trips, and yet the network takes ([0-9.]+%) of the time": _yet_network,
+}
+
+
+def test_the_sentences_of_the_test_are_said_somewhere() -> None:
+    """A pattern that no longer matches anything checks nothing."""
+    names = ("nplus1-300-loss2", "oltp-pg", "failing-my", "chatter-pg", "pyodbc-postgresql", "killed-my")
+    paths = [path for path in captures() if path.name.split(".")[0] in names]
+    results = [result for result in map(analysed, paths) if isinstance(result, Analysis)]
+    said = " ".join(each.summary.verdict.replace("\n", " ") for each in results)
+    notes = " ".join(note.message for each in results for note in each.health)
+    missing = [pattern for pattern in list(VERDICT)[:5] if not re.search(pattern, said)]
+    missing += [pattern for pattern in list(NOTES)[:3] if not re.search(pattern, notes)]
+    assert not missing
+
+
+CHANGED = [path for path in captures() if path.parent.name == "findings"]
+
+
+@pytest.mark.parametrize("path", CHANGED[::3], ids=lambda path: path.name)
+def test_what_fixes_are_said_to_change_agrees_with_their_numbers(path: Path) -> None:
+    capture = latpcap.read(path)
+    changed = capture.what_if(["all"], ["15ms"])
+    if changed is None:
+        return
+    durations = [amount(text) for text in re.findall(r"[0-9][0-9.,]* (?:µs|ms|s)\b", changed.answer)]
+    fixed_s, now_s = changed.all_fixes.runtime_s["15"], capture.analyze().summary.runtime_s
+    for fix in changed.fixes:
+        assert fixed_s <= fix.runtime_s["15"] * 1.001 + 1e-6, (fix.name, changed.answer)
+    if "no more than the" in changed.answer:
+        (fixed, _), _, (here, _), *_ = durations
+        assert fixed <= here, changed.answer
+    if "hardly more than the" in changed.answer and "Neither" not in changed.answer:
+        assert now_s < fixed_s <= 1.1 * now_s, changed.answer
+
+
+def test_a_fix_that_is_not_quite_enough_is_not_said_to_be_enough() -> None:
+    there = Projected({"15": 0.259})
+    answer = _answer({15.0: 1.0}, 15.0, there, 1.0, 0.242)  # type: ignore[arg-type]
+    assert "0.259 s at 15 ms, hardly more than the 0.242 s" in answer
+    assert "no more than the 0.242 s" in _answer({15.0: 1.0}, 15.0, Projected({"15": 0.242}), 1.0, 0.242)  # type: ignore[arg-type]
+
+
+class Projected(Struct):
+    runtime_s: dict[str, float]
+
+
+def test_two_values_of_one_fix_cannot_both_be_made() -> None:
+    capture = read_fixture("findings/fetch-10")
+    with pytest.raises(latpcap.UsageError, match="`fetch=1000` and `fetch=50` cannot both be made"):
+        capture.what_if(["fetch=1000", "fetch=50"])
+    alone = capture.what_if(["fetch=50"])
+    beside = capture.what_if(["all", "fetch=50"])
+    assert alone is not None
+    assert beside is not None
+    [named] = [fix for fix in beside.fixes if fix.name.startswith("fetch")]
+    assert (named.name, named.round_trips_saved) == ("fetch=50", alone.all_fixes.round_trips_saved)
+
+
+@pytest.mark.parametrize("name", ["mysql/nplus1-300-loss2", "mysql/parallel-8", "findings/write-write-read"])
+def test_a_capture_of_one_task_grows_by_what_its_task_does(name: str) -> None:
+    capture = read_fixture(name)
+    [per_ms] = capture.tasks.column("seconds_per_ms")
+    assert per_ms == pytest.approx(capture.analyze().projection.seconds_per_ms)
+
+
+@pytest.mark.parametrize(("before", "after"), [("mysql/churn-20", "mysql/nplus1-300-loss2")])
+def test_a_comparison_tells_the_difference_and_what_makes_it(before: str, after: str) -> None:
+    result = compare(*(read_fixture(name).analyze() for name in (before, after)))
+    said, *reasons = re.findall(r"[+−]?[0-9][0-9.,]* (?:µs|ms|s)(?= (?:slower|faster|for|because))", result.explanation)
+    difference, off = amount(said)
+    assert abs(difference - abs(result.runtime_after_s - result.runtime_before_s)) <= off
+    signed = [(-1 if reason[0] == "−" else 1) * amount(reason[1:])[0] for reason in reasons]
+    assert sum(signed) == pytest.approx(result.runtime_after_s - result.runtime_before_s, rel=0.2)
 
 
 def _counted(match: re.Match[str]) -> str:

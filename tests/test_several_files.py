@@ -46,3 +46,20 @@ def test_what_is_wrong_with_many_files_is_told_once(tmp_path: Path) -> None:
     assert str(error.value).count("is no capture but all zeros") == 1
     assert "; 1.pcapng: is no capture but all zeros" in str(error.value)
     assert str(error.value).endswith("(likewise 3 more)")
+
+
+def test_files_that_do_not_adjoin_are_told_and_rates_are_of_what_was_recorded() -> None:
+    paths = [load_fixture(name).path for name in ("mysql/churn-20", "mysql/nplus1-300-loss2")]
+    alone = [latpcap.read(path).analyze() for path in paths]
+    both = latpcap.read(paths).analyze()
+    [note] = [note for note in both.health if note.code == "files-apart"]
+    assert note.message.startswith(
+        "files do not adjoin: nothing was recorded for 165 s between nplus1-300-loss2.pcapng"
+    )
+    recorded_s = sum(each.summary.runtime_s for each in alone)
+    assert both.summary.runtime_s > 165
+    assert both.chattiness.recorded_s == pytest.approx(recorded_s, abs=0.01)
+    assert both.chattiness.round_trips_per_s == pytest.approx(both.summary.round_trips / recorded_s, rel=0.01)
+    assert both.projection.now is not None
+    assert both.projection.now.throughput_per_s == pytest.approx(341 / recorded_s, rel=0.01)
+    assert not [note for each in alone for note in each.health if note.code == "files-apart"]

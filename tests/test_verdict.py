@@ -25,7 +25,13 @@ def test_the_largest_rtt_that_was_asked_for_is_told() -> None:
 
 
 def test_far_away_a_farther_point_of_the_ladder_is_told() -> None:
-    assert verdict(Conn(rtt_ms=20, exchanges=QUERIES[:5]))[1].startswith("At 50 ms")
+    assert verdict(Conn(rtt_ms=20, exchanges=QUERIES[:5]))[1].startswith("At 30 ms")
+    assert verdict(Conn(rtt_ms=30, exchanges=QUERIES[:5]))[1].startswith("At 50 ms")
+
+
+def test_a_hair_of_the_baseline_does_not_decide_of_which_rtt_is_spoken() -> None:
+    told = {verdict(Conn(rtt_ms=rtt, exchanges=QUERIES[:5]))[1][:9] for rtt in (14.97, 15.01)}
+    assert told == {"At 30 ms "}
 
 
 def test_parallel_work_is_said_to_count_once() -> None:

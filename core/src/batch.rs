@@ -54,8 +54,8 @@ pub enum What {
     Begins(Hints, u32),
     /// The capture's clock was set between what was read and what comes.
     ClockStepped,
-    /// A packet was sent again.
-    Retransmission,
+    /// A packet was sent again, after so long a silence where that was a time-out.
+    Retransmission(i64),
     /// The next bytes of one side: these of the batch.
     Chunk(Chunk<'static>, Range<usize>),
     /// One side hangs up and has received so many bytes of the other.

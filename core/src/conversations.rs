@@ -84,7 +84,7 @@ impl Conversations<'_> {
         match what {
             What::Begins(..) | What::Secrets(_) => {}
             What::ClockStepped => conversation.clock_stepped(),
-            What::Retransmission => conversation.retransmission(),
+            What::Retransmission(silent_ns) => conversation.retransmission(*silent_ns),
             What::Chunk(chunk, range) => {
                 let bytes = &bytes[range.clone()];
                 conversation.read(&Chunk { bytes, ..*chunk }, &mut self.common);

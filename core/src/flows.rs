@@ -147,8 +147,8 @@ impl Flows<'_> {
             batch.add(number, What::ClockStepped);
         }
         let Some(arrival) = connection.accept(side, segment, fresh) else { return };
-        if arrival.retransmission {
-            batch.add(number, What::Retransmission);
+        if let Some(silent_ns) = arrival.sent_again {
+            batch.add(number, What::Retransmission(silent_ns));
         }
         if let Some(silence) = arrival.silence {
             batch.add(number, What::Silent(side, silence));

@@ -15,7 +15,9 @@ from latpcap.units import percent
 __all__ = ["dominated_by"]
 
 DOMINATES = 0.5
-"""Of the time in which neither people think nor the capture is silent."""
+"""Of the time in which nobody thinks; what is unknown may be anything else."""
+NOTABLE = 0.01
+"""Less of the runtime is nothing to find."""
 
 
 def dominated_by(
@@ -26,8 +28,8 @@ def dominated_by(
     It shows the statement with the greatest sum of `costs`.
     """
     parts = evidence.timeline.budget.parts()
-    total = sum(seconds for name, seconds in parts.items() if name not in ("think_s", "unknown_s"))
-    if total <= 0 or parts[part] - less_s < DOMINATES * total:
+    total = sum(seconds for name, seconds in parts.items() if name != "think_s")
+    if total <= 0 or parts[part] - less_s < DOMINATES * total or parts[part] < NOTABLE * sum(parts.values()):
         return
     exchanges = evidence.exchanges
     sums = np.bincount(exchanges.fingerprint + 1, np.maximum(costs, 0.0))
@@ -51,4 +53,4 @@ def dominated_by(
 def _without(parts: dict[str, float], part: str, total: float) -> str:
     """What the share is of the time that counts, where that is another."""
     of_runtime, of_total = percent(parts[part] / sum(parts.values())), percent(parts[part] / total)
-    return "" if of_runtime == of_total else f" ({of_total} without think time and what is unknown)"
+    return "" if of_runtime == of_total else f" ({of_total} without think time)"

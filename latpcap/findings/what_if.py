@@ -117,6 +117,7 @@ def what_if(
     """The runtimes at `rtt_ms` and under `conditions` with `fixes`; `None` where the baseline RTT is unknown."""
     if savings.base.job is None:
         return None
+    fixes = _each_once(fixes)
     values = {fix.name: fix.value for fix in fixes if fix.value is not None}
     names = [[fix.name] for fix in fixes] + [[fix.name for fix in fixes]]
     sets = [savings.fix_set(each, values) for each in names]
@@ -143,6 +144,18 @@ def what_if(
         told_rtt_ms=told,
         left_out=tuple(sorted(left_out)),
     )
+
+
+def _each_once(fixes: Sequence[Fix]) -> list[Fix]:
+    """Each fix once: with its value, where it is named without one, too (`all`). Two values cannot both be made."""
+    chosen: dict[str, Fix] = {}
+    for fix in fixes:
+        before = chosen.setdefault(fix.name, fix)
+        if before.value is None:
+            chosen[fix.name] = fix
+        elif fix.value is not None and fix.text != before.text:
+            raise UsageError(f"`{before.text}` and `{fix.text}` cannot both be made: give one of them")
+    return list(chosen.values())
 
 
 def _result(name: str, made: FixSet, needs: tuple[str, ...], as_is: Projection, fixed: Projection) -> FixResult:
@@ -179,8 +192,9 @@ def _answer(as_is: dict[float, float], rtt: float, together: FixResult, baseline
     if there_s <= here_s * MOVED_ENOUGH:
         return f"Neither: at {at} it takes {there}, hardly more than the {here} at {back}."
     if fixed_s <= here_s * MOVED_ENOUGH:
+        met = "no more" if fixed_s <= here_s or fixed == here else "hardly more"
         return (
-            f"Change the code: with these fixes {fixed} at {at}, no more than the {here} at {back} today; "
+            f"Change the code: with these fixes {fixed} at {at}, {met} than the {here} at {back} today; "
             "the database need not move back."
         )
     if there_s - fixed_s < LITTLE * there_s:

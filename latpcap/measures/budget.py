@@ -7,9 +7,11 @@ SYN ─setup─► request ─transfer─► last packet ─network, service─�
 An exchange that waits `round_trips` times at a baseline of L spends min(round_trips × L, waited) on the network and the
 rest of its wait on the server. A packet that was held back for a delayed acknowledgment waited for the peer's timer and
 for a round trip (`measures.stalls`): that is a stall, whether it lies in the client's time or within the exchange.
-Retransmissions make an exchange longer than its clean siblings: that excess is loss.
+Retransmissions make an exchange longer than its clean siblings: that excess is loss, and nothing of it is the server's.
+A wait without one that is as long as the time-outs beside it is probably one, too: its packet was lost before the
+capture point, and sent again once (`measures.losses`).
 Where the capture was not taken at the client, the near half of the RTT hides in the gaps between exchanges and is moved
-to the waits.
+to the waits; so do the time-outs of what was lost there, which are loss.
 """
 
 from __future__ import annotations
@@ -24,13 +26,14 @@ from numpy.typing import NDArray
 from latpcap.display import Plotted
 from latpcap.measures.concurrency import side_by_side
 from latpcap.measures.goodbyes import goodbyes
+from latpcap.measures.losses import Losses, losses
 from latpcap.measures.shared_time import SharedTime
 from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Estimate
 from latpcap.tables import passes
 from latpcap.tables.columns import constant
-from latpcap.tables.quantiles import Grouped, running_maximum
+from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros
 
@@ -110,9 +113,15 @@ class Timeline(Struct, frozen=True):
     """What each exchange waited for the network."""
     service_ns: NDArray[Any]
     """What each exchange waited for the server."""
+    loss_ns: NDArray[Any]
+    """What retransmissions added to each exchange."""
     own_service_ns: Ints
+    own_loss_ns: Ints
+    """What retransmissions added to it."""
     own_held_ns: HeldBack
-    """What its packets were held back. Both as if nothing ran beside it."""
+    """What its packets were held back. All three as if nothing ran beside it."""
+    probably_lost: Bools
+    """Its packet was probably lost before the capture point: no retransmission was captured."""
     weight: Floats
     """What a round trip of each exchange counts: 1 alone, 1/k beside k - 1 busy others."""
     round_trips: Floats
@@ -134,6 +143,8 @@ class _Spans(Struct, frozen=True):
     end: Ints
     held: Ints
     """The stall of its request."""
+    lost: Ints
+    """Time-outs on the client's side of the capture point."""
     early: Ints
     """Near RTT."""
     unseen: Ints
@@ -152,6 +163,7 @@ class _Pieces(Struct, frozen=True):
     """What an exchange's stretch is cut into, in that order: lengths in ns, or what they are worth in shared ns."""
 
     held: NDArray[Any]
+    lost: NDArray[Any]
     request: NDArray[Any]
     request_held: NDArray[Any]
     network: NDArray[Any]
@@ -163,7 +175,7 @@ class _Pieces(Struct, frozen=True):
 
     @property
     def asked(self) -> NDArray[Any]:
-        return np.asarray(self.held + self.request + self.request_held)
+        return np.asarray(self.held + self.lost + self.request + self.request_held)
 
     @property
     def waited(self) -> NDArray[Any]:
@@ -180,12 +192,14 @@ def timeline(recording: Recording, rtt: Estimate, think_s: float = 1.0) -> Timel
     closed = goodbyes(recording, near[rtt.phases.opening])
     spans = _spans(connections, exchanges, rtt, near, runtime_ns, closed, stalls.before, held.before)
     cut = _pieces(exchanges, spans, rtt.of_exchanges, baseline, near)
-    pieces = _lost(exchanges, _held_back(cut, stalls.inside, held.inside))
+    pieces = _held_back(cut, stalls.inside, held.inside)
+    lost = losses(recording, rtt.paths.of_connection, pieces.service, pieces.response)
+    pieces = _without(pieces, lost)
     shared = _shared_time(spans)
     pace = _pace(exchanges, spans, shared, think_s)
     if recording.period is not None:
         shared = _shared_time(spans, runtime_ns)
-    return _add_up(connections, exchanges, rtt, spans, pieces, stalls, shared, pace, runtime_ns, think_s)
+    return _add_up(connections, exchanges, rtt, spans, pieces, lost.probable, stalls, shared, pace, runtime_ns, think_s)
 
 
 def _shared_time(spans: _Spans, until: int | None = None) -> SharedTime:
@@ -236,11 +250,14 @@ def _spans(
     before = np.roll(end, 1)
     before[is_first] = free[connection[is_first]]
     begin = np.clip(asked, before, end)
-    early = unseen = constant(0, len(begin))
+    early = unseen = lost = constant(0, len(begin))
     if near.any():
         hidden = np.where(exchanges.round_trips > 0, near[rtt.of_exchanges], 0)
         early, unseen = np.where(is_first, 0, np.minimum(hidden, begin - before)), np.where(is_first, hidden, 0)
         begin -= early
+        if (timed_out := exchanges.lost_before).any():
+            lost = np.where(near[rtt.of_exchanges] > 0, np.minimum(timed_out, begin - before), 0)
+            begin -= lost
     if held.any():
         room = begin - before
         held = np.where(room >= stalled, np.minimum(held, room), 0)
@@ -252,6 +269,7 @@ def _spans(
         begin,
         end,
         held,
+        lost,
         early,
         unseen,
         start,
@@ -297,7 +315,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, 
     request, network, service, response = (zeros(trips, len(trips), np.int64) for _ in range(4))
     for rows in passes.pieces(len(trips)):
         end, early = spans.end[rows], spans.early[rows]
-        length = end - spans.begin[rows] - spans.held[rows]
+        length = end - spans.begin[rows] - spans.held[rows] - spans.lost[rows]
         inner = length - early
         request[rows] = asked = np.clip(request_end[rows] - (end - inner), 0, inner)
         waited = np.clip(whole_wait[rows], 0, inner - asked)
@@ -308,7 +326,7 @@ def _pieces(exchanges: Exchanges, spans: _Spans, phase: Ints, baseline: Floats, 
         service[rows] = waited - travelled
         response[rows] = length - asked - waited
     nothing = constant(0, len(trips))
-    return _Pieces(spans.held, request, nothing, network, service, nothing, nothing, response, nothing)
+    return _Pieces(spans.held, spans.lost, request, nothing, network, service, nothing, nothing, response, nothing)
 
 
 def _held_back(pieces: _Pieces, stalled: Floats, held: Ints) -> _Pieces:
@@ -331,40 +349,24 @@ def _held_back(pieces: _Pieces, stalled: Floats, held: Ints) -> _Pieces:
     )
 
 
-def _lost(exchanges: Exchanges, pieces: _Pieces) -> _Pieces:
-    """Move the excess of exchanges with retransmissions over the median of their clean siblings to loss."""
-    usable = exchanges.complete & ~exchanges.is_setup
-    hit = usable & (exchanges.retransmissions > 0)
-    if not hit.any():
+def _without(pieces: _Pieces, lost: Losses) -> _Pieces:
+    """Take the loss out of the wait and out of the response."""
+    if not lost.service.any() and not lost.response.any():
         return pieces
-    kinds = _kinds(exchanges)
-    clean = usable & ~hit
-    service_loss = _excess(pieces.service, kinds, hit, clean)
-    response_loss = _excess(pieces.response, kinds, hit, clean)
     return replace(
         pieces,
-        service=pieces.service - service_loss,
-        service_loss=service_loss,
-        response=pieces.response - response_loss,
-        response_loss=response_loss,
+        service=pieces.service - lost.service,
+        service_loss=lost.service,
+        response=pieces.response - lost.response,
+        response_loss=lost.response,
     )
 
 
-def _kinds(exchanges: Exchanges) -> Ints:
-    """One number for each statement, and for each command without one."""
-    kind = np.where(exchanges.fingerprint >= 0, exchanges.fingerprint, -1 - exchanges.command.codes)
-    return passes.numbered(kind)
-
-
-def _excess(lengths: Ints, kinds: Ints, hit: Bools, clean: Bools) -> Ints:
-    """How much longer those `hit` are than the median of the `clean` ones of their kind, else of all."""
-    count = int(kinds.max(initial=-1)) + 1
-    usual = Grouped.of(kinds[clean], lengths[clean], count).quantile(0.5)
-    overall = np.median(lengths[clean]) if clean.any() else np.inf
-    usual = np.where(np.isnan(usual), overall, usual)
-    excess = np.zeros_like(lengths)
-    excess[hit] = np.maximum(lengths[hit] - np.minimum(usual[kinds[hit]], lengths[hit]).astype(np.int64), 0)
-    return excess
+def _lost(pieces: _Pieces) -> NDArray[Any]:
+    """What was lost of each exchange, or what that is worth."""
+    parts = [part for part in (pieces.lost, pieces.response_loss) if part.any()]
+    loss: NDArray[Any] = sum(parts, pieces.service_loss)
+    return loss
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
@@ -376,6 +378,7 @@ def _add_up(
     rtt: Estimate,
     spans: _Spans,
     pieces: _Pieces,
+    probably_lost: Bools,
     stalls: AckStalls,
     shared: SharedTime,
     pace: SharedTime,
@@ -404,7 +407,7 @@ def _add_up(
         client_s=_seconds(idle, ~thinking),
         think_s=_seconds(idle, thinking),
         setup_s=_seconds(shake) + _seconds(bye_time) + _seconds(total, is_setup),
-        loss_s=_seconds(worth.service_loss, normal) + _seconds(worth.response_loss, normal),
+        loss_s=_seconds(_lost(worth), normal),
         unknown_s=_seconds(total, ~whole & ~is_setup) + _seconds(under_way),
     )
     weight = _weights(exchanges, spans, pieces, pace)
@@ -429,8 +432,11 @@ def _add_up(
         think_above_s=think_s,
         network_ns=_only(network, whole),
         service_ns=_only(service, whole),
-        own_service_ns=pieces.service + pieces.service_loss if pieces.service_loss.any() else pieces.service,
+        loss_ns=_only(_lost(worth), normal),
+        own_service_ns=pieces.service,
+        own_loss_ns=_lost(pieces),
         own_held_ns=held,
+        probably_lost=probably_lost,
         weight=weight,
         round_trips=np.bincount(exchanges.connection, exchanges.round_trips, count).astype(float)
         + shake_trips

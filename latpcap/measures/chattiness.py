@@ -35,7 +35,7 @@ class ChattinessGroups(Struct, frozen=True):
     """What the ratios are made of, one entry a connection, or one for the whole recording."""
 
     duration_s: Floats
-    """The runtime of the recording, or from the first packet of a connection to its last."""
+    """How much of the runtime was recorded, or from the first packet of a connection to its last."""
     round_trips: Ints
     readable_round_trips: Ints
     """Those of requests that could be read: what was encrypted returns rows that nobody can count."""
@@ -90,7 +90,7 @@ def overall(recording: Recording, connections: ChattinessGroups) -> ChattinessGr
     exchanges = recording.exchanges
     sums = {name: getattr(connections, name).sum(keepdims=True) for name in SUMS}
     return ChattinessGroups(
-        duration_s=np.array([recording.runtime_s]),
+        duration_s=np.array([recording.recorded_s]),
         delta_ms=_pace_of_all(exchanges, exchanges.delta),
         client_ms=_pace_of_all(exchanges, exchanges.client),
         **sums,

@@ -10,7 +10,7 @@ from arro3.core import Table
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from latpcap.measures.budget import Timeline
+from latpcap.measures.budget import Budget, Timeline
 from latpcap.measures.changed_paths import changed_paths
 from latpcap.measures.legs import Proxied
 from latpcap.measures.pacing import pacing
@@ -19,7 +19,7 @@ from latpcap.measures.timing_only import KEYS_PAGE, part_of, timing_only, tls_re
 from latpcap.rtt import LOOPBACK, Baselines, Estimate, Method, Reason
 from latpcap.tables import columns
 from latpcap.tables.recording import Recording
-from latpcap.units import counted, percent
+from latpcap.units import counted, format_s, percent, significant
 
 __all__ = ["ADVICE", "GRAVEST_FIRST", "HealthNote", "core_notes", "gravest_first", "measured_notes", "notes_in"]
 
@@ -235,6 +235,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "that a projection up from there is too short by up to half a round trip for each large message",
         "nothing; to project upwards capture where the RTT is longer, or have the sender use CUBIC",
     ),
+    "files-apart": (
+        "what lies between the files is think time; runtime and projection hold it, rates do not",
+        "give files of one recording; compare others with `latpcap compare`, or rank them with `latpcap rank`",
+    ),
     "loopback": ("waiting for the network and for the server are hard to separate", "capture between two machines"),
     "near-zero-baseline": ("small errors of the RTT are large in the projection", "give the RTT with --rtt-baseline"),
 }
@@ -247,7 +251,7 @@ GRAVEST_FIRST = (
     *("too-many-exchanges", "too-many-connections", "too-many-unrecognised", "too-many-unfinished"),
     *("too-many-unanswered", "too-many-waiting", "too-many-fragments"),
     # times are wrong
-    *("clock-step", "coarse-clock"),
+    *("clock-step", "coarse-clock", "files-apart"),
     # exchanges are missing
     *("capture-drops", "capture-loss", "unreadable", "incomplete-exchanges", "snap-length"),
     # the network's share is less sure
@@ -329,17 +333,18 @@ def notes_in(table: Table) -> list[HealthNote]:
 
 
 def measured_notes(
-    recording: Recording, rtt: Estimate, timeline: Timeline, legs: Proxied | None = None
+    recording: Recording, rtt: Estimate, timeline: Timeline, budget: Budget, legs: Proxied | None = None
 ) -> list[HealthNote]:
-    """What the measures themselves say about their trustworthiness."""
+    """What the measures themselves say about their trustworthiness; `budget` is that of the result."""
     notes = (
         _about_baseline(rtt.of_connections),
         _about_changes(recording, rtt),
         _about_proxies(recording, rtt, legs),
         _about_pacing(recording, rtt),
         _about_reading(recording),
-        _about_time(timeline),
+        _about_time(timeline, budget),
         _about_selection(recording),
+        _about_files(recording),
     )
     return list(chain.from_iterable(notes))
 
@@ -349,6 +354,31 @@ def _about_selection(recording: Recording) -> Iterator[HealthNote]:
     if selected is not None:
         text = f"selected were {selected.part}"
         yield HealthNote("selection", "info", text, selected.connections)
+
+
+def _about_files(recording: Recording) -> Iterator[HealthNote]:
+    """Files that are hardly one recording."""
+    if not recording.gaps:
+        return
+    longest = max(recording.gaps, key=lambda gap: gap.end - gap.begin)
+    before, after = (columns.texts(recording.captures_table, "path")[row] for row in (longest.before, longest.after))
+    lasts = _long((longest.end - longest.begin) / 1e9)
+    text = (
+        f"files do not adjoin: nothing was recorded for {lasts} between {before} and {after}; of the runtime "
+        f"{_long(recording.recorded_s)} were recorded, and rates are of these"
+    )
+    yield HealthNote("files-apart", "warning", text, len(recording.gaps))
+
+
+def _long(seconds: float) -> str:
+    """A time that may be years, in a unit that can be grasped.
+
+    >>> _long(90), _long(5400), _long(163_900_800)
+    ('90.0 s', '1.50 h', '1,900 days')
+    """
+    if seconds < 3600:
+        return format_s(seconds)
+    return f"{significant(seconds / 3600)} h" if seconds < 2 * 86_400 else f"{significant(seconds / 86_400)} days"
 
 
 def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
@@ -435,10 +465,35 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
     if lost:
         text = f"the capture lost {counted(lost, 'byte')} that the receiver acknowledged"
         yield HealthNote("capture-loss", "warning", text, lost)
-    retransmissions = int(columns.column(table, "retransmissions").values[recording.database_rows].sum())
-    if retransmissions:
-        text = f"{counted(retransmissions, 'packet')} {'was' if retransmissions == 1 else 'were'} sent again"
-        yield HealthNote("retransmissions", "info", text, retransmissions)
+    yield from _about_retransmissions(recording)
+
+
+def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
+    """What was sent again, and what of it had been lost."""
+    again, spurious, sent = (
+        int(columns.column(recording.all_connections_table, name).values[recording.database_rows].sum())
+        for name in ("retransmissions", "spurious_retransmissions", "data_packets")
+    )
+    if again:
+        lost = again - spurious
+        text = f"{counted(again, 'packet')} {'was' if again == 1 else 'were'} sent again"
+        if recording.period is not None:  # of a window only what was sent again is known
+            lost = spurious = 0
+        if spurious:
+            text += f"{_some(spurious, again)} though the first copy had arrived"
+        if lost and sent:
+            text += f": at least {lost:,} of {counted(sent, 'packet')} with data {'was' if lost == 1 else 'were'} lost"
+            text += f" ({percent(lost / sent)})"
+        yield HealthNote("retransmissions", "info", text, again)
+
+
+def _some(part: int, whole: int) -> str:
+    """`, 2 of them`; nothing where it is the only one.
+
+    >>> _some(2, 7), _some(2, 2), _some(1, 1)
+    (', 2 of them', ', all of them', '')
+    """
+    return "" if whole == 1 else ", all of them" if part == whole else f", {part:,} of them"
 
 
 def _about_keys(recording: Recording) -> Iterator[HealthNote]:
@@ -464,13 +519,24 @@ def _about_keys(recording: Recording) -> Iterator[HealthNote]:
         yield HealthNote("tls-suite-unsupported", "warning", text, unsupported)
 
 
-def _about_time(timeline: Timeline) -> Iterator[HealthNote]:
+def _about_time(timeline: Timeline, budget: Budget) -> Iterator[HealthNote]:
     if timeline.runtime_s <= 0:
         return
-    loss, unknown = timeline.budget.loss_s / timeline.runtime_s, timeline.budget.unknown_s / timeline.runtime_s
+    loss, unknown = budget.loss_s / timeline.runtime_s, budget.unknown_s / timeline.runtime_s
     if loss > NOTABLE_SHARE:
-        text = f"retransmissions took {percent(loss)} of the runtime, and the projection keeps them"
+        took = f"{format_s(budget.loss_s)} ({percent(loss)} of the runtime)"
+        text = f"lost packets took {took}{_probable(timeline)}, and the projection keeps that"
         yield HealthNote("loss", "warning", text, 1)
     if unknown > NOTABLE_SHARE:
         text = f"{percent(unknown)} of the runtime cannot be divided: exchanges in part"
         yield HealthNote("unknown-time", "warning", text, 1)
+
+
+def _probable(timeline: Timeline) -> str:
+    """What of the loss shows by how long it took alone."""
+    waits = int(np.count_nonzero(timeline.probably_lost))
+    if not waits:
+        return ""
+    probable_s = float(timeline.loss_ns.sum(where=timeline.probably_lost)) / 1e9
+    which = f"{waits:,} {'wait' if waits == 1 else 'waits'} as long as a time-out"
+    return f", {format_s(probable_s)} of it probably ({which}; the lost packet never passed the capture point)"

@@ -57,6 +57,7 @@ class StatementGroups(Struct, frozen=True):
     response_bytes: Ints
     network_s: Floats
     service_s: Floats
+    loss_s: Floats
     response_ms: dict[str, Floats]
     """First packet of the request → last packet of the response; NaN where there is none."""
     delta_ms: dict[str, Floats]
@@ -107,7 +108,8 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
     def total(values: NDArray[np.generic]) -> Ints:
         return passes.sums(groups, values, count)[0]
 
-    network, service = (np.bincount(groups, ns, count) / 1e9 for ns in (timeline.network_ns, timeline.service_ns))
+    parts = (timeline.network_ns, timeline.service_ns, timeline.loss_ns)
+    network, service, loss = (np.bincount(groups, ns, count) / 1e9 for ns in parts)
     executed = exchanges.is_execution
     executions = total(executed)
     timed = executed | (executions == 0)[groups]
@@ -139,6 +141,7 @@ def _grouped(recording: Recording, timeline: Timeline, keys: Ints) -> StatementG
         response_bytes=total(exchanges.response_bytes)[order],
         network_s=network[order],
         service_s=service[order],
+        loss_s=loss[order],
         response_ms=times("response_ms", response_ns(exchanges)),
         delta_ms=times("delta_ms", exchanges.delta),
         client_ms=times("client_ms", exchanges.client),

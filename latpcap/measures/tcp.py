@@ -36,6 +36,10 @@ class TcpResult(Brief, Struct, frozen=True):
     server_window_bytes: int | None
     client_packets: int
     server_packets: int
+    data_packets: int
+    """Those of both that carry data, those that were sent again included."""
+    spurious_retransmissions: int
+    """Of data that had arrived, as acknowledgments show (D-SACK, echoed timestamps)."""
     duplicate_packets: int
     """Captured twice; in no other count."""
     cut_packets: int
@@ -48,6 +52,7 @@ class TcpResult(Brief, Struct, frozen=True):
     """Holes that the capture never filled."""
     zero_windows: int
     timeouts: int
+    """Silences that ended with a retransmission; where both sides waited for one loss it counts once."""
     timeout_ms: float
     stalls: int
     """Packets that waited for a delayed acknowledgment, and how long."""
@@ -60,7 +65,8 @@ def tcp_results(recording: Recording) -> Rows[TcpResult]:
     table, rows = recording.all_connections_table, recording.database_rows
     limits = ("client_mss", "server_mss", "client_window_bytes", "server_window_bytes")
     counts = (
-        *("client_packets", "server_packets", "duplicate_packets", "cut_packets", "offloaded_packets"),
+        *("client_packets", "server_packets", "data_packets", "spurious_retransmissions"),
+        *("duplicate_packets", "cut_packets", "offloaded_packets"),
         *("reordered_packets", "duplicate_acks", "gaps", "zero_windows", "timeouts", "stalls", "clock_steps"),
     )
     numbers = {

@@ -99,6 +99,8 @@ class Basis:
         self.timeline = timeline
         exchanges, budget = recording.exchanges, timeline.budget
         self.runtime_s = timeline.runtime_s
+        self.unrecorded_s = recording.runtime_s - recording.recorded_s
+        """Of it, between files that do not adjoin."""
         self.network_s = budget.network_s + timeline.setup_network_s
         """What the round trips took."""
         self.think_s, self.loss_s, self.transfer_s = budget.think_s, budget.loss_s, budget.transfer_s

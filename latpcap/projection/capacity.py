@@ -240,8 +240,7 @@ class Crowd(Struct, frozen=True):
             return
         per_s, low, high = (1 / (self.hosts.each(side) * self._worse(WORSE, connections, side)) for side in (0, 1, -1))
         text = (
-            f"The hosts get at most about {significant(per_s)} requests a second done "
-            f"({significant(low)} to {significant(high)}), however many connections share the work."
+            "Requests slow each other down at the hosts: the projection takes that for a limit, which may lie higher."
         )
         yield Limit("hosts", per_s, low, high, text)
 

@@ -53,6 +53,8 @@ DEFAULT_LADDER_MS = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 50.0, 100.0)
 
 TYPICAL_RTT_MS = 15.0
 """The RTT that sentences speak of where none was asked for: two sites of one country."""
+FARTHER = 1.35
+"""So many times the capture's RTT is clearly farther."""
 
 GUESS = 0.25
 """A range that reaches farther to either side, as a part of the runtime, is mostly guesswork."""
@@ -272,15 +274,18 @@ def _is_guess(point: Point) -> bool:
 def told_rtt_ms(rtt_ms: Sequence[float], baseline_ms: float) -> float | None:
     """The RTT that sentences speak of: the largest asked for.
 
-    On the default ladder it is the one nearest above a typical distance that is farther than the capture's; where the
-    ladder ends before that, the typical one, which is nearer.
+    On the default ladder it is a typical distance, or the next one that is clearly farther than the capture's; where
+    the ladder ends before that, the typical one, which is nearer. `FARTHER` lies between round RTTs, so that what is
+    measured of one (14.97 or 15.01 ms) does not decide.
 
     >>> told_rtt_ms([1, 80, 3], 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 0.5), told_rtt_ms(DEFAULT_LADDER_MS, 108)
     (80, 15.0, 15.0)
+    >>> [told_rtt_ms(DEFAULT_LADDER_MS, baseline) for baseline in (9.9, 10.1, 14.97, 15.01, 30, 50)]
+    [15.0, 15.0, 30.0, 30.0, 50.0, 100.0]
     """
     if tuple(rtt_ms) != DEFAULT_LADDER_MS:
         return max(rtt_ms, default=None)
-    least = max(TYPICAL_RTT_MS, 2 * baseline_ms)
+    least = max(TYPICAL_RTT_MS, FARTHER * baseline_ms)
     return next((rtt for rtt in rtt_ms if rtt >= least), TYPICAL_RTT_MS)
 
 
@@ -315,7 +320,8 @@ def _now(base: Basis) -> Point:
 
 
 def _point(base: Basis, statements: int, rtt_ms: float, runtime_s: float, least_s: float, most_s: float) -> Point:
-    throughput = statements / runtime_s if runtime_s > 0 else None
+    recorded_s = runtime_s - base.unrecorded_s
+    throughput = statements / recorded_s if recorded_s > 0 else None
     factor = runtime_s / base.runtime_s if base.runtime_s > 0 else None
     return Point(rtt_ms, runtime_s, least_s, most_s, throughput, factor, work=base.work)
 

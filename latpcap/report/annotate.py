@@ -159,7 +159,10 @@ def _of_exchanges(table: Table) -> Iterator[tuple[int, str]]:
     ends = (table.column(f"{name}_end_frame").astype(float) for name in ("request", "response"))
     frames = np.where(np.isnan(request_end := next(ends)), next(ends), request_end)
     order = np.argsort(frames, kind="stable")[: int(np.count_nonzero(~np.isnan(frames)))]
-    names = ("stream", "exchange", "command", "round_trips", "rows", "service_ms", "complete", "error_code")
+    names = (
+        *("stream", "exchange", "command", "round_trips", "rows", "service_ms", "loss_ms", "retransmissions"),
+        *("complete", "error_code"),
+    )
     rows = table[[*names, "request_time", "response_end_time"]][order]
     step = max(ROWS_AT_ONCE, -(-len(order) // MOST_PASSES))
     for begin in range(0, len(order), step):
@@ -188,6 +191,8 @@ def _fact(took_ms: float, row: dict[str, Any]) -> str:
         facts.append(format_ms(took_ms))
     if row["service_ms"] == row["service_ms"]:
         facts.append(f"service {format_ms(row['service_ms'])}")
+    if row["loss_ms"] > 0:
+        facts.append(f"{'loss' if row['retransmissions'] else 'probably loss'} {format_ms(row['loss_ms'])}")
     if row["rows"] == row["rows"]:
         facts.append(counted(int(row["rows"]), "row"))
     if row["error_code"]:

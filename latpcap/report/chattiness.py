@@ -24,7 +24,7 @@ def chattiness_rows(result: Chattiness) -> Iterator[Row]:
 
 def _ratios(result: Chattiness) -> Iterator[Row]:
     trips = counted(result.round_trips, "round trip")
-    yield "round trips a second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.runtime_s)}"
+    yield "round trips a second", _figure(result.round_trips_per_s), f"{trips} in {format_s(result.recorded_s)}"
     yield "round trips a transaction", _figure(result.round_trips_per_transaction), _transactions(result)
     if result.tasks > 1:
         yield "round trips a task", _figure(result.round_trips_per_task), f"{trips} in {counted(result.tasks, 'task')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -199,7 +200,8 @@ class Measures:
     @cached_property
     def health(self) -> tuple[HealthNote, ...]:
         """What limits the trust in all of this, the gravest first."""
-        measured = measured_notes(self.recording, self.rtt, self.timeline, self.legs.told if self.legs else None)
+        legs = self.legs.told if self.legs else None
+        measured = measured_notes(self.recording, self.rtt, self.timeline, self.budget, legs)
         return gravest_first((*core_notes(self.recording), *measured))
 
     @cached_property
@@ -215,7 +217,7 @@ class Measures:
         """The database connections."""
         is_inner = self.legs.is_inner if self.legs else None
         known = self.doubt is None
-        return connection_results(self.recording, self.baselines, self.chattiness, is_inner, knows_network=known)
+        return connection_results(self.recording, self.rtt, self.chattiness, is_inner, knows_network=known)
 
     @property
     def proxied(self) -> Proxied | None:
@@ -231,7 +233,10 @@ class Measures:
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
         """What the application does between two rests of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
-            self._tasks[idle_s, by] = tasks(self.recording, self.rtt, idle_s, by)
+            found = tasks(self.recording, self.rtt, idle_s, by)
+            if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that
+                found = replace(found, effective_round_trips=np.array([self.basis.effective_round_trips]).round(9))
+            self._tasks[idle_s, by] = found
         return self._tasks[idle_s, by]
 
     def findings(self, rtt_ms: Sequence[float]) -> tuple[FindingResult, ...]:
@@ -276,7 +281,11 @@ class Measures:
         recording, rtt = self.recording, self.rtt
         routes = tuple(route_results(recording, self.timeline))
         made_for = chattiness(
-            overall(recording, self.chattiness), self.network_share, routes, count_tasks(recording, rtt)
+            overall(recording, self.chattiness),
+            recording.runtime_s,
+            self.network_share,
+            routes,
+            count_tasks(recording, rtt),
         )
         over_time = minutes_result(minutes(recording, rtt, beyond=True), recording.runtime_s)
         statements = statement_results(self.statements, recording.start_ns)

@@ -62,6 +62,8 @@ class Chattiness(ConnectionChattiness, Displayed, frozen=True):
 
     round_trips: int
     runtime_s: float
+    recorded_s: float
+    """The runtime without gaps between files: what the rate is of."""
     routes: int
     """Routes that statements name in sqlcommenter's tags."""
     route_round_trips: int
@@ -87,10 +89,9 @@ def connection_chattiness(groups: ChattinessGroups, runtime_s: float, known: Boo
 
 
 def chattiness(
-    groups: ChattinessGroups, network_share: float | None, routes: Sequence[RouteResult], tasks: int
+    groups: ChattinessGroups, runtime_s: float, network_share: float | None, routes: Sequence[RouteResult], tasks: int
 ) -> Chattiness:
     """The figures of the recording; its share of the network is that of the summary, TCP handshakes included."""
-    runtime_s = float(groups.duration_s[0])
     figures = {name: values[0] for name, values in _figures(groups, 0.0, np.zeros(1, bool)).items()} | {
         "network_share": network_share,
         "network_s": None if network_share is None else network_share * runtime_s,
@@ -100,6 +101,7 @@ def chattiness(
         **figures,
         round_trips=int(groups.round_trips[0]),
         runtime_s=runtime_s,
+        recorded_s=float(groups.duration_s[0]),
         routes=len(routes),
         route_round_trips=trips,
         round_trips_per_route=ratio(trips, len(routes)),

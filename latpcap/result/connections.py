@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from latpcap.display import Brief
 from latpcap.measures.chattiness import ChattinessGroups
@@ -126,7 +127,7 @@ class ConnectionResult(Brief, Struct, frozen=True):
 
 def connection_results(
     recording: Recording,
-    baselines: Baselines,
+    found: Estimate,
     groups: ChattinessGroups,
     is_inner: Bools | None = None,
     *,
@@ -136,6 +137,7 @@ def connection_results(
 
     `is_inner`: they are a proxy's with a server; `None` where none is.
     """
+    baselines = _over_time(recording, found)
     table, rows = recording.all_connections_table, recording.database_rows
     counts = ("stream", "exchanges", "round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes")
     cancels = columns.column(table, "cancels").ints(-1)[rows]
@@ -159,6 +161,28 @@ def connection_results(
         "chattiness": connection_chattiness(groups, recording.runtime_s, known),
     }
     return Rows({name: values[name] for name in ConnectionResult.__struct_fields__}, ConnectionResult)
+
+
+def _over_time(recording: Recording, found: Estimate) -> Baselines:
+    """The RTT of each connection; where it changed meanwhile the mean of its round trips, in a range of all."""
+    each, phases, own = found.of_connections, found.phases, found.of_phases
+    if not found.has_changed:
+        return each
+    count, trips = len(phases), recording.exchanges.round_trips
+    trips = np.bincount(found.of_exchanges, trips, count)[:count] * np.isfinite(own.baseline[:count])
+    used, of_connection = trips > 0, phases.connection
+    several = np.bincount(of_connection[used], minlength=len(each.baseline)) > 1
+    waited = np.bincount(of_connection[used], (trips * own.baseline[:count])[used], len(several))
+    mean = waited / np.maximum(np.bincount(of_connection[used], trips[used], len(several)), 1)
+    low, high = each.low.copy(), each.high.copy()
+    np.minimum.at(low, of_connection[used], own.low[:count][used])
+    np.maximum.at(high, of_connection[used], own.high[:count][used])
+    return replace(
+        each,
+        baseline=np.where(several, mean, each.baseline),
+        low=np.where(several, low, each.low),
+        high=np.where(several, high, each.high),
+    )
 
 
 def busiest(connections: Sequence[ConnectionResult]) -> list[int]:

@@ -32,6 +32,8 @@ class StatementResult(Brief, Struct, frozen=True):
     response_bytes: int
     network_s: float
     service_s: float
+    loss_s: float
+    """What retransmissions added; no part of the share."""
     share: float | None
     """Of what all statements waited for network and server, 0 to 1."""
     cumulative_share: float | None
@@ -58,7 +60,7 @@ def statement_results(groups: StatementGroups, start_ns: int) -> Rows[StatementR
         **{name: getattr(groups, name) for name in ("fingerprint", "text", "protocol", "rows", "affected_rows")},
         **{name: Numbers(getattr(groups, name)) for name in ("executions", "exchanges", "round_trips")},
         **{name: Numbers(getattr(groups, name)) for name in ("request_bytes", "response_bytes")},
-        **{name: Fractions(getattr(groups, name)) for name in ("network_s", "service_s")},
+        **{name: Fractions(getattr(groups, name)) for name in ("network_s", "service_s", "loss_s")},
         "share": ratios(cost, whole),
         "cumulative_share": ratios(reached, whole),
         "round_trips_per_execution": ratios(trips, groups.executions),

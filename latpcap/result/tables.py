@@ -24,7 +24,7 @@ from latpcap.result.errors import ErrorResult
 from latpcap.result.statements import StatementResult, statement_results
 from latpcap.result.taps import TapsResult, taps_results
 from latpcap.tables import columns
-from latpcap.tables.columns import Codes, nullable, take
+from latpcap.tables.columns import Codes, Ints, nullable, take
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import BLOCK, MOST_PASSES, PIECE, Table
 from latpcap.tables.values import Column, Names, Rows
@@ -258,7 +258,8 @@ class _Block:
             "parameters": lambda: nullable(self._of.parameters[self.begin : self.end]),
             "tags": lambda: (Array(recording.tag_texts, DataType.string()), self._ints("tags", -1)),
             "fingerprint": lambda: (recording.statement_texts, exchanges.fingerprint),
-            "service_ms": self._service_ms,
+            "service_ms": lambda: self._known_ms(self._of._measures.timeline.own_service_ns),
+            "loss_ms": lambda: self._known_ms(self._of._measures.timeline.own_loss_ns),
             "request_spread_ms": lambda: _span_ms(exchanges.request_spread),
             "response_spread_ms": lambda: _span_ms(exchanges.response_spread),
             "stalled_ms": lambda: nullable(exchanges.stalled / MS),
@@ -273,10 +274,11 @@ class _Block:
         column = exchanges.core(name).column(name).combine_chunks()
         return column.cast(column.type)  # forgets that nothing was null in these rows
 
-    def _service_ms(self) -> Array:
-        exchanges, measures, rows = self._exchanges, self._of._measures, slice(self.begin, self.end)
-        known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(measures.rtt.each_baseline[rows])
-        return nullable(np.asarray(measures.timeline.own_service_ns[rows] / MS), known)
+    def _known_ms(self, times: Ints) -> Array:
+        """Those of the block in ms, null where the wait or the RTT is not known."""
+        exchanges, rows = self._exchanges, slice(self.begin, self.end)
+        known = exchanges.complete & (exchanges.waited >= 0) & ~np.isnan(self._of._measures.rtt.each_baseline[rows])
+        return nullable(np.asarray(times[rows] / MS), known)
 
     def _ints(self, name: str, missing: int) -> NDArray[np.int64]:
         return columns.column(self._exchanges.core(name), name).ints(missing)
@@ -334,6 +336,7 @@ EXCHANGE_COLUMNS = (
     "wait",
     "error_code",
     "response_ms",
+    "loss_ms",
 )
 
 

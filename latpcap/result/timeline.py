@@ -4,7 +4,7 @@ A recording of few exchanges is drawn exchange by exchange. A longer one is cut 
 the seconds that its exchanges spent on each part; stretches in which a connection did nothing are left out.
 
 ```text
-block       gap | stall | network | service | transfer | setup | unknown        in microseconds, one list each
+block       gap | stall | network | service | loss | transfer | setup | unknown        in microseconds, one list each
 stretch     the same within equal stretches; `count` says how many exchanges began in it
 ```
 """
@@ -106,11 +106,12 @@ def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: T
     length = _us(end) - _us(start)
     waited = np.clip(_us(np.maximum(exchanges.waited, 0)), 0, length)
     served = np.clip(_us(measured.own_service_ns), 0, length)
-    network = np.clip(_us(network_ns.astype(np.int64)), 0, np.maximum(waited - served, 0))
-    service = np.maximum(served, waited - network)
+    lost = np.clip(_us(measured.own_loss_ns), 0, length - served)
+    network = np.clip(_us(network_ns.astype(np.int64)), 0, np.maximum(waited - served - lost, 0))
+    service = np.clip(np.maximum(served, waited - network - lost), 0, length - network - lost)
     whole, setup = exchanges.complete, exchanges.is_setup
     normal = whole & ~setup
-    transfer = length - network - service
+    transfer = length - network - service - lost
     held_within = np.minimum(held_within, transfer)
     held_before = np.where(normal, np.minimum(held_before, _us(start)), 0)
     return _Blocks(
@@ -120,6 +121,7 @@ def _blocks(exchanges: Exchanges, lane_of: Ints, network_ns: Floats, measured: T
             "stall": held_before + np.where(normal, held_within, 0),
             "network": np.where(normal, network, 0),
             "service": np.where(normal, service, 0),
+            "loss": np.where(normal, lost, 0),
             "transfer": np.where(normal, transfer - held_within, 0),
             "setup": np.where(whole & setup, length, 0),
             "unknown": np.where(whole, 0, length),

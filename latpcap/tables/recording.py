@@ -33,6 +33,20 @@ CUT = "under_way_until"
 """A column of connections in a window: `Connections.under_way`."""
 
 
+ADJOIN_NS = 60_000_000_000
+"""Files that follow each other sooner adjoin."""
+
+
+class Gap(Struct, frozen=True):
+    """Nothing was recorded between two files."""
+
+    before: int
+    """Rows of `captures_table`: the file that ends before it, and the one that begins behind it."""
+    after: int
+    begin: int
+    end: int
+
+
 class Connections(Struct, frozen=True):
     """The database connections, one entry each."""
 
@@ -239,6 +253,11 @@ class Exchanges:
     def retransmissions(self) -> Ints:
         """Segments of it that were sent again."""
         return self._ints("retransmissions")
+
+    @property
+    def lost_before(self) -> Ints:
+        """How long time-outs lasted since the exchange before it was over, as it looked where it was captured."""
+        return self._ints("lost_before_ns")
 
     @property
     def stalled(self) -> Ints:
@@ -486,6 +505,33 @@ class Recording:
         data_end = columns.column(table, "data_end").ints(MISSING)[rows]
         last = data_end.max() if (data_end > MISSING).any() else columns.column(table, "end").values[rows].max()
         return max(float(last - self.start_ns), 0.0) / 1e9
+
+    @cached_property
+    def gaps(self) -> list[Gap]:
+        """Where the files do not adjoin: what passed then was not recorded.
+
+        A file begins where the one before it ended, or as soon as there is something to record: a gap is one that lasts
+        for longer than a minute and than both of its files.
+        """
+        begin, end = (columns.column(self.captures_table, name).ints(MISSING) for name in ("first_time", "last_time"))
+        found, latest = list[Gap](), -1
+        for row in np.argsort(begin, kind="stable").tolist():
+            if begin[row] == MISSING:
+                continue
+            if latest >= 0:
+                longest = max(end[latest] - begin[latest], end[row] - begin[row], ADJOIN_NS)
+                if begin[row] - end[latest] > longest:
+                    found.append(Gap(latest, row, int(end[latest] - self.start_ns), int(begin[row] - self.start_ns)))
+            if latest < 0 or end[row] > end[latest]:
+                latest = row
+        return found
+
+    @cached_property
+    def recorded_s(self) -> float:
+        """The runtime without what lies between files that do not adjoin."""
+        runtime_ns = round(self.runtime_s * 1e9)
+        apart = sum(max(min(gap.end, runtime_ns) - max(gap.begin, 0), 0) for gap in self.gaps)
+        return max(self.runtime_s - apart / 1e9, 0.0)
 
     @cached_property
     def clock_stepped_s(self) -> float:

@@ -60,10 +60,10 @@ impl Conversation {
         }
     }
 
-    /// A packet of this connection was sent again.
-    pub fn retransmission(&mut self) {
+    /// A packet of this connection was sent again, after so long a silence where that was a time-out.
+    pub fn retransmission(&mut self, silent_ns: i64) {
         if let Conversation::Known(dialogue) = self {
-            dialogue.pairing.retransmission();
+            dialogue.pairing.retransmission(silent_ns);
         }
     }
 

@@ -62,6 +62,9 @@ pub struct Held {
     pub silent_ns: [i64; 2],
     /// How long it did not send what it might have sent: it paces.
     pub paced_ns: [i64; 2],
+    /// How long retransmission time-outs lasted before the request, since the exchange before it was over: what the client
+    /// had not received, or the server, was sent again.
+    pub lost_ns: i64,
 }
 
 /// Does the client wait for the answer? Decided once, when the request is sent.

@@ -143,9 +143,12 @@ impl Pairing {
         self.awaited = self.open.iter().filter(|open| open.is_awaited()).count();
     }
 
-    /// A packet was sent again while these exchanges were under way.
-    pub fn retransmission(&mut self) {
-        if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
+    /// A packet was sent again, after so long a silence where that was a time-out: while these exchanges were under way, or
+    /// before the next one.
+    pub fn retransmission(&mut self, silent_ns: i64) {
+        if self.open.is_empty() {
+            self.held.lost_ns = self.held.lost_ns.saturating_add(silent_ns);
+        } else if let Some(open) = self.open.iter_mut().find(|open| !open.turned) {
             open.exchange.retransmissions += 1;
         }
     }

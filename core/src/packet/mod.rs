@@ -63,6 +63,10 @@ pub struct Segment<'a> {
     pub window_scale: Option<u8>,
     /// The sender's clock, where the segment has it where most do: right behind the header.
     pub timestamp: Option<u32>,
+    /// The other side's timestamp that it echoes.
+    pub echo: Option<u32>,
+    /// It says that data of the other side came twice (D-SACK).
+    pub came_twice: bool,
     /// The payload that was captured.
     pub payload: &'a [u8],
     /// The payload's length on the wire; more than `payload.len()` where the snap length cut it.

@@ -10,8 +10,10 @@ const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
+const SELECTIVE_ACKNOWLEDGMENT: u8 = 5;
 /// Two no-operations align the timestamps, as RFC 7323 §A recommends: kind 8, length 10, value u32, echo u32.
 const LEADING_TIMESTAMP: [u8; 4] = [NO_OPERATION, NO_OPERATION, 8, 10];
+const LEADING_TIMESTAMP_BYTES: usize = 12;
 
 #[inline(always)]
 pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<'a>) -> Result<Segment<'a>, Malformed> {
@@ -21,7 +23,9 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
         return Err(Malformed::Lengths("TCP"));
     }
     let options = part.bytes.get(FIXED_HEADER..header.min(part.bytes.len())).unwrap_or_default();
-    let timestamp = leading_timestamp(options);
+    let (timestamp, echo) = leading_timestamp(options).unzip();
+    let others = if timestamp.is_some() { &options[LEADING_TIMESTAMP_BYTES..] } else { options };
+    let came_twice = !others.is_empty() && !flags.has(Flags::SYN) && came_twice(others, acknowledgment);
     let options = match flags.has(Flags::SYN) {
         true => Options::read(options),
         false => Options::default(),
@@ -41,6 +45,8 @@ pub(super) fn segment<'a>(packet: &Packet<'_>, addresses: Addresses, part: Part<
         maximum_segment_size: options.maximum_segment_size,
         window_scale: options.window_scale,
         timestamp,
+        echo,
+        came_twice,
         payload: payload.bytes,
         wire_length: u32::try_from(payload.wire).unwrap_or(u32::MAX),
     })
@@ -97,9 +103,27 @@ impl Options {
 }
 
 #[inline]
-fn leading_timestamp(options: &[u8]) -> Option<u32> {
-    let value = options.strip_prefix(&LEADING_TIMESTAMP)?.first_chunk::<4>()?;
-    Some(u32::from_be_bytes(*value))
+fn leading_timestamp(options: &[u8]) -> Option<(u32, u32)> {
+    let [a, b, c, d, rest @ ..] = options.strip_prefix(&LEADING_TIMESTAMP)?.first_chunk::<8>()?;
+    Some((u32::from_be_bytes([*a, *b, *c, *d]), u32::from_be_bytes(*rest)))
+}
+
+/// Does the segment say that data came twice (D-SACK, RFC 2883 §4)? The first block of a selective acknowledgment then
+/// lies below what is acknowledged, or within the second one.
+#[cold]
+fn came_twice(options: &[u8], acknowledgment: u32) -> bool {
+    let mut cursor = Cursor::new(options);
+    while let Ok(Some((kind, mut value))) = next_option(&mut cursor) {
+        if kind == SELECTIVE_ACKNOWLEDGMENT {
+            let mut block = || Some((value.u32_be("left edge").ok()?, value.u32_be("right edge").ok()?));
+            let Some((left, right)) = block() else { return false };
+            let up_to = |one: u32, other: u32| one.wrapping_sub(other) as i32 <= 0;
+            return up_to(right, acknowledgment)
+                || block()
+                    .is_some_and(|(outer_left, outer_right)| up_to(outer_left, left) && up_to(right, outer_right));
+        }
+    }
+    false
 }
 
 /// Kind u8, length u8 (counts both), value; two kinds are a single byte.
@@ -128,9 +152,22 @@ mod tests {
 
     #[test]
     fn the_timestamp_is_read_where_it_usually_is() {
-        assert_eq!(leading_timestamp(&[1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 0, 9]), Some(258));
+        assert_eq!(leading_timestamp(&[1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 0, 9]), Some((258, 9)));
         assert_eq!(leading_timestamp(&[1, 1, 8, 10, 0, 0]), None);
         assert_eq!(leading_timestamp(&[1, 1, 5, 10, 0, 0, 1, 2]), None);
+    }
+
+    #[test]
+    fn a_block_below_the_acknowledgment_or_within_the_next_one_came_twice() {
+        let blocks = |edges: &[u8]| {
+            let edges: Vec<u8> = edges.iter().flat_map(|&edge| [0, 0, 0, edge]).collect();
+            came_twice(&[&[1, 1, 5, 2 + edges.len() as u8], &edges[..]].concat(), 50)
+        };
+        assert!(blocks(&[40, 50]));
+        assert!(blocks(&[60, 70, 55, 80]));
+        assert!(!blocks(&[60, 70]));
+        assert!(!blocks(&[60, 70, 80, 90]));
+        assert!(!came_twice(&[1, 1, 5, 10, 0, 0], 50));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! TCP anomalies of a connection, counted: each kind with the first packet that shows it.
 
+use crate::packet::Segment;
+use crate::side::Side;
+
 /// How often, and the first frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -18,6 +21,17 @@ impl Tally {
     }
 }
 
+/// Data of one side that were sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Resent {
+    /// Of so many packets nothing tells whether they had arrived.
+    untold: u32,
+    /// So many had, by other signs: the receiver may say so once more.
+    told: u32,
+    /// Where the first of them ends that is not acknowledged yet, and its timestamp.
+    first: Option<(u32, Option<u32>)>,
+}
+
 /// The anomalies of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
@@ -27,9 +41,16 @@ pub struct Anomalies {
     pub reordered: Tally,
     /// Acknowledgments that say again what is missing.
     pub duplicate_acks: Tally,
-    /// Retransmissions that their sender waited for in silence, and how long.
+    /// Retransmissions that their sender waited for in silence, and how long. Where both sides waited for the same loss
+    /// it counts once, from when the first of them fell silent.
     pub timeouts: Tally,
     pub timeout_ns: i64,
+    /// When the last one began and ended.
+    timed_out: Option<(i64, i64)>,
+    /// Retransmissions of what had arrived.
+    pub spurious: u64,
+    /// What each side sent again, as far as nothing tells yet whether it had arrived.
+    resent: [Resent; 2],
     /// Data that a delayed acknowledgment held back, and how long.
     pub stalls: Tally,
     pub stalled_ns: i64,
@@ -55,9 +76,67 @@ impl Tally {
 }
 
 impl Anomalies {
-    pub fn timed_out(&mut self, frame: u64, silent_ns: i64) {
-        self.timeouts.add(frame);
-        self.timeout_ns = self.timeout_ns.saturating_add(silent_ns);
+    /// A side sends again after so long a silence: as much of that as was not counted yet.
+    pub fn timed_out(&mut self, frame: u64, time_ns: i64, silent_ns: i64) -> i64 {
+        let before_ns = self.timeout_ns;
+        let fell_silent_ns = time_ns.saturating_sub(silent_ns);
+        let (began_ns, ended_ns) = self.timed_out.unwrap_or((fell_silent_ns, fell_silent_ns));
+        // The other side's time-out for the same loss began about when this one did; the next one where that ended.
+        if fell_silent_ns >= began_ns.saturating_add(ended_ns.saturating_sub(began_ns) / 2) {
+            self.timeouts.add(frame);
+            let more_ns = time_ns.saturating_sub(fell_silent_ns.max(ended_ns));
+            self.timeout_ns = self.timeout_ns.saturating_add(more_ns);
+            self.timed_out = Some((fell_silent_ns, time_ns));
+        } else {
+            for more_ns in [time_ns.saturating_sub(ended_ns), began_ns.saturating_sub(fell_silent_ns)] {
+                self.timeout_ns = self.timeout_ns.saturating_add(more_ns.max(0));
+            }
+            self.timed_out = Some((began_ns.min(fell_silent_ns), ended_ns.max(time_ns)));
+        }
+        self.timeout_ns - before_ns
+    }
+
+    /// `side` sends data again; `has_arrived`: they had been acknowledged.
+    pub fn sent_again(&mut self, side: Side, segment: &Segment<'_>, has_arrived: bool) {
+        let resent = &mut self.resent[side as usize];
+        if has_arrived {
+            self.spurious += 1;
+            resent.told += 1;
+            return;
+        }
+        resent.untold += 1;
+        resent.first.get_or_insert((segment.sequence.wrapping_add(segment.wire_length), segment.timestamp));
+    }
+
+    /// The other side of `side`, whose data this acknowledges, says what came twice, or which copy it answers: one with
+    /// an older timestamp than the second copy (Eifel, RFC 3522).
+    #[inline]
+    pub fn acknowledged(&mut self, side: Side, segment: &Segment<'_>) {
+        let resent = &mut self.resent[side as usize];
+        if resent.told == 0 && resent.untold == 0 {
+            return;
+        }
+        let covered = resent.first.take_if(|&mut (end, _)| segment.acknowledgment.wrapping_sub(end) as i32 >= 0);
+        let answers = covered.and_then(|(_, timestamp)| Some(segment.echo?.wrapping_sub(timestamp?) as i32));
+        let is_spurious = match (segment.came_twice, answers) {
+            (true, _) if resent.told > 0 => {
+                resent.told -= 1;
+                return;
+            }
+            (true, _) => true,
+            (false, None) => return,
+            (false, Some(later)) => later < 0,
+        };
+        if resent.untold > 0 {
+            resent.untold -= 1;
+            resent.told += u32::from(is_spurious && !segment.came_twice);
+            self.spurious += u64::from(is_spurious);
+        }
+    }
+
+    /// The client was the server all along.
+    pub fn swap_sides(&mut self) {
+        self.resent.swap(0, 1);
     }
 
     pub fn stalled(&mut self, frame: u64, stalled_ns: i64) {
@@ -77,6 +156,7 @@ impl Anomalies {
         self.duplicate_acks.join(other.duplicate_acks);
         self.timeouts.join(other.timeouts);
         self.timeout_ns = self.timeout_ns.saturating_add(other.timeout_ns);
+        self.spurious = self.spurious.saturating_add(other.spurious);
         self.stalls.join(other.stalls);
         self.stalled_ns = self.stalled_ns.saturating_add(other.stalled_ns);
         self.offloaded.join(other.offloaded);
@@ -84,5 +164,69 @@ impl Anomalies {
         self.clock_steps.join(other.clock_steps);
         self.clock_stepped_ns = self.clock_stepped_ns.saturating_add(other.clock_stepped_ns);
         self.zero_windows.join(other.zero_windows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Time-outs as `(fell silent, sent again)`: how many, and how long in all.
+    fn timed_out(waits: &[(i64, i64)]) -> (u64, i64) {
+        let mut anomalies = Anomalies::default();
+        for &(from, to) in waits {
+            anomalies.timed_out(1, to, to - from);
+        }
+        (anomalies.timeouts.count, anomalies.timeout_ns)
+    }
+
+    #[test]
+    fn what_both_sides_wait_for_counts_once() {
+        assert_eq!(timed_out(&[(5, 210), (0, 215)]), (1, 215));
+        assert_eq!(timed_out(&[(0, 215), (5, 220)]), (1, 220));
+        assert_eq!(timed_out(&[(0, 215), (5, 210)]), (1, 215), "captured in another order");
+    }
+
+    /// How many of the client's packets were sent again though they had arrived; each is sent again at 200 with the
+    /// timestamp 200, and acknowledged by what comes back: what it echoes, and whether it says that data came twice.
+    fn spurious(has_arrived: &[bool], came_back: &[(u32, bool)]) -> u64 {
+        let mut anomalies = Anomalies::default();
+        let segment = |timestamp, echo, came_twice| Segment {
+            timestamp,
+            echo,
+            came_twice,
+            wire_length: 10,
+            acknowledgment: 100,
+            ..crate::stream::tests::segment(crate::packet::Flags::ACK)
+        };
+        for &arrived in has_arrived {
+            anomalies.sent_again(Side::Client, &Segment { sequence: 90, ..segment(Some(200), None, false) }, arrived);
+        }
+        for &(echo, came_twice) in came_back {
+            anomalies.acknowledged(Side::Client, &segment(None, Some(echo), came_twice));
+        }
+        anomalies.spurious
+    }
+
+    #[test]
+    fn a_packet_whose_first_copy_is_answered_was_sent_again_for_nothing() {
+        assert_eq!(spurious(&[false], &[(100, false)]), 1);
+        assert_eq!(spurious(&[false], &[(200, false)]), 0, "the second copy is");
+    }
+
+    #[test]
+    fn a_packet_that_came_twice_counts_once_however_that_is_known() {
+        assert_eq!(spurious(&[false], &[(200, true)]), 1);
+        assert_eq!(spurious(&[false], &[(100, false), (200, true)]), 1);
+        assert_eq!(spurious(&[true], &[(200, true)]), 1);
+        assert_eq!(spurious(&[true, false], &[(200, true), (200, true)]), 2);
+        assert_eq!(spurious(&[false], &[(200, false), (200, true)]), 0, "nothing is left that it can be said of");
+    }
+
+    #[test]
+    fn one_after_the_other_they_add_up() {
+        assert_eq!(timed_out(&[(0, 200), (200, 600)]), (2, 600));
+        assert_eq!(timed_out(&[(2, 207), (0, 215), (207, 617), (215, 645)]), (2, 645), "both sides, twice");
+        assert_eq!(timed_out(&[(0, 200), (1000, 1200)]), (2, 400));
     }
 }

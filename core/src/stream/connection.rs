@@ -55,6 +55,8 @@ pub struct Connection {
     pub readings: [Readings; 2],
     /// Packets captured of the client and of the server, duplicates not counted.
     pub packets: [u64; 2],
+    /// Those of both that carry data.
+    pub data_packets: u64,
     /// Most connections have none.
     anomalies: Option<Box<Anomalies>>,
     duplicates: Duplicates,
@@ -71,8 +73,8 @@ pub struct Connection {
 pub struct Arrival<'a> {
     /// Bytes that can be read now.
     pub chunk: Option<Chunk<'a>>,
-    /// It repeats bytes that were sent before.
-    pub retransmission: bool,
+    /// It repeats bytes that were sent before: after so long a time-out that is not counted yet, 0 for none.
+    pub sent_again: Option<i64>,
     /// How long a delayed acknowledgment had held it back; 0 for most.
     pub stalled_ns: i64,
     /// How its sender had waited for acknowledgments.
@@ -131,6 +133,7 @@ impl Connection {
             fastest_answer_ns: [None; 2],
             readings: Default::default(),
             packets: [0; 2],
+            data_packets: 0,
             anomalies: None,
             duplicates: Duplicates::default(),
             other_taps: None,
@@ -217,6 +220,10 @@ impl Connection {
         let accepted = self.streams.accept(side, segment);
         if segment.wire_length > 0 {
             self.last_data_ns = self.last_data_ns.max(Some(segment.time_ns));
+            self.data_packets += 1;
+        }
+        if let Some(anomalies) = &mut self.anomalies {
+            anomalies.acknowledged(side.other(), segment);
         }
         let sample = match accepted.acknowledged.filter(|_| !self.elsewhere) {
             Some(Acknowledged::Sample(sample)) => {
@@ -231,10 +238,12 @@ impl Connection {
             None => None,
         };
         let (silence, paced_ns) = self.held(side, segment, &accepted);
-        let stalled_ns = self.sent(side, segment, &accepted);
+        let (sent_again, stalled_ns) = match accepted.sending {
+            Sending::Again => (Some(self.sent_again(side, segment)), 0),
+            _ => (None, self.sent(side, segment, &accepted)),
+        };
         self.headers(side, segment);
-        let retransmission = accepted.sending == Sending::Again;
-        Some(Arrival { chunk: accepted.chunk, retransmission, stalled_ns, silence, paced_ns, sample })
+        Some(Arrival { chunk: accepted.chunk, sent_again, stalled_ns, silence, paced_ns, sample })
     }
 
     /// The packets of it that were captured last, without their bytes.
@@ -341,7 +350,7 @@ impl Connection {
         let again = self.handshake.note(side, segment);
         let silent_ns = segment.time_ns.saturating_sub(self.last_ns);
         if again && silent_ns >= pace::TIMEOUT_NS {
-            self.anomalies_mut().timed_out(segment.frame, silent_ns);
+            self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns);
         }
         if let Some(rtt_ns) = self.handshake.rtt_ns() {
             self.streams.soonest_retransmission_ns = rtt_ns;
@@ -364,7 +373,7 @@ impl Connection {
     /// What the data of the segment shows; how long a delayed acknowledgment had held them back.
     #[inline]
     fn sent(&mut self, side: Side, segment: &Segment<'_>, accepted: &Accepted<'_>) -> i64 {
-        let (frame, time_ns) = (segment.frame, segment.time_ns);
+        let frame = segment.frame;
         if accepted.duplicate_ack {
             self.anomalies_mut().duplicate_acks.add(frame);
         }
@@ -378,15 +387,20 @@ impl Connection {
                 self.readings[side as usize].note(segment);
                 return self.sent_new(side, segment);
             }
-            Sending::Again => {
-                if let Some(silent_ns) = self.paces[side as usize].sent_again(time_ns) {
-                    self.anomalies_mut().timed_out(frame, silent_ns);
-                }
-            }
             Sending::Overtaken => self.anomalies_mut().reordered.add(frame),
-            Sending::Nothing => {}
+            Sending::Again | Sending::Nothing => {}
         }
         0
+    }
+
+    /// How long the time-out lasted after which these data are sent again, as far as it is not counted yet.
+    fn sent_again(&mut self, side: Side, segment: &Segment<'_>) -> i64 {
+        let has_arrived = self.streams.is_acknowledged(side);
+        let acknowledges_all = self.streams.is_acknowledged(side.other());
+        self.anomalies_mut().sent_again(side, segment, has_arrived);
+        self.paces[side.other() as usize].peer_sent(acknowledges_all);
+        let silent_ns = self.paces[side as usize].sent_again(segment.time_ns);
+        silent_ns.map_or(0, |silent_ns| self.anomalies_mut().timed_out(segment.frame, segment.time_ns, silent_ns))
     }
 
     /// How long new data waited for acknowledgments, and for their sender's pace.
@@ -451,6 +465,9 @@ impl Connection {
         self.readings.swap(0, 1);
         self.fastest_answer_ns.swap(0, 1);
         self.samples.swap_sides();
+        if let Some(anomalies) = &mut self.anomalies {
+            anomalies.swap_sides();
+        }
     }
 }
 
@@ -486,6 +503,8 @@ const NOTHING: Segment<'static> = {
         maximum_segment_size: None,
         window_scale: None,
         timestamp: None,
+        echo: None,
+        came_twice: false,
         payload: &[],
         wire_length: 0,
     }

@@ -199,6 +199,8 @@ impl Tables {
             ("gaps", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.connection.streams.gaps)))),
             ("client_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Client as usize]))),
             ("server_packets", numbers(rows.iter().map(|row| row.connection.packets[Side::Server as usize]))),
+            ("data_packets", numbers(rows.iter().map(|row| row.connection.data_packets))),
+            ("spurious_retransmissions", numbers(anomalies().map(|anomalies| anomalies.spurious))),
             ("duplicate_packets", anomaly(|anomalies| anomalies.duplicates)),
             ("cut_packets", anomaly(|anomalies| anomalies.cut)),
             ("offloaded_packets", anomaly(|anomalies| anomalies.offloaded)),

@@ -277,6 +277,8 @@ mod tests {
             maximum_segment_size: None,
             window_scale: None,
             timestamp: Some(7),
+            echo: None,
+            came_twice: false,
             payload: &[],
             wire_length: length,
         }

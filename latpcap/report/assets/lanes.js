@@ -3,7 +3,7 @@
 import { colour } from "./charts.js";
 
 /** Bottom to top in a lane. */
-export const PART_NAMES = ["stall", "network", "service", "transfer", "setup", "unknown"];
+export const PART_NAMES = ["stall", "network", "service", "loss", "transfer", "setup", "unknown"];
 
 /** A lane with the start and the end of each block in µs and its parts; `stretch` is the length where all are equal. */
 export function unpack(lane, stretch) {

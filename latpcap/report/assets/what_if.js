@@ -89,7 +89,7 @@ function figures(rtt, job, there, fixes) {
   const rows = [
     ["against the capture", comparison(there.runtime)],
     ["waiting for the network", total > 0 ? percent(networkAt(job, rtt) / total) : "–"],
-    ["each further millisecond", `+ ${formatS(there.slope)}`],
+    ["each further millisecond there", `+ ${formatS(there.slope)}`],
     ["statements per second", there.throughput === null ? "–" : significant(there.throughput)],
   ];
   if (fixes.size) rows.push(["saved by the fixes", formatS(savedBy(data, fixes, rtt))]);
