@@ -50,13 +50,14 @@ def test_hardly_anything_is_loaded_before_that_is_so() -> None:
 
 
 @pytest.fixture
-def waiting(request: pytest.FixtureRequest) -> Iterator[Waiting]:
+def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Waiting]:
     """latpcap with a capture read from a pipe that stays open; the parameters are its arguments."""
     process = subprocess.Popen(
         [*LATPCAP, *getattr(request, "param", ["analyze", "-"])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        cwd=tmp_path,
         env=dict(os.environ),  # readline exports COLUMNS=80 behind Python's back
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
@@ -105,6 +106,13 @@ def test_the_second_ctrl_c_ends_at_once(waiting: Waiting) -> None:
 def test_what_needs_whole_capture_is_ended_by_the_first(waiting: Waiting) -> None:
     waiting.send_signal(signal.SIGINT)
     assert ended(waiting)[:2] == (128 + signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("waiting", [["scan", "-", "-o", "dataset"]], indirect=True)
+def test_of_a_part_no_dataset_is_kept(waiting: Waiting, tmp_path: Path) -> None:
+    waiting.send_signal(signal.SIGINT)
+    assert ended(waiting)[:2] == (128 + signal.SIGINT, "")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_pipe_that_ends_by_the_same_ctrl_c_is_read_to_its_end() -> None:
