@@ -12,7 +12,6 @@ from builder import Conn, Ex, build
 from speed.traffic import wire as tcp
 
 import latpcap
-
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MAX_STATEMENTS
