@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import mysql_wire
 import numpy as np
 import pytest
 from builder import Conn, Ex, build
+from speed.traffic import wire as tcp
 
+import latpcap
 from latpcap.capture import Capture
 from latpcap.errors import UsageError
 from latpcap.findings.groups import MAX_STATEMENTS
@@ -55,6 +59,16 @@ def test_four_repeats_are_no_n_plus_one() -> None:
 def test_more_repeats_than_the_source_has_rows_are_no_n_plus_one() -> None:
     few = Ex(sql="select id from parents", rows=3, parameters=1)
     assert "n+1" not in codes(only(few, *(child(number) for number in range(9))))
+
+
+def poll(pause_ms: float) -> Conn:
+    return only(*[Ex(sql="select state from jobs", rows=1, parameters=7, client_ms=pause_ms)] * 30, rtt_ms=9)
+
+
+@pytest.mark.parametrize(("pause_ms", "severity"), [(45_000, "low"), (2, "high")])
+def test_a_poll_whose_fix_saves_next_to_nothing_at_every_rtt_is_of_low_severity(pause_ms: float, severity: str) -> None:
+    found = Capture(build([poll(pause_ms)])).analyze([1, 15]).findings
+    assert [(each.code, each.severity) for each in found] == [("repeated-query", severity)]
 
 
 def test_think_time_between_the_repeats_makes_them_separate_work() -> None:
@@ -178,6 +192,36 @@ def test_pings_of_an_idle_connection_test_nothing() -> None:
 
 def test_settings_at_the_beginning_belong_to_the_connection() -> None:
     assert codes(only(*[Ex(sql="set names utf8")] * 8, child(1), child(2))) == ["healthy"]
+
+
+def connections_that_ask(path: Path, question: str) -> Path:
+    """13 connections one after the other at 13.8 ms: a setting, the same question 30 times, one read of their own."""
+    records: list[bytes] = []
+    for number in range(13):
+        wire = tcp.Wire(13_800_000, tcp.client(number))
+        wire.now_ns += number * 1_200_000_000
+        greeting = mysql_wire.greeting("10.11.6-MariaDB").replace(b"abcdefgh", b"%08d" % number)
+        records += [*wire.open(), wire.packet(1, tcp.PUSH_ACK, greeting)]
+        records += wire.ask(mysql_wire.login("lab", "lab"), mysql_wire.message(2, mysql_wire.OK))
+        for sql in ("set names utf8", *[question] * 30, f"select a from t where b = {number}"):
+            records += wire.ask(mysql_wire.query(sql), mysql_wire.result(1))
+        records += wire.close(mysql_wire.message(0, b"\x01"))
+    tcp.write(path, records)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "saved"),
+    [
+        ("select version(), database(), user()", "repeated-query", 13 * 30 - 1),
+        ("select version()", "session-chatter", 13 * 30),
+    ],
+)
+def test_a_question_that_is_asked_again_and_again_opens_no_connection(
+    tmp_path: Path, question: str, found: str, saved: int
+) -> None:
+    findings = latpcap.read(connections_that_ask(tmp_path / "asks.pcap", question)).analyze([15]).findings
+    assert [(each.code, each.round_trips_saved) for each in findings] == [(found, saved)]
 
 
 def test_settings_between_statements_are_chatter() -> None:

@@ -112,3 +112,8 @@ def round_trips_of_work(capture: Capture) -> int:
     table = Table.from_arrow(capture.exchanges)
     rows = zip(table["purpose"].to_pylist(), table["round_trips"].to_pylist(), strict=True)
     return sum(round_trips for purpose, round_trips in rows if purpose != "setup")
+
+
+def test_a_server_that_refuses_to_encrypt_leaves_the_connection_clear() -> None:
+    (encryption,) = Table.from_arrow(read("firebird/go-firebirdsql-refused").connections)["encryption"].to_pylist()
+    assert encryption is None

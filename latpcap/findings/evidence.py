@@ -30,8 +30,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-MAX_SETTINGS = 5
-"""So often a driver does not set or ask for the same to open one connection."""
+MIN_QUESTIONS = 5
+"""So often a driver does not ask for the same to open one connection. (It may well set the same again.)"""
+QUESTIONS = ("select ", "show ")
+"""How a statement begins that asks the session for something."""
 MAX_LOOKUPS = 5
 """Catalog reads that belong to the opening of a connection; what reads more is the application itself."""
 
@@ -305,19 +307,21 @@ class Evidence:
         setting_up = self.exchanges.is_setup | self.is_session | self.is_begin | self.is_end | self.is_ping
         unknown = self.exchanges.is_execution & (self.kind.codes < 0)
         works = (self.is_prepare & self._is_of_application) | self.is_execution | self.is_fetch | unknown
-        works &= (~setting_up | self._insists) & ~self._looks_around
+        works = (works & ~setting_up & ~self._looks_around) | self.insists
         so_far = np.cumsum(works)
         first = self.exchanges.is_first
         base: Ints = (so_far - works)[first]
         return bools((so_far - base[np.cumsum(first) - 1] == 0) & ~self.is_goodbye)
 
-    @property
-    def _insists(self) -> Bools:
-        """Sets or asks for the same of the session so often on one connection that no driver does it to open it."""
-        rows = np.flatnonzero(self.is_session & (self.exchanges.fingerprint >= 0))
-        insists = np.zeros(len(self.exchanges), bool)
+    @cached_property
+    def insists(self) -> Bools:
+        """Asks for the same of the session so often on one connection that no driver does it to open it."""
+        perhaps = self.texts.holding(*QUESTIONS).tolist()
+        asks = [number for number in perhaps if self.texts[number].startswith(QUESTIONS)]
+        rows = np.flatnonzero(self.is_session & self.runs(asks))
         alike = Groups.of(rows, self.exchanges.connection[rows], self.exchanges.fingerprint[rows])
-        insists[alike.where(alike.sizes >= MAX_SETTINGS).rows] = True
+        insists = np.zeros(len(self.exchanges), bool)
+        insists[alike.where(alike.sizes >= MIN_QUESTIONS).rows] = True
         return bools(insists)
 
     @cached_property

@@ -8,7 +8,7 @@ use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
 use crate::layers::Unwrap;
-use crate::protocols::opaque::{Opaque, Push};
+use crate::protocols::opaque::{Opaque, Push, WIRE_ENCRYPTION};
 use crate::protocols::tls::Tls;
 use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, Start};
 use crate::session::Session;
@@ -336,9 +336,10 @@ impl Dialogue {
                 self.tls = Some(Box::new(Encrypted::new(inner)));
             }
             Layer::Encrypted { login } => {
-                self.session.encryption = Some("wire encryption");
+                let asked = self.pairing.is_open();
+                self.session.encryption = (!asked).then_some(WIRE_ENCRYPTION);
                 self.pairing.end_with_next();
-                self.decoder = Box::new(Opaque::new(self.pairing.is_open(), login));
+                self.decoder = Box::new(Opaque::encrypted(asked, login));
                 self.wrap(|| None);
             }
             Layer::Push => {

@@ -14,6 +14,9 @@ use crate::side::Side;
 /// What `--decode-as` calls such a stream; the second name is the old one.
 pub const NAMES: [&str; 2] = ["opaque", "turns"];
 
+/// Encryption of the database's own, below no TLS.
+pub const WIRE_ENCRYPTION: &str = "wire encryption";
+
 /// A stream of which nothing is known but what its first bytes show.
 pub fn start(opening: &Opening<'_>) -> Start {
     let layer = record::is_handshake(opening.client).then_some(Layer::Tls);
@@ -33,6 +36,8 @@ pub struct Opaque {
     greets: bool,
     /// The exchanges of the login that are still to come.
     login: &'static [&'static str],
+    /// The client has asked for encryption, and nobody has said anything since.
+    asked: bool,
 }
 
 impl Opaque {
@@ -40,6 +45,11 @@ impl Opaque {
     /// certainly are.
     pub fn new(opened: bool, login: &'static [&'static str]) -> Opaque {
         Opaque { client_spoke: opened, login, ..Opaque::default() }
+    }
+
+    /// As `new`; `asked`: nobody has agreed to the encryption yet. A server that refuses it hangs up.
+    pub fn encrypted(asked: bool, login: &'static [&'static str]) -> Opaque {
+        Opaque { asked, ..Opaque::new(asked, login) }
     }
 
     /// A stream of which nothing is known. `from_start`: its first byte is the first that was captured.
@@ -84,7 +94,10 @@ impl Decoder for Opaque {
         Ok(Frame::Message { head: 1, length: bytes.len() as u64 })
     }
 
-    fn message(&mut self, message: &Message<'_>, _: &mut Context<'_>) -> Result<Meaning, Lost> {
+    fn message(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Meaning, Lost> {
+        if std::mem::take(&mut self.asked) {
+            context.session.encryption = Some(WIRE_ENCRYPTION);
+        }
         Ok(self.turn(message.side))
     }
 

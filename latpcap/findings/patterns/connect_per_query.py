@@ -29,7 +29,7 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate a pair of client and server: all connections but those that were open at the same time can go."""
     connections = evidence.recording.connections
     used = np.flatnonzero(_used(evidence))
-    works = (evidence.is_execution | evidence.is_ping) & ~evidence.is_fetch
+    works = (evidence.is_execution | evidence.is_ping | evidence.insists) & ~evidence.is_fetch
     statements = np.bincount(evidence.exchanges.connection[works], minlength=len(connections))
     costs = _costs(evidence)
     if len(used) < MIN_CONNECTIONS:
@@ -79,7 +79,7 @@ def _used(evidence: Evidence) -> Bools:
     exchanges, recording = evidence.exchanges, evidence.recording
     count = len(recording.connections)
     refused = np.bincount(exchanges.connection[exchanges.is_setup & evidence.failed], minlength=count) > 0
-    works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping) & evidence.waits
+    works = (evidence.is_execution | evidence.is_fetch | evidence.is_ping | evidence.insists) & evidence.waits
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)
     begun[exchanges.connection[evidence.is_late]] = False
