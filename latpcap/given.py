@@ -116,7 +116,8 @@ def tcp_port(given: Any) -> int:
     >>> tcp_port(5432), tcp_port("3306")
     (5432, 3306)
     """
-    port = given if isinstance(given, int) else port_number(given) if isinstance(given, str) else None
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    port = given if is_number else port_number(given) if isinstance(given, str) else None
     if port is None or not 0 < port < 1 << 16:
         raise UsageError(f"{_shown(given)} is no TCP port: give a number from 1 to 65535")
     return port

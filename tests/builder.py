@@ -134,8 +134,8 @@ class Conn:
     """The server hangs up so long after the last request; the client does right after it."""
     lost_bytes: int = 0
     retransmissions: int = 0
-    same_session: int | None = None
-    """The stream of the first connection with what the server made up for this session."""
+    session: int | None = None
+    """A hash of what the server made up for this session."""
 
 
 def build(connections: list[Conn], notes: list[tuple[str, str, str, int]] | None = None) -> Recording:
@@ -267,7 +267,7 @@ class Tables:
                 "client_window_limit_bytes": c.window_limit_bytes if c.handshake else None,
                 "server_window_limit_bytes": c.window_limit_bytes if c.handshake else None,
                 "cancels": None,
-                "same_session": c.same_session,
+                "session": c.session,
                 "server_first": c.greeting,
                 "exchanges": len(mine),
                 "round_trips": sum(row["round_trips"] for row in mine),
@@ -390,7 +390,7 @@ class Tables:
         types |= {"handshake_retransmitted": BOOL, "client_mss": U32, "server_mss": U32}
         types |= {"client_window_bytes": U64, "server_window_bytes": U64}
         types |= dict.fromkeys(("client_window_limit_bytes", "server_window_limit_bytes"), U64)
-        types |= {"cancels": U32, "same_session": U32, "server_first": BOOL, "exchanges": U32}
+        types |= {"cancels": U32, "session": U64, "server_first": BOOL, "exchanges": U32}
         types |= dict.fromkeys(("round_trips", "request_bytes", "response_bytes", "retransmissions", "lost_bytes"), U64)
         return _table(self.connection_rows, {"stream": U32} | types | {"gaps": U32} | dict.fromkeys(TROUBLES, U64))
 

@@ -64,7 +64,8 @@ def test_every_kind_that_was_measured_is_one_that_can_be_told() -> None:
 
 
 def test_a_projection_downwards_that_is_mostly_guesswork_says_so() -> None:
-    measures = Measures(build([Conn(rtt_ms=15, exchanges=[Ex("query", sql="select ?", service_ms=14)] * 100)]))
+    uneven = [Ex("query", sql="select ?", service_ms=9 + number % 11) for number in range(100)]
+    measures = Measures(build([Conn(rtt_ms=15, exchanges=uneven)]))
     asked = measures.analyze([0.5, 14, 30])
     assert asked.projection.guess_text == ""
     own = [Ex("query", sql="select ?", client_ms=0.4, service_ms=0.4)] * 100

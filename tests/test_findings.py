@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mysql_wire
 import numpy as np
@@ -263,9 +264,9 @@ def test_many_clients_are_found_without_a_look_through_all_exchanges_for_each(mo
     looks: list[tuple[str, ...]] = []
     columns_of = Recording.exchange_columns
 
-    def seen(recording: Recording, *names: str) -> object:
+    def seen(recording: Recording, *names: str, **rows: Any) -> object:
         looks.append(names)
-        return columns_of(recording, *names)
+        return columns_of(recording, *names, **rows)
 
     monkeypatch.setattr(Recording, "exchange_columns", seen)
 

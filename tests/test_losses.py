@@ -116,7 +116,7 @@ def test_where_all_that_was_sent_again_had_arrived_a_slow_server_is_slow() -> No
 def test_a_comment_calls_a_time_out_loss() -> None:
     capture = read_fixture("mysql/nplus1-300-loss2")
     said = comments(capture.analyze(), capture.exchanges)
-    of_frame = {frame: text for frame, texts in said.items() for text in texts if "exchange" in text}
+    of_frame = {frame: text for batch in said for frame, texts in batch for text in texts if "exchange" in text}
     assert "loss 213 ms" in of_frame[33]
     assert "probably" not in of_frame[33]
     assert "probably loss 209 ms" in of_frame[235]

@@ -324,6 +324,6 @@ def test_workers_of_one_server_are_no_proxy() -> None:
 def test_who_waits_longer_is_nearer_to_the_application() -> None:
     """Whatever the clocks of two captures say."""
     far, near = relayed(5)
-    legs = joined_legs(build([replace(near, at_ms=-900, same_session=None), replace(far, same_session=0)]))
+    legs = joined_legs(build([replace(near, at_ms=-900, session=7), replace(far, session=7)]))
     assert legs is not None
     assert legs.is_inner.tolist() == [True, False]

@@ -82,7 +82,8 @@ def _severity(saving: Saving, runtime_s: float) -> str:
     if saving.finding.suggestion:
         return "info"
     saved = float(saving.saved_s[-1]) / runtime_s if runtime_s > 0 else 0.0
-    if runtime_s > 0 and len(saving.saved_s) and float(np.max(saving.saved_s)) < MEDIUM * runtime_s:
+    saves = saving.finding.round_trips_saved > 0 and runtime_s > 0
+    if saves and len(saving.saved_s) and float(np.max(saving.saved_s)) < MEDIUM * runtime_s:
         return "low"  # whatever part of the round trips: a poll waits for its time, at no RTT for the network
     share = max(saving.finding.share, saved)
     return "high" if share >= HIGH else "medium" if share >= MEDIUM else "low"

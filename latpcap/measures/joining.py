@@ -3,7 +3,8 @@
 Two ways to know which connections those are:
 
 - What the server made up for a session (salt, connection number, cancel key, TLS random) is on both: a relay, NAT, a
-  port that is forwarded. One packet proves it, whatever else was captured.
+  port that is forwarded. One packet proves it, whatever else was captured, where each leg asks another server. What two
+  connections to the same server share, nobody made up for one of them.
 - The same statements, with their literals, each within its own in time: a pooler, which greets by itself. Nearly all of
   both sides have to be joined. Where the proxy's host shows it, it is the server of the ones and the client of the
   others. On one machine all have one address: there the proxy answers before its server did in one case of twenty at
@@ -13,8 +14,11 @@ Two ways to know which connections those are:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
@@ -32,6 +36,9 @@ FEW = 0.05
 """On one machine: so many statements may be answered by a proxy before its server did, for one that is well joined."""
 AGREEING = 0.9
 """What lies between both waits varies less than this part of what the application waits."""
+
+CLOCKS_NS = 1_000_000_000
+"""Both legs of a session are open at once, but for what two machines' clocks differ by."""
 
 
 class Joined(Struct, frozen=True, eq=False):
@@ -139,19 +146,31 @@ def _passed_on(recording: Recording) -> Ints:
     """
     connections, exchanges = recording.connections, recording.exchanges
     outer = np.full(len(connections), -1)
-    first = columns.column(recording.all_connections_table, "same_session").ints(-1)[recording.database_rows]
-    session = np.where(first >= 0, first, connections.stream)
-    _, session, legs = np.unique(session, return_inverse=True, return_counts=True)
-    members = np.flatnonzero(legs[session] > 1)
+    made_up = columns.column(recording.all_connections_table, "session")
+    known = np.flatnonzero(made_up.is_valid()[recording.database_rows])
+    session = np.full(len(connections), -1)
+    session[known] = numbered(made_up.values[recording.database_rows][known])
+    members = _legs(session, connections.server.codes)
     if not len(members):
         return outer
     timed = np.flatnonzero((exchanges.request != MISSING) & (exchanges.response >= exchanges.request))
     waited = exchanges.response[timed] - exchanges.request[timed]
     usual = np.nan_to_num(Grouped.of(exchanges.connection[timed], waited, len(connections)).quantile(0.5))[members]
     members = members[np.lexsort((connections.start[members], -usual, session[members]))]
-    follows = np.flatnonzero(np.diff(session[members]) == 0)
+    start, end = connections.start[members], connections.end[members]
+    at_once = (start[1:] <= end[:-1] + CLOCKS_NS) & (start[:-1] <= end[1:] + CLOCKS_NS)
+    follows = np.flatnonzero((np.diff(session[members]) == 0) & at_once)
     outer[members[follows + 1]] = members[follows]
     return outer
+
+
+def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> Ints:
+    """The connections whose session others have, too, each with another server."""
+    known = np.flatnonzero(session >= 0)
+    asked = np.unique(np.stack((session[known], server[known].astype(np.int64))), axis=1)[0]
+    count = int(session.max(initial=-1)) + 1
+    legs, servers = np.bincount(session[known], minlength=count), np.bincount(asked, minlength=count)
+    return known[((legs > 1) & (legs == servers))[session[known]]]
 
 
 def _is_terminated(connections: Connections, outer_leg: Ints) -> Bools:

@@ -123,7 +123,7 @@ def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     if _is_special(path):
         with _told(path):
             file = open(path, "wb")  # noqa: SIM115
-        with file:
+        with _told(path), file:  # what was not written is told again when it closes
             yield file
         return
     fresh = os.path.join(os.path.dirname(path), f".latpcap-{secrets.token_hex(8)}.part")
@@ -132,7 +132,7 @@ def written(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
         bits = EVERYBODY if mode is None else OWNER
         file = open(fresh, "xb", opener=lambda name, flags: os.open(name, flags, bits))  # noqa: SIM115
     try:
-        with file:
+        with _told(path), file:
             yield file
         with _told(path):
             if mode not in (None, OWNER):

@@ -18,8 +18,9 @@ COMPARED = 30_000
 
 ESCAPED = re.compile(r"\\(?:[abefnrtv\\]|x[0-9a-fA-F]{2}|[0-7]{3})")
 """How tshark writes what is not printable."""
-MASKED = re.compile(r"\*\*\*|\?")
-"""What stands in the place of a secret."""
+MASKED = re.compile(r"\*\*\*|\?\+?|(?<=\))\+")
+"""What stands in the place of a secret, and of the literals of a statement that speaks of one."""
+COMMENT = re.compile(r"/\*.*?\*/|\s+")
 NEXT_TO_IT = 20
 """Characters behind one that are compared where the end of a statement is not."""
 NOT_PLAIN = re.compile(r"[^!-~]+")
@@ -51,8 +52,8 @@ def is_masked(statement: str, shown: str) -> bool:
     >>> is_masked("set password = '***', a = 1", "set password = 'x', a = 1"), is_masked("select '***'", "select 1")
     (True, False)
     """
-    first, *others = MASKED.split(comparable(statement))
-    rest = comparable(shown)
+    first, *others = MASKED.split(_words(statement))
+    rest = _words(shown)
     if not others or not rest.startswith(first):
         return False
     rest = rest[len(first) :]
@@ -64,6 +65,11 @@ def is_masked(statement: str, shown: str) -> bool:
         rest = rest[found + len(part) :]
     is_cut = max(len(comparable(statement)), len(comparable(shown))) >= COMPARED
     return rest.endswith(last) or (is_cut and last[:NEXT_TO_IT] in rest)
+
+
+def _words(statement: str) -> str:
+    """What a fingerprint keeps of a statement, but for its literals."""
+    return COMMENT.sub("", comparable(statement)).lower().rstrip(";")
 
 
 def described(statement: str, length: int | None = None) -> str:

@@ -188,7 +188,7 @@ impl Tables {
             ("client_window_limit_bytes", window_limit(Side::Client)),
             ("server_window_limit_bytes", window_limit(Side::Server)),
             ("cancels", optional::<UInt32Type>(self.cancelled_connections())),
-            ("same_session", optional::<UInt32Type>(self.same_sessions())),
+            ("session", optional::<UInt64Type>(self.sessions())),
             ("server_first", booleans(rows.iter().map(|row| row.dialogue.is_some_and(|d| d.pairing.greeted)))),
             ("exchanges", Arc::new(UInt32Array::from_iter_values(self.exchanges_per_connection()?))),
             ("round_trips", numbers(self.round_trips_per_connection()?)),
@@ -261,13 +261,9 @@ impl Tables {
         keys(|dialogue| dialogue.session.cancels).map(move |key| victims.get(&key?).copied())
     }
 
-    /// The first connection of the same session, which somebody passed on: of all others of these.
-    fn same_sessions(&self) -> impl Iterator<Item = Option<u32>> {
-        let mut first: HashMap<u64, u32> = HashMap::new();
-        self.conversations.iter().zip(self.streams()).map(move |(conversation, stream)| {
-            let identity = conversation.dialogue()?.session.identity()?;
-            Some(*first.entry(identity).or_insert(stream)).filter(|&known| known != stream)
-        })
+    /// A hash of what the server made up for each session: equal on both sides of whoever passes it on.
+    fn sessions(&self) -> impl Iterator<Item = Option<u64>> {
+        self.conversations.iter().map(|conversation| conversation.dialogue()?.session.identity())
     }
 
     /// What Wireshark calls each connection.

@@ -8,6 +8,7 @@ import numpy as np
 
 from latpcap.findings.evidence import Evidence
 from latpcap.findings.finding import NOTHING, Candidate, Pattern, effect_of
+from latpcap.measures.responses import FEWEST_RESPONSES, responses
 from latpcap.measures.transactions import transactions
 from latpcap.units import counted, percent, significant
 
@@ -20,7 +21,7 @@ PIPELINES = "postgresql"
 def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
     """One candidate: asked for where nothing else was found."""
     share = evidence.timeline.waits.shared_s / evidence.timeline.runtime_s if evidence.timeline.runtime_s > 0 else 0.0
-    much = share >= MUCH
+    much = share >= MUCH and responses(evidence.recording) >= FEWEST_RESPONSES
     title = f"No pattern wastes round trips, and yet the network takes {percent(share)} of the time" if much else ""
     nothing = np.empty(0, np.int64)
     yield Candidate(
