@@ -19,6 +19,7 @@ import latpcap
 from latpcap import _core
 from latpcap.tables.table import Table
 from latpcap.verify import Verification, compare, dissect, mysql, network, ours, postgresql, responses
+from latpcap.verify.texts import HIDDEN
 
 Find = Callable[[str], Path]
 Compared = Callable[[Path], Verification]
@@ -101,6 +102,8 @@ EXPLAINED: dict[str, dict[str, dict[str, int]]] = {
     "zeek-zeek__mysql8-navicat-login-failed.pcap": {COMMANDS: {mysql.LOGIN: 1}, RTT: {network.CAPTURED_TWICE: 1}},
     "zeek-zeek__mysql-9.0.0-query-attributes.pcap": {STATEMENTS: {mysql.ATTRIBUTES: 1}},
     "zeek-zeek__psql-login-no-role.pcap": {RTT: {network.CAPTURED_TWICE: 1}},
+    "OISF-suricata-verify__pgsql-bug-5579__input.pcap": {"PostgreSQL statements": {HIDDEN: 2}},
+    "ntop-nDPI__pgsql.pcap": {"PostgreSQL statements": {HIDDEN: 2}},
 }
 """Reasons by file and measure, and how often each holds."""
 

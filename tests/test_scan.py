@@ -23,7 +23,12 @@ from latpcap.tables.client_groups import client_groups
 from latpcap.units import DEFAULT_MEMORY
 from latpcap.work.weighing import GROUP, weights
 
-MANY = ("mysql/nplus1-300-client", "postgresql/psycopg2-errors", "mysql/unsorted", "postgresql/psycopg2-cursor10")
+MANY = (
+    "mysql/nplus1-300-client",
+    "postgresql/psycopg2-errors",
+    "mysql/nplus1-300-loss2",
+    "postgresql/psycopg2-cursor10",
+)
 """Several protocols; each gets a client and a server of its own."""
 
 

@@ -170,7 +170,8 @@ def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> Ints:
     asked = np.unique(np.stack((session[known], server[known].astype(np.int64))), axis=1)[0]
     count = int(session.max(initial=-1)) + 1
     legs, servers = np.bincount(session[known], minlength=count), np.bincount(asked, minlength=count)
-    return known[((legs > 1) & (legs == servers))[session[known]]]
+    shared: Ints = known[((legs > 1) & (legs == servers))[session[known]]]
+    return shared
 
 
 def _is_terminated(connections: Connections, outer_leg: Ints) -> Bools:
