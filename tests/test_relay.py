@@ -52,9 +52,11 @@ def server() -> Iterator[int]:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        try:
+            yield listener.getsockname()[1]
+        finally:  # a thread that goes on would keep the whole run from its end
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 def echo(connection: socket.socket) -> None:

@@ -98,8 +98,8 @@ class Relay:
         """Return once all that passes is recorded; raise `RecordingError` where that cannot be."""
         _none_leads_back(self._routes)
         routes = [((each.host, each.port), (each.server.host, each.server.port)) for each in self._routes]
-        try:
-            with written_to(self._path, private=True) as file:
+        with written_to(self._path, private=True) as file:
+            try:
                 self._running = _core.Relay(
                     routes,
                     file.name,
@@ -109,10 +109,10 @@ class Relay:
                     bits_per_second=self._bits_per_second,
                     seed=self._seed,
                 )
-        except OSError as error:
-            if error.filename is not None:
-                raise unwritten(self._path, error) from None
-            raise RecordingError(reason(error)) from None
+            except OSError as error:
+                if error.filename is not None:
+                    raise unwritten(self._path, error) from None
+                raise RecordingError(reason(error)) from None
 
     def flush(self) -> None:
         """Return when all that passed so far is in the file."""

@@ -34,7 +34,8 @@ def find(evidence: Evidence, _: int | None) -> Iterator[Candidate]:
         return iter(())  # no bandwidth helps
     seconds = max(evidence.timeline.budget.transfer_s, 1e-9)
     rate = sent * 8 / seconds / 1e6
-    return dominated_by(evidence, "transfer_s", spread, FIX, mbit_per_s=round(rate, 1))
+    sent_again_s = float(spread.sum(where=exchanges.retransmissions > 0)) / 1e9  # may have waited for the copy
+    return dominated_by(evidence, "transfer_s", spread, FIX, sent_again_s, mbit_per_s=round(rate, 1))
 
 
 PATTERN = Pattern(
