@@ -28,7 +28,7 @@ from latpcap.projection.assumptions import (
 from latpcap.projection.basis import AS_IT_IS, Basis, Variant
 from latpcap.projection.capacity import Limit
 from latpcap.projection.classes import Coverage, Work, coverage, coverage_text
-from latpcap.projection.there import HostSaving, budget_there, host_saving
+from latpcap.projection.there import HostSaving, budgets_there, host_saving
 from latpcap.tables.table import Table, Tabular
 from latpcap.units import counted, format_given_ms, format_ms, format_s
 
@@ -173,9 +173,9 @@ def project(
     told = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
     if told is None or told.runtime_s is None:
         return projection
-    there, network_s = budget_there(base, told.rtt_ms, told.runtime_s, projection.conditions)
-    hosts = _hosts(base, told.rtt_ms, told.runtime_s, network_s, projection.conditions)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=there, hosts=hosts)
+    [there] = budgets_there(base, [told.rtt_ms], [told.runtime_s], projection.conditions)
+    hosts = _hosts(base, told.rtt_ms, told.runtime_s, there.network_s, projection.conditions)
+    return replace(projection, budget_now=base.timeline.budget, budget_at=there.budget, hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
