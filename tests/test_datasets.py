@@ -291,6 +291,7 @@ def sign(folder: Path, name: str) -> None:
         ("rtt_samples", "stream", 2**20, "is damaged: it has rows of connections that are not there"),
         ("exchanges", "statement_id", 2**32 - 1, "is damaged: it names texts that are not there"),
         ("connections", "start", 2**63 - 1, "is damaged: `start` is a time that no capture has"),
+        ("exchanges", "stalled_ns", 2**63 - 1, "is damaged: `stalled_ns` is a time that no capture has"),
         ("exchanges", "command", None, "is damaged: `command` is missing in a row"),
         ("connections", "protocol", None, "is damaged: `protocol` is missing in a row"),
     ],

@@ -404,7 +404,8 @@ def _check_visible(texts: Iterable[str | None], name: str) -> None:
 
 def _check_times(table: Table) -> None:
     for name in table.column_names:
-        if DataType.is_timestamp(table.column(name).type):
+        kind = table.column(name).type
+        if DataType.is_timestamp(kind) or (name.endswith("_ns") and DataType.is_integer(kind)):
             times = columns.column(table, name).ints(0)
             if (times > LATEST_NS).any() or (times < -LATEST_NS).any():
                 raise CaptureError(f"`{name}` is a time that no capture has")
