@@ -80,6 +80,8 @@ class Point(Struct, frozen=True):
     """The kind of work that the job is."""
     coverage: Coverage | None = None
     """How often projections of such work in this direction held; `None` where that was not measured."""
+    budget: Budget | None = None
+    """Where the time goes there: the parts sum to `runtime_s`."""
 
 
 _FLOAT, _TEXT = DataType.float64(), DataType.string()
@@ -170,12 +172,20 @@ def project(
 ) -> Projection:
     """Project `base` onto each RTT of `rtt_ms` (default: a ladder), and find the RTT that meets `within_s`."""
     [projection] = projections(base, [AS_IT_IS], rtt_ms, within_s, conditions)
-    told = next((point for point in projection.points if point.rtt_ms == projection.told_rtt_ms), None)
-    if told is None or told.runtime_s is None:
+    known = [(point, point.runtime_s) for point in projection.points if point.runtime_s is not None]
+    if not known:
         return projection
-    [there] = budgets_there(base, [told.rtt_ms], [told.runtime_s], projection.conditions)
-    hosts = _hosts(base, told.rtt_ms, told.runtime_s, there.network_s, projection.conditions)
-    return replace(projection, budget_now=base.timeline.budget, budget_at=there.budget, hosts=hosts)
+    at = [point.rtt_ms for point, _ in known]
+    there = list(budgets_there(base, at, [runtime_s for _, runtime_s in known], projection.conditions))
+    projection = replace(
+        projection,
+        points=tuple(replace(point, budget=each.budget) for (point, _), each in zip(known, there, strict=True)),
+    )
+    if projection.told_rtt_ms is None:
+        return projection
+    place = at.index(projection.told_rtt_ms)
+    hosts = _hosts(base, at[place], known[place][1], there[place].network_s, projection.conditions)
+    return replace(projection, budget_now=base.timeline.budget, budget_at=there[place].budget, hosts=hosts)
 
 
 def _hosts(base: Basis, rtt_ms: float, runtime_s: float, network_s: float, conditions: Conditions) -> HostSaving | None:
