@@ -19,7 +19,7 @@ from latpcap.errors import CaptureError
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints, joined, rows_of
 from latpcap.tables.dataset import manifest
-from latpcap.tables.dataset.layout import RENAMED, WORDS, server_of
+from latpcap.tables.dataset.layout import RENAMED, SERVER_OF_ROW, SEVERAL, WORDS, server_of
 from latpcap.tables.dataset.manifest import DataFile, Manifest
 from latpcap.tables.notes import together
 from latpcap.tables.sources import NOT_SHOWN
@@ -258,11 +258,7 @@ class SavedTables:
                 if file.table != "exchanges":  # of which `_Words` knows the words, and no other text is read
                     _check_texts(table)
                 _check_there(table, EVERYWHERE.get(file.table, ()))
-                if "/server=" in file.path:
-                    server = Array([place.server], DataType.string())
-                    yield table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
-                else:
-                    yield table
+                yield _with_server(table, place)
         except BaseException as error:
             if not isinstance(error, Exception) and type(error).__name__ != PANIC:
                 raise
@@ -296,6 +292,21 @@ class _Place(Struct, frozen=True):
     def server(self) -> str:
         """Whose rows it holds."""
         return server_of(self.file.path)
+
+
+def _with_server(table: Table, place: _Place) -> Table:
+    """The rows with the server that their folder names, or that they name where several servers share a file."""
+    if "/server=" not in place.file.path:
+        return table
+    if place.server != SEVERAL:
+        server = Array([place.server], DataType.string())
+        return table.append_column("server", columns.take(server, np.zeros(len(table), np.int64)))
+    if SERVER_OF_ROW not in table.column_names:
+        return table
+    if not all(name and manifest.SERVER.fullmatch(name) for name in columns.codes(table, SERVER_OF_ROW).names):
+        raise CaptureError(f"a text of `{SERVER_OF_ROW}` is no server")
+    _check_there(table, (SERVER_OF_ROW,))
+    return table.append_column("server", table.column(SERVER_OF_ROW))
 
 
 class _Texts(Struct, frozen=True):
@@ -385,6 +396,8 @@ def _expected(file: DataFile) -> Iterator[tuple[str, DataType]]:
     for field in [] if known is None else [known.field(name) for name in known.names]:
         if field.name != "server" or "/server=" not in file.path:
             yield field.name, field.type
+    if file.table == "connections" and server_of(file.path) == SEVERAL:
+        yield SERVER_OF_ROW, DataType.string()
     if file.table == "tag_texts":
         yield "text", DataType.string()
     if file.table == "captures":
