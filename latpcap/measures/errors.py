@@ -154,7 +154,7 @@ def _sets_up_session(exchanges: Exchanges) -> Bools:
 def _unanswered(recording: Recording) -> Bools:
     """The server said that it sends no more, before the client did, and left a request without any answer."""
     exchanges, connections = recording.exchanges, recording.connections
-    lost = columns.column(recording.all_connections_table, "lost_bytes").values[recording.database_rows] > 0
+    lost = recording.connection_column("lost_bytes").values > 0
     client_first = (connections.client_fin != MISSING) & (connections.client_fin < connections.server_fin)
     closed = (connections.server_fin != MISSING) & ~client_first & ~lost & ~_is_hidden(recording)
     if not closed.any():

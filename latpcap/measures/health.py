@@ -438,12 +438,11 @@ def _about_pacing(recording: Recording, rtt: Estimate) -> Iterator[HealthNote]:
 
 
 def _about_reading(recording: Recording) -> Iterator[HealthNote]:
-    table = recording.all_connections_table
     total = len(recording.connections)
     if hidden := timing_only(recording):
         yield HealthNote("encrypted", "info", hidden.text[0].lower() + hidden.text[1:], hidden.connections)
     yield from _about_keys(recording)
-    pushed = int(np.count_nonzero(columns.column(table, "replication").values))
+    pushed = int(np.count_nonzero(recording.connection_column("replication").values))
     if pushed:
         text = f"what the server pushes (replication, events) is not counted on {part_of(pushed, total)}"
         yield HealthNote("replication", "info", text, pushed)
@@ -457,11 +456,10 @@ def _about_reading(recording: Recording) -> Iterator[HealthNote]:
 
 
 def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
-    table = recording.all_connections_table
     if running := int(np.count_nonzero(recording.said("state").where("running".__eq__))):
         text = f"the capture began in the middle of {part_of(running, total)}: logins and earlier prepares are unknown"
         yield HealthNote("missing-handshake", "info", text, running)
-    lost = int(columns.column(table, "lost_bytes").values[recording.database_rows].sum())
+    lost = int(recording.connection_column("lost_bytes").values.sum())
     if lost:
         text = f"the capture lost {counted(lost, 'byte')} that the receiver acknowledged"
         yield HealthNote("capture-loss", "warning", text, lost)
@@ -471,7 +469,7 @@ def _about_states(recording: Recording, total: int) -> Iterator[HealthNote]:
 def _about_retransmissions(recording: Recording) -> Iterator[HealthNote]:
     """What was sent again, and what of it had been lost."""
     again, spurious, sent = (
-        int(columns.column(recording.all_connections_table, name).values[recording.database_rows].sum())
+        int(recording.connection_column(name).values.sum())
         for name in ("retransmissions", "spurious_retransmissions", "data_packets")
     )
     if again:

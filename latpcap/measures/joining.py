@@ -84,7 +84,7 @@ class _Known(Struct, frozen=True, eq=False):
 def join(recording: Recording) -> Joined | None:
     """What of the recording was captured on both sides of a proxy; `None` for nothing."""
     seen = recording if recording.whole is None else recording.whole
-    known = _known(seen) if len(seen.connections) > 1 else None
+    known = _known(seen) if _asks_several(seen.connections) else None
     here = np.searchsorted(seen.connections.stream, recording.connections.stream)
     if known is None or known.is_inner[here[np.unique(recording.exchanges.connection)]].all():
         return None
@@ -99,6 +99,12 @@ def join(recording: Recording) -> Joined | None:
     _join_legs(exchanges, content, statement, np.where(known.is_terminated[here], outer_leg, -1), inner)
     proxies, servers = (_servers(seen.connections, side) for side in (known.is_outer, known.is_inner))
     return Joined(known.is_inner[here], inner, proxies, servers)
+
+
+def _asks_several(connections: Connections) -> bool:
+    """Both sides of a proxy are connections to different servers, be these ports of one host."""
+    servers = connections.server.codes
+    return bool((servers != servers[:1]).any())
 
 
 def _servers(connections: Connections, mine: Bools) -> tuple[str, ...]:
@@ -132,7 +138,7 @@ def _statements(recording: Recording) -> Bools:
 
 def _content(recording: Recording) -> Ints:
     """A number for each statement with its literals."""
-    parameters = columns.column(recording.exchange_columns("parameters"), "parameters").values
+    parameters = recording.exchange_column("parameters").values
     return numbered(recording.exchanges.fingerprint, parameters)
 
 
@@ -146,10 +152,10 @@ def _passed_on(recording: Recording) -> Ints:
     """
     connections, exchanges = recording.connections, recording.exchanges
     outer = np.full(len(connections), -1)
-    made_up = columns.column(recording.all_connections_table, "session")
-    known = np.flatnonzero(made_up.is_valid()[recording.database_rows])
+    made_up = recording.connection_column("session")
+    known = np.flatnonzero(made_up.is_valid())
     session = np.full(len(connections), -1)
-    session[known] = numbered(made_up.values[recording.database_rows][known])
+    session[known] = numbered(made_up.values[known])
     members = _legs(session, connections.server.codes)
     if not len(members):
         return outer

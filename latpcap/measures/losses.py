@@ -66,7 +66,7 @@ def _lost_nothing(recording: Recording) -> Bools:
     if recording.period is not None:  # what had arrived is known of whole connections
         return np.zeros(len(recording.connections), bool)
     again, spurious, timeouts = (
-        columns.column(recording.all_connections_table, name).values[recording.database_rows]
+        recording.connection_column(name).values
         for name in ("retransmissions", "spurious_retransmissions", "timeouts")
     )
     nothing: Bools = (spurious > 0) & (again <= spurious) & (timeouts == 0)

@@ -168,7 +168,7 @@ def _found(evidence: Evidence) -> Iterator[ErrorResult]:
     begun, ended = exchanges.begin[rows][order], exchanges.end[rows][order]
     first_time = iso(columns.Column(np.minimum.reduceat(begun, begins) + recording.start_ns))
     last_time = iso(columns.Column(np.maximum.reduceat(ended, begins) + recording.start_ns))
-    messages = columns.codes(recording.exchange_columns("error"), "error")
+    messages = recording.exchange_codes("error")
     users = recording.said("user")
     for number, part in enumerate(np.split(order, begins[1:])):
         first, mine = int(rows[part[0]]), rows[part]

@@ -23,7 +23,7 @@ from latpcap.result.analysis import Measures
 from latpcap.result.rank_order import RANK_SORTS, RankOrder
 from latpcap.tables import passes
 from latpcap.tables.columns import Floats, Ints
-from latpcap.tables.groups import grouped, names_of
+from latpcap.tables.groups import names_of
 from latpcap.tables.recording import Recording
 from latpcap.tables.table import Table
 
@@ -71,8 +71,8 @@ def rank_rows(measures: Measures, file: str, asked: RankOrder) -> Iterator[RankR
     elif asked.by is None:
         yield _row(measures, file, None, asked)
     else:
-        for name, part in grouped(measures.recording, _names(measures.recording, asked.by)):
-            yield _row(measures.of(part), file, name, asked)
+        for part, of_part in measures.of_each(_names(measures.recording, asked.by)):
+            yield _row(of_part, file, part, asked)
 
 
 def rank_table(rows: Iterable[RankRow], asked: RankOrder) -> Table:

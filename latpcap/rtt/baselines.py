@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 from msgspec import Struct
 
-from latpcap.tables.columns import Codes, Floats, Ints
+from latpcap.tables.columns import Codes, Floats, Ints, known
 
 __all__ = ["AT_CLIENT", "AT_SERVER", "AT_UNKNOWN", "BETWEEN", "LOOPBACK", "Baselines", "Method", "Reason"]
 
@@ -118,7 +118,7 @@ class Baselines(Struct, frozen=True):
     @property
     def near(self) -> Floats:
         """The baseline's part between the capture point and the client; 0 where there is no baseline."""
-        return np.nan_to_num(self.baseline * self.near_share)
+        return known(self.baseline * self.near_share)
 
     def words(self) -> tuple[Codes, Codes, Codes]:
         """Method, reason and position of each in words."""

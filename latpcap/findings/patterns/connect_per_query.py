@@ -83,7 +83,7 @@ def _used(evidence: Evidence) -> Bools:
     worked = np.bincount(exchanges.connection[works], minlength=count) > 0
     begun = np.ones(count, bool)
     begun[exchanges.connection[evidence.is_late]] = False
-    cancels = columns.column(recording.all_connections_table, "cancels").ints(-1)[recording.database_rows] >= 0
+    cancels = recording.connection_column("cancels").ints(-1) >= 0
     return worked & begun & ~refused & ~cancels
 
 
