@@ -104,9 +104,9 @@ def _row(measures: Measures, file: str, name: str | None, asked: RankOrder) -> R
     measures = measures.application
     basis, exchanges = measures.basis, measures.recording.exchanges
     known = basis.job is not None
-    found = (
-        result.code for result, _ in finding_results(measures.savings, [asked.rtt_ms]) if result.severity != "info"
-    )
+    savings = measures.savings
+    results = finding_results(savings, [asked.rtt_ms]) if savings.claimed else ()
+    found = (result.code for result, _ in results if result.severity != "info")
     row = RankRow(
         file=file,
         name=name,

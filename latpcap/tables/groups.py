@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from arro3.core import Array, Table
@@ -32,6 +32,7 @@ TIMES = ("start", "end", "syn", "syn_ack", "ack", "client_fin", "server_fin")
 """Of `Connections`: ns since the recording began."""
 
 Bounds = tuple[int, int]
+T = TypeVar("T")
 
 
 def names_of(recording: Recording, by: str) -> list[str | None]:
@@ -89,7 +90,7 @@ class Arranged(Recording):
         self._bounds = bounds
         self.of_connection: Ints = np.repeat(np.arange(len(names)), np.diff(bounds["connections"]))
         """The group of each connection, ascending."""
-        self._columns: dict[tuple[str, str], Any] | None = {} if len(tables["exchanges"]) <= AT_ONCE else None
+        self._columns: dict[tuple[str, Any], Any] | None = {} if len(tables["exchanges"]) <= AT_ONCE else None
 
     def __iter__(self) -> Iterator[Group]:
         """The groups."""
@@ -113,11 +114,11 @@ class Arranged(Recording):
 
     def ints(self, name: str, missing: int) -> Ints:
         """A column of the exchanges as integers, likewise."""
-        return self._once(f"ints, {missing}", name, lambda name: self.exchange_column(name).ints(missing))
+        return self._once("ints", (name, missing), lambda _: self.exchange_column(name).ints(missing))
 
     def is_for(self, *purposes: str) -> Bools:
         """The exchanges for one of these, likewise."""
-        return self._once("is for", " ".join(purposes), lambda _: self.exchanges.is_for(*purposes))
+        return self._once("is for", purposes, lambda purposes: self.exchanges.is_for(*purposes))
 
     def connection_column(self, name: str) -> Column:
         """Likewise."""
@@ -127,7 +128,7 @@ class Arranged(Recording):
         """Likewise."""
         return self._once("said", name, super().said)
 
-    def _once(self, kind: str, name: str, made: Callable[[str], Any]) -> Any:
+    def _once(self, kind: str, name: T, made: Callable[[T], Any]) -> Any:
         """What many groups ask for; what a large one does is made anew, as `Exchanges` does."""
         if self._columns is None:
             return made(name)
