@@ -283,7 +283,7 @@ def _measures(recording: Recording, asked: Asked) -> Measures:
 def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
     """What is told of one group."""
     recording, exchanges = measures.recording, measures.recording.exchanges
-    budget, errors = measures.budget, measures.errors
+    budget = measures.budget
     counted = {
         "protocol": " ".join(sorted(set(recording.connections.protocol.texts()))),  # type: ignore[arg-type]
         "connections": len(recording.database_rows),
@@ -291,7 +291,7 @@ def _facts(measures: Measures, rtt_ms: Sequence[float]) -> dict[str, Any]:
         "round_trips": int(exchanges.round_trips.sum()),
         "request_bytes": int(exchanges.request_bytes.sum()),
         "response_bytes": int(exchanges.response_bytes.sum()),
-        "errors": errors.failures,
+        "errors": len(measures.evidence.failures.rows),
         "start": recording.start_ns,
         "end": recording.start_ns + round(recording.runtime_s * 1e9),
         "runtime_ns": _ns(recording.runtime_s),

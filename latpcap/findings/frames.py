@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from latpcap.findings.evidence import Evidence
-from latpcap.tables import columns, passes
+from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.quantiles import running_maximum
 

@@ -32,8 +32,8 @@ from latpcap.measures.stalls import AckStalls, HeldBack, ack_stalls
 from latpcap.measures.waits import Stretches, Waits, waits
 from latpcap.rtt import Estimate
 from latpcap.tables import passes
-from latpcap.tables.columns import constant, known
 from latpcap.tables.columns import before as row_before
+from latpcap.tables.columns import constant, known
 from latpcap.tables.quantiles import running_maximum
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Recording
 from latpcap.tables.scratch import zeros

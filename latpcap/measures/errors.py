@@ -15,7 +15,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.error_classes import CLASSES, class_of
-from latpcap.tables import columns
 from latpcap.tables.columns import Codes, first_that_holds
 from latpcap.tables.recording import MISSING, Exchanges, Recording
 

@@ -319,17 +319,12 @@ def gravest_first(notes: Iterable[HealthNote]) -> tuple[HealthNote, ...]:
 
 def core_notes(recording: Recording) -> list[HealthNote]:
     """What the core noticed while it read."""
-    return notes_in(recording.notes_table)
+    return [HealthNote(*note) for note in recording.notes]
 
 
 def notes_in(table: Table) -> list[HealthNote]:
     """The notes that a table of the core's holds."""
-    texts = (columns.texts(table, name) for name in ("code", "severity", "message"))
-    counts = columns.column(table, "count").values
-    return [
-        HealthNote(code or "", severity or "", message or "", int(count))
-        for code, severity, message, count in zip(*texts, counts, strict=True)
-    ]
+    return [HealthNote(*note) for note in columns.notes(table)]
 
 
 def measured_notes(

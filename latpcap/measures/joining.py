@@ -20,7 +20,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Ints
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.passes import numbered

@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from latpcap.measures.budget import Timeline
-from latpcap.tables import columns, passes
+from latpcap.tables import passes
 from latpcap.tables.columns import Ints
 from latpcap.tables.recording import Recording
 

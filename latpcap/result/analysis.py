@@ -193,8 +193,8 @@ class Measures:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
         asked = self.settings
         for groups in arranged(self.recording, names):
-            for group, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
-                yield group.name, Measures(group, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
+            for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
+                yield one.name, Measures(one, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
 
     @cached_property
     def legs(self) -> Legs | None:
@@ -428,7 +428,6 @@ class _OfApplication(Measures):
         asked, rtt_is = whole.settings, whole.basis.as_usual.rtt_is
         recording, rtt = application(whole.recording, whole.rtt, legs, asked.rtt_baseline_ms)
         super().__init__(recording, think_s=asked.think_s, rtt_is=rtt_is, rtt=rtt, settings=asked)
-        self.settings = asked
         self._whole, self._legs = whole, legs
 
     @property

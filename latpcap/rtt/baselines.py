@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import numpy as np
 from msgspec import Struct
 
 from latpcap.tables.columns import Codes, Floats, Ints, known

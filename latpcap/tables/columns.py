@@ -213,6 +213,12 @@ def texts(table: Table, name: str) -> list[str | None]:
     return list(_one_array(table.column(name)).to_pylist())
 
 
+def notes(table: Table) -> list[tuple[str, str, str, int]]:
+    """Return the rows of a table of notes: code, severity, message and count."""
+    code, severity, message = ([text or "" for text in texts(table, name)] for name in ("code", "severity", "message"))
+    return list(zip(code, severity, message, column(table, "count").values.tolist(), strict=True))
+
+
 def codes(table: Table, name: str) -> Codes:
     """Return a text column as `Codes`; the texts are compared in Rust."""
     return _codes(_one_array(table.column(name)))

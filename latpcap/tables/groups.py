@@ -32,7 +32,8 @@ TIMES = ("start", "end", "syn", "syn_ack", "ack", "client_fin", "server_fin")
 """Of `Connections`: ns since the recording began."""
 
 Bounds = tuple[int, int]
-T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def names_of(recording: Recording, by: str) -> list[str | None]:
@@ -64,8 +65,7 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Arra
     for groups in _some(bounds["exchanges"]):
         here = {name: bounds[name][groups.start : groups.stop + 1] for name in tables}
         cut = {
-            name: table.slice(int(here[name][0]), int(here[name][-1] - here[name][0]))
-            for name, table in tables.items()
+            name: table.slice(int(here[name][0]), int(here[name][-1] - here[name][0])) for name, table in tables.items()
         }
         yield Arranged(shared | cut, distinct[groups], {name: edges - edges[0] for name, edges in here.items()})
 
@@ -96,10 +96,8 @@ class Arranged(Recording):
         """The groups."""
         return (Group(self, number) for number in range(len(self.names)))
 
-    def bounds(self, table: str, group: int) -> Bounds | None:
-        """The rows of a group in a table, from a first one up to another; `None` where all groups share them."""
-        if table in OF_ALL:
-            return None
+    def bounds(self, table: str, group: int) -> Bounds:
+        """The rows of a group in a table, from a first one up to another."""
         first, last = self._bounds[table][group : group + 2].tolist()
         return first, last
 
@@ -128,13 +126,19 @@ class Arranged(Recording):
         """Likewise."""
         return self._once("said", name, super().said)
 
-    def _once(self, kind: str, name: T, made: Callable[[T], Any]) -> Any:
+    def _once(self, kind: str, name: K, made: Callable[[K], V]) -> V:
         """What many groups ask for; what a large one does is made anew, as `Exchanges` does."""
         if self._columns is None:
             return made(name)
         if (kind, name) not in self._columns:
             self._columns[kind, name] = made(name)
-        return self._columns[kind, name]
+        found: V = self._columns[kind, name]
+        return found
+
+
+def _of_all(name: str) -> Any:
+    """What all groups share is made once."""
+    return property(lambda group: getattr(group.arranged, name))
 
 
 class Group(Recording):
@@ -142,7 +146,9 @@ class Group(Recording):
 
     def __init__(self, arranged: Arranged, number: int) -> None:
         """Take the group with this number; nothing is made before it is asked for."""
-        super().__init__(_Tables(arranged.tables.all, lambda table: arranged.bounds(table, number)))
+        super().__init__(
+            _Tables(arranged.tables.all, lambda table: None if table in OF_ALL else arranged.bounds(table, number))
+        )
         self.arranged = arranged
         self.number = number
         self._of_connections = slice(*arranged.bounds("connections", number))
@@ -154,49 +160,19 @@ class Group(Recording):
         """Of the group."""
         return self.arranged.names[self.number]
 
-    @property
-    def captures_table(self) -> Table:  # type: ignore[override]
-        """What all groups share."""
-        return self.arranged.captures_table
-
-    @property
-    def tick_ns(self) -> int:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.tick_ns
-
-    @property
-    def notes_table(self) -> Table:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.notes_table
-
-    @property
-    def is_relayed(self) -> bool:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.is_relayed
-
-    @property
-    def statements_table(self) -> Table:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.statements_table
-
-    @property
-    def statement_texts(self) -> Array:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.statement_texts
-
-    @property
-    def statements(self) -> Texts:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.statements
-
-    @property
-    def tag_texts(self) -> list[str]:  # type: ignore[override]
-        """Likewise."""
-        return self.arranged.tag_texts
+    captures_table = _of_all("captures_table")
+    tick_ns = _of_all("tick_ns")
+    notes_table = _of_all("notes_table")
+    notes = _of_all("notes")
+    is_relayed = _of_all("is_relayed")
+    statements_table = _of_all("statements_table")
+    statement_texts = _of_all("statement_texts")
+    statements = _of_all("statements")
+    tag_texts = _of_all("tag_texts")
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Likewise, since the group began."""
+        """Those of all, since the group began."""
         later = self.start_ns - self.arranged.start_ns
         return [replace(gap, begin=gap.begin - later, end=gap.end - later) for gap in self.arranged.gaps]
 
@@ -234,7 +210,8 @@ class Group(Recording):
 
     def said(self, name: str) -> Codes:
         """Likewise."""
-        return _part(self.arranged.said(name), self._of_connections)
+        found: Codes = _part(self.arranged.said(name), self._of_connections)
+        return found
 
     def _rows(self, rows: Bounds | None) -> Bounds:
         first, last = self.exchange_bounds
@@ -255,21 +232,25 @@ class _Exchanges(Exchanges):
     @cached_property
     def connection(self) -> Ints:
         """Index into the group's `Connections`."""
-        rows = slice(*self._group._rows(self._rows))
-        return self._group.arranged.exchanges.connection[rows] - self._group._of_connections.start
+        return self._group.arranged.exchanges.connection[self._slice] - self._group._of_connections.start
 
     @cached_property
     def kind(self) -> Codes:
         """What each statement does."""
         kind = self._group.arranged.exchanges.kind
-        return Codes(kind.codes[slice(*self._group._rows(self._rows))], kind.names)
+        return Codes(kind.codes[self._slice], kind.names)
 
     def is_for(self, *purposes: str) -> Bools:
         """Their purpose is one of these."""
-        return self._group.arranged.is_for(*purposes)[slice(*self._group._rows(self._rows))]
+        return self._group.arranged.is_for(*purposes)[self._slice]
 
     def _ints(self, name: str, missing: int = MISSING) -> Ints:
-        return self._group.arranged.ints(name, missing)[slice(*self._group._rows(self._rows))]
+        return self._group.arranged.ints(name, missing)[self._slice]
+
+    @property
+    def _slice(self) -> slice:
+        """Their rows among those of all groups."""
+        return slice(*self._group._rows(self._rows))
 
 
 def _part(values: Any, rows: slice) -> Any:
@@ -313,7 +294,7 @@ class _Tables:
             first, last = self._bounds(name) or (0, len(table))
             if rows is not None:
                 first, last = first + rows[0], min(first + rows[1], last)
-            part = table if last - first == len(table) else table.slice(first, last - first)
+            part: Table = table if last - first == len(table) else table.slice(first, last - first)
             return part if columns is None else part.select(columns)
 
         return made

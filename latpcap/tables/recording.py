@@ -432,9 +432,14 @@ class Recording:
         return Table.from_arrow(self._tables.notes())
 
     @cached_property
+    def notes(self) -> list[tuple[str, str, str, int]]:
+        """The same: code, severity, message and count of each."""
+        return columns.notes(self.notes_table)
+
+    @cached_property
     def is_relayed(self) -> bool:
         """A relay recorded it, or a part of it."""
-        return "relayed" in columns.texts(self.notes_table, "code")
+        return any(code == "relayed" for code, *_ in self.notes)
 
     @cached_property
     def all_connections_table(self) -> Table:

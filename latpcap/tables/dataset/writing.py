@@ -162,9 +162,7 @@ def _umask() -> int:
     return mask
 
 
-def write_part(
-    recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None, of: int = 1
-) -> Part:
+def write_part(recording: Recording, folder: Path, number: int = 0, secret: bytes | None = None, of: int = 1) -> Part:
     """Write all tables of a recording as part `number` of the dataset in `folder`, which has `of` parts.
 
     With a `secret`, equal parameters are equal in all parts that were written with it. The captures are told by part 0.
