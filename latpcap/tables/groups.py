@@ -11,14 +11,13 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from arro3.core import Array, Table
+from arro3.core import Table
 from msgspec.structs import replace
 
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Codes, Column, Ints
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
-from latpcap.tables.texts import Texts
 
 __all__ = ["Arranged", "Group", "arranged", "names_of"]
 
