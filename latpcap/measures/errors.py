@@ -47,6 +47,8 @@ class Failures(Struct, frozen=True):
     """How many of each there were, failed or not; of the rest only those that failed."""
     unread_logins: int
     """Logins whose outcome is encrypted or was not captured."""
+    unread_statements: int
+    """Statements of whose answer nothing was captured: they failed or did not."""
     cost: Ints
     """The exchanges that served what failed, ascending: of a login all that set its connection up."""
     cost_of: Ints
@@ -92,6 +94,7 @@ def failures(recording: Recording) -> Failures:
         count,
         of,
         int(np.count_nonzero(login & ~decided)),
+        int(np.count_nonzero(ran & ~failed & _is_unread(exchanges))),
         *_cost(exchanges, rows, echo),
         _categories(recording, rows, code),
     )
@@ -159,9 +162,20 @@ def _unanswered(recording: Recording) -> Bools:
     if not closed.any():
         return np.zeros(len(exchanges), bool)
     asked = (exchanges.request != MISSING) & (exchanges.response == MISSING) & ~exchanges.failed
-    asked &= exchanges.wait.where({"own", "shared"}.__contains__)
+    # Behind a request for encryption nothing can be read: that it was waited for does not show.
+    asked &= _is_waited_for(exchanges) | exchanges.is_setup
     asked &= ~exchanges.is_for("disconnect", "close", "cancel", "unreadable")
     return np.asarray(asked & closed[exchanges.connection], bool)
+
+
+def _is_waited_for(exchanges: Exchanges) -> Bools:
+    return np.asarray(exchanges.wait.where({"own", "shared"}.__contains__), bool)
+
+
+def _is_unread(exchanges: Exchanges) -> Bools:
+    """Of their answers nothing was captured. What a server skips in a pipeline has none."""
+    skipped = exchanges.complete & (exchanges.response == MISSING)
+    return np.asarray(_is_waited_for(exchanges) & (exchanges.response_bytes == 0) & ~skipped, bool)
 
 
 def _is_hidden(recording: Recording) -> Bools:

@@ -15,6 +15,7 @@ mod readings;
 mod reassembly;
 mod rtt;
 mod samples;
+mod socks;
 mod taps;
 mod anomalies;
 
@@ -28,6 +29,7 @@ pub use pace::Silence;
 pub use reassembly::Reassembly;
 pub use rtt::RttSample;
 pub use samples::{Place, Samples};
+pub use socks::Tunnels;
 
 use crate::side::Side;
 
