@@ -37,7 +37,7 @@ TAKEN = 12
 FIRST = 8
 MOVED = 0.02
 HOST_MS = 0.1
-"""What a busy host adds to a measurement (docs/model.md C.2): a baseline may lean on one that is so much longer."""
+"""What a busy host adds to a measurement (docs/baseline.md): a baseline may lean on one that is so much longer."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ FLOOR_QUANTILE = 0.05
 FASTER_QUANTILE = 0.25
 """No RTT is typically longer than the faster quarter of the responses: what is, was delayed."""
 
-# The errors seen over the lab's captures, docs/model.md C.2.
+# The errors seen over the lab's captures, docs/baseline.md.
 HOST_NS = 100_000
 """What a busy host's turnaround adds to a measurement."""
 HANDSHAKE_NS = 200_000
