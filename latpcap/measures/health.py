@@ -391,7 +391,7 @@ def _about_baseline(baselines: Baselines) -> Iterator[HealthNote]:
         yield HealthNote("baseline-assumed", "info", f"{text}time for each", assumed)
     if either := int(np.isin(baselines.reason, (Reason.SPLIT, Reason.SPLIT_SYN)).sum()):
         text = f"the RTT of {part_of(either, total)} is one of two that the capture shows: "
-        what = "the handshake's, or that of acknowledgments and responses, which are slower"
+        what = "that of the handshake (and of acknowledgments that agree), or that of all responses, which are slower"
         yield HealthNote("baseline-either", "warning", text + what, either)
     local = baselines.position == LOOPBACK
     if shared := int(local.sum()):

@@ -82,7 +82,7 @@ REASON_TEXTS = {
     Reason.FLOOR: "no handshake and no clean ACK: the fastest responses, an upper bound",
     Reason.STEADY: "no handshake and no clean ACK: the fastest responses, all alike, if the server does not take "
     "the same time for each",
-    Reason.SPLIT_SYN: "the handshake; all responses took plainly longer: a host on the way answered it, or the server "
+    Reason.SPLIT_SYN: "measured directly; all responses took plainly longer: a host on the way answered, or the server "
     "takes as long for each; the range holds both",
     Reason.FAR_RESPONSES: "to the host that answers; every response took much longer: a proxy "
     "may stand before the server",
