@@ -184,7 +184,7 @@ def _legs(session: Ints, server: NDArray[np.integer[Any]]) -> tuple[Ints, Bools]
 
 
 def _is_one(exchanges: Exchanges, pairs: Ints, connections: int) -> Bools:
-    """NAT changes the client's address alone: all that is answered lies within the same, of as many bytes, on the other."""
+    """NAT changes the client's address alone: all answered exchanges lie within exchanges of as many bytes there."""
     inner = np.full(len(exchanges), -1)
     _join_side_by_side(exchanges, pairs, inner)
     rows = np.flatnonzero(inner >= 0)
