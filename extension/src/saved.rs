@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use latpcap_core::cases::{Case, kind};
+use latpcap_core::case::{Case, kind};
 use latpcap_core::disk::{Overflow, Room};
 use latpcap_core::ledger::Limits;
 use latpcap_core::side::Side;

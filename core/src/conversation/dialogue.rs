@@ -1,9 +1,9 @@
 //! Cuts both streams into messages, skips long bodies, and goes on after a loss (`losses.rs`): once for all protocols.
 
+mod encrypted;
 mod losses;
 
 use super::Common;
-use super::encrypted::Encrypted;
 use super::inbox::{Inbox, Origin, Pending};
 use crate::cursor::Lost;
 use crate::exchange::{MessageSpan, Pairing};
@@ -14,6 +14,7 @@ use crate::protocols::{self, Context, Decoder, Frame, Layer, Message, Protocol, 
 use crate::session::Session;
 use crate::side::Side;
 use crate::stream::Chunk;
+use encrypted::Encrypted;
 
 /// A connection whose protocol is known.
 pub struct Dialogue {

@@ -1,7 +1,6 @@
 //! A connection's dialogue: which protocol it speaks, and what was said in it.
 
 mod dialogue;
-mod encrypted;
 #[cfg(test)]
 mod encrypted_tests;
 mod inbox;

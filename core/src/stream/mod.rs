@@ -37,6 +37,9 @@ use crate::side::Side;
 /// offsets, too.
 pub const START: u64 = 1 << 32;
 
+/// A packet that another tap has not shown for so long does not come there any more: their clocks may differ by less.
+pub const HORIZON_NS: i64 = 1_000_000_000;
+
 /// A packet as an event on the time line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
