@@ -84,7 +84,7 @@ class _Known(Struct, frozen=True, eq=False):
 def join(recording: Recording) -> Joined | None:
     """What of the recording was captured on both sides of a proxy; `None` for nothing."""
     seen = recording if recording.whole is None else recording.whole
-    known = _known(seen) if _asks_several(seen.connections) else None
+    known = _known(seen) if _asks_several(seen.connections) or _sessions_recur(seen) else None
     here = np.searchsorted(seen.connections.stream, recording.connections.stream)
     if known is None or known.is_inner[here[np.unique(recording.exchanges.connection)]].all():
         return None
@@ -105,6 +105,13 @@ def _asks_several(connections: Connections) -> bool:
     """Both sides of a proxy are connections to different servers, be these ports of one host."""
     servers = connections.server.codes
     return bool((servers != servers[:1]).any())
+
+
+def _sessions_recur(recording: Recording) -> bool:
+    """NAT may change the client's address alone: then both ask the same server."""
+    made_up = recording.connection_column("session")
+    known = made_up.values[made_up.is_valid()]
+    return len(np.unique(known)) < len(known)
 
 
 def _servers(connections: Connections, mine: Bools) -> tuple[str, ...]:
