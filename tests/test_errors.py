@@ -206,7 +206,7 @@ def test_failing_statements_are_told_by_what_must_be_mended() -> None:
             "medium",
             "conflict",
             "5 of 50 statements failed (5 round trips of their transactions): 1213 × 5; "
-            "others hold or changed what it needs",
+            "lock conflict with another transaction",
         ),
     ]
 

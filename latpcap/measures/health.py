@@ -132,7 +132,7 @@ ADVICE: dict[str, tuple[str, str]] = {
         "capture again while the clock is left alone (NTP slews, not steps)",
     ),
     "coarse-clock": (
-        "each time is wrong by up to a tick: an RTT below it cannot be measured",
+        "each time is wrong by up to the clock's resolution: no RTT below it can be measured",
         "capture with a finer clock, or give the RTT with --rtt-baseline",
     ),
     # the path and the hosts

@@ -260,7 +260,7 @@ class Measures:
         return what_if(self.application.savings, DEFAULT_LADDER_MS if rtt_ms is None else rtt_ms, fixes, conditions)
 
     def tasks(self, idle_s: float = IDLE_S, by: TaskBy = "idle") -> Tasks:
-        """What the application does between two rests of `idle_s`, or for one route."""
+        """What the application does between idle gaps of `idle_s`, or for one route."""
         if (idle_s, by) not in self._tasks:
             found = tasks(self.recording, self.rtt, idle_s, by)
             if len(found) == 1 and self.basis.job is not None:  # all of the recording: what is projected of that

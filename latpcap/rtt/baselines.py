@@ -89,7 +89,7 @@ REASON_TEXTS = {
     Reason.CHANGED: "the path changed: the fastest responses of this time, less what the hosts took for them before",
     Reason.VARIES: "the RTT varies, as responses spread evenly to both sides: the typical one of them, which handshake "
     "and acknowledgments bear out",
-    Reason.COARSE_CLOCK: "the capture's clock ticks once a second: no RTT can be measured",
+    Reason.COARSE_CLOCK: "the capture's clock has a resolution of a second: no RTT can be measured",
 }
 
 

@@ -67,7 +67,7 @@ def _epoch(evidence: Evidence, rows: Ints) -> Ints:
     return np.where(evidence.runs(touched)[rows], written, -1)
 
 
-ADVICE = Advice("Keep the answer in the program for as long as it may be old")
+ADVICE = Advice("Cache the result for as long as stale data is acceptable")
 
 PATTERN = Pattern(
     code="repeated-query",
