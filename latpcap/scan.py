@@ -40,7 +40,7 @@ from latpcap.tables.ipc import TIME, received, rows_in, sent, table_of
 from latpcap.tables.notes import together
 from latpcap.tables.recording import MISSING, Recording
 from latpcap.tables.selected import only
-from latpcap.tables.table import Table
+from latpcap.tables.table import BLOCK, MOST_PASSES, Table
 from latpcap.units import DEFAULT_DISK, DEFAULT_MEMORY, RttIs
 
 __all__ = ["SHARES", "TABLES", "Asked", "Partial", "Partition", "Scan", "check_workers", "part", "reduce", "share_of"]
@@ -175,11 +175,12 @@ def part(
     recording = _of_part(found, files, partition)
     groups: list[dict[str, Any]] = []
     statements: list[dict[str, Any]] = []
-    for name, of_group in each_client_group(recording):
-        client, server = hosts_of(name)
-        measures = _measures(of_group, asked)
-        groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
-        statements.extend(_statements(measures))
+    for some in _pieces(recording):
+        for name, of_group in each_client_group(some):
+            client, server = hosts_of(name)
+            measures = _measures(of_group, asked)
+            groups.append({"client": client, "server": server, **_facts(measures, asked.rtt_ms)})
+            statements.extend(_statements(measures))
     return Partial(
         version("latpcap"),
         partition,
@@ -199,6 +200,24 @@ def _of_part(read: Recording, files: Sequence[str], partition: Partition) -> Rec
     names = client_groups_of(read)
     streams = columns.column(read.all_connections_table, "stream").values[read.database_rows].astype(np.int64)
     return only(read, streams[np.array([partition.holds(name) for name in names], bool)])
+
+
+def _pieces(recording: Recording) -> Iterator[Recording]:
+    """The recording, or where all its rows at once would not fit in memory, some of its client groups at a time."""
+    if recording.scratch is None:
+        yield recording
+        return
+    rows = recording.database_rows
+    streams, exchanges = (
+        columns.column(recording.all_connections_table, name).values for name in ("stream", "exchanges")
+    )
+    numbers: dict[str, int] = {}
+    group = np.array([numbers.setdefault(name, len(numbers)) for name in client_groups_of(recording)], np.int64)
+    of_group = np.bincount(group, exchanges[rows])
+    before = np.cumsum(of_group) - of_group
+    piece = (before // max(of_group.sum() / MOST_PASSES, BLOCK)).astype(np.int64)[group]
+    for number in np.unique(piece):
+        yield only(recording, streams[rows][piece == number].astype(np.int64))
 
 
 def _is_saved(files: Sequence[str]) -> bool:

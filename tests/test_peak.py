@@ -96,3 +96,12 @@ def test_a_text_in_every_row_of_a_dataset_is_read_within_the_memory(tmp_path: Pa
     latpcap.read(sample()).save(tmp_path / "saved")
     forge_bomb(tmp_path / "saved", "exchanges", "statement", 16_000, 100_000, dictionary_pagesize_limit=1 << 20)
     assert peak_mb(["analyze", str(tmp_path / "saved")]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_a_scan_of_one_client_takes_no_more_than_the_memory(flood: Path) -> None:
+    assert peak_mb(["scan", str(flood), "--json", "--workers", "1"]) < 2 * LEAST_MB + PYTHON_MB
+
+
+def test_a_table_that_does_not_fit_is_told_before_it_is_made(flood: Path) -> None:
+    with pytest.raises(latpcap.UsageError, match=r"^[0-9,]+ exchanges take more than 32 MB as a table: choose a part"):
+        latpcap.read(flood, memory=LEAST_MB * 10**6).sql("select count(*) from exchanges")

@@ -39,7 +39,11 @@ def each_client_group(recording: Recording) -> Iterator[tuple[str, Recording]]:
 
     Each comes with its name: `10.0.0.1 → 10.0.0.2`.
     """
-    for name, group in grouped(recording, client_groups_of(recording)):
+    names = client_groups_of(recording)
+    if len(set(names)) == 1 and len(names) == len(recording.all_connections_table):
+        yield names[0], recording
+        return
+    for name, group in grouped(recording, names):
         yield name or "", group
 
 
