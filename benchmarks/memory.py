@@ -91,7 +91,7 @@ COMMANDS: dict[str, list[str]] = {
     "exchanges": ["exchanges", "{}", "--format", "csv"],
     "project": ["project", "{}", "--rtt", "15ms"],
     "compare": ["compare", "{}", "{}"],
-    "validate": ["validate", "{}", "{}"],
+    "validate": ["validate", "{}", "--against", "{}"],
     "sql": ["sql", "{}", "select command, count(*), max(response_ms) from exchanges group by all"],
     "annotate": ["annotate", "{}", "OUT.pcapng"],
     "watch": ["watch", "{}"],
