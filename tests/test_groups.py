@@ -22,6 +22,8 @@ from latpcap.scan import Asked, part, reduce
 from latpcap.tables import columns, groups
 from latpcap.tables.dataset import places
 from latpcap.tables.dataset.manifest import of_folder
+from latpcap.tables.groups import names_of, some_groups
+from latpcap.tables.scratch import Scratch
 from latpcap.work.local import Threads
 from latpcap.work.saving import saved
 
@@ -71,6 +73,21 @@ def test_groups_that_are_looked_at_some_at_a_time_say_the_same(monkeypatch: pyte
     names = groups.names_of(capture.recording, "client")
     assert len([*groups.arranged(capture.recording, names)]) > 2
     assert ranked(capture, "client") == whole
+
+
+@pytest.mark.parametrize("block", [20, 150, 1_000])
+def test_groups_of_a_recording_that_does_not_fit_in_memory_say_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, block: int
+) -> None:
+    capture = read(captures()["hosts"])
+    whole = ranked(capture, "client")
+    capture.recording.scratch = Scratch(str(tmp_path), 1 << 30)
+    monkeypatch.setattr(groups, "BLOCK", block)
+    monkeypatch.setattr(groups, "MOST_PASSES", 1_000)
+    parts = [len({*of_part}) for _, of_part in some_groups(capture.recording, names_of(capture.recording, "client"))]
+    assert len(parts) > 1 or block == 1_000
+    assert sum(parts) == len(whole)
+    assert sorted(map(told, ranked(capture, "client")), key=str) == sorted(map(told, whole), key=str)
 
 
 def test_what_becomes_numpy_does_not_grow_with_the_groups(monkeypatch: pytest.MonkeyPatch) -> None:

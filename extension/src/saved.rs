@@ -44,6 +44,11 @@ impl SavedExchanges {
         self.0.add_saved(&columns).map_err(python_error)
     }
 
+    /// What they take, with what is computed from them.
+    fn kept_bytes(&self) -> usize {
+        self.0.kept_bytes()
+    }
+
     /// All are there: put them into their order. `words` are those that numbers stand for, column by column.
     fn finish(&mut self, words: Vec<(String, Vec<String>)>) -> PyResult<()> {
         words.into_iter().for_each(|(column, words)| self.0.know(&column, words));

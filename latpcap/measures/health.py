@@ -116,6 +116,10 @@ ADVICE: dict[str, tuple[str, str]] = {
         "connections whose secrets found no room stay timing only",
         "give more with --memory, or a key log of these connections alone",
     ),
+    "too-much-inflated": (
+        "what these compressed packets hold is missing: their exchanges are incomplete",
+        "nothing, where somebody made the capture to be a bomb; otherwise split it",
+    ),
     "too-many-fragments": ("what these datagrams held is missing", "filter the capture to the database's port"),
     # the clock
     "clock-backwards": (

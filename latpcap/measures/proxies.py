@@ -76,8 +76,8 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
     path = rtt.paths.of_connection[exchanges.connection[rows]]
     phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
     baseline = phases.baseline[of_phase]
-    high = np.where(phases.reason[of_phase] == Reason.SPLIT_SYN, baseline, phases.high[of_phase])  # what is asked here
-    late = exchanges.waited[rows] - high
+    high: Floats = np.where(phases.reason[of_phase] == Reason.SPLIT_SYN, baseline, phases.high[of_phase])  # what is asked here
+    late: Floats = exchanges.waited[rows] - high
     trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
     is_ping = exchanges.is_for("ping")[rows]
     logins = _logins(recording.connections, exchanges, rtt)

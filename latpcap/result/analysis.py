@@ -45,7 +45,7 @@ from latpcap.rtt import Baselines, Estimate, estimate_recording
 from latpcap.rtt.baselines import Reason
 from latpcap.rtt.grouped import estimate_groups
 from latpcap.tables import columns
-from latpcap.tables.groups import arranged
+from latpcap.tables.groups import arranged, some_groups
 from latpcap.tables.recording import Recording
 from latpcap.tables.selection import Selected
 from latpcap.tables.values import Rows
@@ -192,9 +192,13 @@ class Measures:
     def of_each(self, names: Sequence[str | None]) -> Iterator[tuple[str | None, Measures]]:
         """The measures of each group of the database connections, of which `names` has one each, in the same way."""
         asked = self.settings
-        for groups in arranged(self.recording, names):
-            for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
-                yield one.name, Measures(one, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
+        for part, of_part in some_groups(self.recording, names):
+            if part.scratch is not None and len({*of_part}) == 1:  # its columns may lie on disk
+                yield of_part[0], Measures(part, think_s=asked.think_s, rtt_is=self._rtt_is, settings=asked)
+                continue
+            for groups in arranged(part, of_part):
+                for one, rtt in estimate_groups(groups, asked.rtt_baseline_ms):
+                    yield one.name, Measures(one, think_s=asked.think_s, rtt_is=self._rtt_is, rtt=rtt, settings=asked)
 
     @cached_property
     def legs(self) -> Legs | None:

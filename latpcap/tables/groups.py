@@ -14,14 +14,17 @@ import numpy as np
 from arro3.core import Table
 from msgspec.structs import replace
 
+from latpcap import _core
 from latpcap.tables import columns
 from latpcap.tables.columns import Bools, Codes, Column, Ints
 from latpcap.tables.endpoints import host_of
 from latpcap.tables.recording import MISSING, Connections, Exchanges, Gap, Recording
+from latpcap.tables.selected import only
+from latpcap.tables.table import BLOCK, MOST_PASSES
 
-__all__ = ["Arranged", "Group", "arranged", "names_of"]
+__all__ = ["Arranged", "Group", "arranged", "names_of", "some_groups"]
 
-OF_STREAMS = ("exchanges", "rtt_samples", "clock_readings")
+OF_STREAMS = ("rtt_samples", "clock_readings")
 """Tables with a row for something on a connection, which they name by its stream."""
 AT_ONCE = 1 << 18
 """Exchanges of the groups that are looked at together: what becomes numpy of them is kept until all are done."""
@@ -57,6 +60,7 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Arra
     parts = {"connections": (connections, of_connection[order])}
     for table in OF_STREAMS:
         parts[table] = _of_streams(Table.from_arrow(getattr(recording.tables, table)()), of_stream)
+    parts["exchanges"] = _exchanges(recording, of_stream)
     edges = np.arange(len(distinct) + 1)
     bounds = {name: np.searchsorted(groups, edges) for name, (_, groups) in parts.items()}
     shared = {table: Table.from_arrow(getattr(recording.tables, table)()) for table in OF_ALL}
@@ -67,6 +71,29 @@ def arranged(recording: Recording, names: Sequence[str | None]) -> Iterator[Arra
             name: table.slice(int(here[name][0]), int(here[name][-1] - here[name][0])) for name, table in tables.items()
         }
         yield Arranged(shared | cut, distinct[groups], {name: edges - edges[0] for name, edges in here.items()})
+
+
+def some_groups(recording: Recording, names: Sequence[str | None]) -> Iterator[tuple[Recording, Sequence[str | None]]]:
+    """The recording and the group of each of its database connections, or where not all rows fit in memory parts of it.
+
+    There a group with many of the rows is a part of its own, and others are in as few parts as may be: each part is
+    picked out of all rows.
+    """
+    is_one = len({*names}) == 1 and len(names) == len(recording.all_connections_table)
+    if recording.scratch is None or is_one:
+        yield recording, names
+        return
+    streams = columns.column(recording.all_connections_table, "stream").values[recording.database_rows].astype(np.int64)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    of_connection = np.array([numbers[name] for name in names], np.int64)
+    counts = np.bincount(of_connection, recording.connection_column("exchanges").values)
+    most = max(counts.sum() / MOST_PASSES, BLOCK)
+    is_large = counts > most
+    small = np.where(is_large, 0, counts)
+    part = np.where(is_large, -1 - np.arange(len(counts)), (np.cumsum(small) - small) // most).astype(np.int64)
+    for number in np.unique(part):
+        here = part[of_connection] == number
+        yield only(recording, streams[here]), [name for name, is_here in zip(names, here, strict=True) if is_here]
 
 
 def _some(begins: Ints) -> Iterator[slice]:
@@ -268,12 +295,26 @@ def _since(times: Ints, later: int) -> Ints:
 
 def _of_streams(table: Table, of_stream: Ints) -> tuple[Table, Ints]:
     """The rows one group after the other, and the group of each."""
-    stream = columns.column(table, "stream").values
+    rows, groups = _in_order(columns.column(table, "stream").values, of_stream)
+    return columns.rows_of(table, rows), groups
+
+
+def _exchanges(recording: Recording, of_stream: Ints) -> tuple[Table, Ints]:
+    """The same of the exchanges, a column after the other: all of them at once may be more than fits."""
+    rows, groups = _in_order(recording.exchange_column("stream").values, of_stream)
+    names = _core.SavedExchanges.names()
+    picked: dict[str, Any] = {
+        name: columns.rows_of(recording.exchange_columns(name), rows).column(name) for name in names
+    }
+    return Table.from_pydict(picked), groups
+
+
+def _in_order(stream: Ints, of_stream: Ints) -> tuple[Ints, Ints]:
     known = stream < len(of_stream)
     group = np.where(known, of_stream[np.where(known, stream, 0)], -1)
     rows = np.flatnonzero(group >= 0)
     rows = rows[np.argsort(group[rows], kind="stable")]
-    return columns.rows_of(table, rows), group[rows]
+    return rows, group[rows]
 
 
 class _Tables:
