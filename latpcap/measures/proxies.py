@@ -76,7 +76,9 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
     path = rtt.paths.of_connection[exchanges.connection[rows]]
     phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
     baseline = phases.baseline[of_phase]
-    high: Floats = np.where(phases.reason[of_phase] == Reason.SPLIT_SYN, baseline, phases.high[of_phase])  # what is asked here
+    high: Floats = np.where(
+        phases.reason[of_phase] == Reason.SPLIT_SYN, baseline, phases.high[of_phase]
+    )  # what is asked here
     late: Floats = exchanges.waited[rows] - high
     trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
     is_ping = exchanges.is_for("ping")[rows]
