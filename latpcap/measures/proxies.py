@@ -76,9 +76,8 @@ def hidden_networks(recording: Recording, rtt: Estimate) -> tuple[Hidden, ...]:
     path = rtt.paths.of_connection[exchanges.connection[rows]]
     phases, of_phase = rtt.of_phases, rtt.of_exchanges[rows]
     baseline = phases.baseline[of_phase]
-    high: Floats = np.where(
-        phases.reason[of_phase] == Reason.SPLIT_SYN, baseline, phases.high[of_phase]
-    )  # what is asked here
+    either = phases.reason[of_phase] == Reason.SPLIT_SYN  # a host on the way answers, or the server is slow: asked here
+    high: Floats = np.where(either, baseline, phases.high[of_phase])
     late: Floats = exchanges.waited[rows] - high
     trifle = exchanges.kind.where(TRIFLES.__contains__)[rows] | exchanges.is_for(*TRIFLES)[rows]
     is_ping = exchanges.is_for("ping")[rows]
