@@ -253,7 +253,7 @@ GRAVEST_FIRST = (
     # there are no figures, or not of all
     *("no-database-traffic", "one-direction", "baseline-unknown", "file-unreadable", "file-damaged", "file-cut"),
     *("too-many-exchanges", "too-many-connections", "too-many-unrecognised", "too-many-unfinished"),
-    *("too-many-unanswered", "too-many-waiting", "too-many-fragments"),
+    *("too-many-unanswered", "too-many-waiting", "too-many-fragments", "too-much-inflated"),
     # times are wrong
     *("clock-step", "coarse-clock", "files-apart"),
     # exchanges are missing
