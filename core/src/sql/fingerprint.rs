@@ -332,7 +332,7 @@ impl<'a> Composer<'a> {
         if token.end() <= template::LONGEST {
             self.values.literals.push(token.start..token.end());
         }
-        let is_text = token.bytes.last().is_some_and(|last| !last.is_ascii_alphanumeric());
+        let is_text = !token.bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
         let looked_at = &token.bytes[..token.bytes.len().min(LONGEST_RAW)];
         self.values.secrets |= is_text && credentials::inside(looked_at);
     }
