@@ -277,7 +277,7 @@ impl Secrets {
         let is_named = is_one || name.eq_ignore_ascii_case(b"key") && lexer.arrow_follows();
         self.named |= is_named;
         let is_call = lexer.follows() == Some(b'(');
-        let is_other = !is_named && !(of_commands && is_call);
+        let is_other = !(is_named || of_commands && is_call);
         if self.after_sign && is_other && self.state == State::Free
             || lexer.dot_follows() && self.what != What::Commands
         {
