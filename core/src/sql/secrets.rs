@@ -27,6 +27,8 @@ const CREATING: &str = "create alter recreate drop";
 const DEFINED: &str = "table index view sequence trigger procedure function package type domain policy schema";
 /// Verbs that may begin blocks, in which statements begin with any name.
 const OF_BLOCKS: &str = "begin declare execute exec do if for while loop case";
+/// What holds blocks.
+const HOLDING_BLOCKS: &str = "trigger procedure function package type event body";
 /// The other verbs of SQL. What begins with none of them is no SQL: nothing behind its first word is shown.
 const OTHER_VERBS: &str = "commit set rollback use start savepoint release end explain prepare deallocate grant revoke \
     reset discard analyze analyse abort administer associate audit binlog cache change check checkpoint checksum clone \
@@ -163,8 +165,8 @@ impl Secrets {
             return false;
         }
         self.begun = true;
-        self.in_block |= kind == Kind::Word && (is_any(token.bytes, OF_BLOCKS) || is_any(token.bytes, CREATING));
-        let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING].iter().any(|verbs| is_any(token.bytes, verbs));
+        self.in_block |= kind == Kind::Word && is_any(token.bytes, OF_BLOCKS);
+        let is_verb = || [OF_ROWS, OTHER_VERBS, DEFINING, CREATING].iter().any(|verbs| is_any(token.bytes, verbs));
         let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
         let is_statement = match kind {
             Kind::Word => self.in_block || is_verb() || is_called(),
@@ -429,6 +431,7 @@ impl Secrets {
         } else if first && is_any(token.bytes, DEFINING) || self.creates && is_any(token.bytes, DEFINED) {
             self.what = What::Defines;
         }
+        self.in_block |= self.creates && is_any(token.bytes, HOLDING_BLOCKS);
         self.creates = if first { is_any(token.bytes, CREATING) } else { self.creates && self.words < OBJECT_STANDS };
         self.words += 1;
     }
