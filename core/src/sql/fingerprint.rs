@@ -203,6 +203,7 @@ fn is_comparison(sign: &[u8]) -> bool {
 fn apart(left: Class, right: Class, gap: bool) -> bool {
     match (left, right) {
         (Class::Start | Class::Open, _) => false,
+        (Class::Semicolon, Class::Close) => true, // not a secret that goes on behind a semicolon
         (_, Class::Close | Class::Comma | Class::Semicolon | Class::MoreRows) => false,
         (Class::Comma | Class::Semicolon | Class::Comparison | Class::MoreRows | Class::Hint | Class::Secret, _) => {
             true

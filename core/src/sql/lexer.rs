@@ -362,7 +362,7 @@ impl<'a> Lexer<'a> {
     /// Does a `.` follow that is none of a number?
     pub fn name_goes_on(&self) -> bool {
         let rest = self.bytes[self.at..].trim_ascii_start();
-        matches!(rest, [b'.', next, ..] if !next.is_ascii_digit())
+        rest.starts_with(b".") && !rest.get(1).is_some_and(u8::is_ascii_digit)
     }
 
     /// Does a `.` follow?

@@ -137,7 +137,7 @@ impl Secrets {
             *self = Secrets { named: self.named, in_block: self.in_block, ..Secrets::default() };
             return false;
         }
-        if !self.begun && self.begins_with_no_verb(token, kind, lexer) {
+        if !self.begun && self.hinted.is_none() && self.begins_with_no_verb(token, kind, lexer) {
             self.hide();
             return kind != Kind::Word;
         }
@@ -170,7 +170,7 @@ impl Secrets {
         let is_called = || lexer.follows() == Some(b'(') || lexer.name_goes_on() || lexer.arrow_follows();
         let is_statement = match kind {
             Kind::Word => self.in_block || is_verb() || is_called(),
-            Kind::Name => self.in_block || is_called(),
+            Kind::Name => self.in_block || is_called() && !speaks(unquoted(token, kind), Reach::Commands),
             _ => false,
         };
         !is_statement
